@@ -1,0 +1,200 @@
+"""The waist: the few words that everything above says to any store below.
+
+A row is addressed by a *space* (a table, or one of its indexes: each is an ordered set of
+rows of its own; ids are never used twice) and a *key*: sixteen bytes of partition digest
+followed by order-preserving sort bytes. So one range serves a Query (inside one partition)
+and a Scan (over partitions, in the order of their hash) alike.
+
+    value    crc32 (4) | weight (4) | whatever the engine put there
+
+A store looks at nothing of a value but its weight: the size, by DynamoDB's rules, of the item
+or index entry. It knows nothing of items, indexes, streams or expiry.
+
+A store makes two promises. All reads of one snapshot come from one moment. And what a
+transaction read still holds when its writes land, or `commit` raises `Conflict`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+PARTITION_BYTES = 16
+SYSTEM_SPACE = 0
+"""Always there: the catalog, tokens and whatever else the engine keeps for itself."""
+
+Key = tuple[int, bytes]
+"""(space, key)"""
+
+
+def weight(value: bytes) -> int:
+    """The weight in bytes that a stored value carries in its header."""
+    return int.from_bytes(value[4:8], "big")
+
+
+# ---- reads, and what answers them ----
+
+
+class Get(NamedTuple):
+    """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`."""
+
+    keys: tuple[Key, ...]
+
+
+class Range(NamedTuple):
+    """Rows with start <= key < end (None: to the end of the space). Answer: `Page`.
+
+    The page ends with the row that reaches `rows_max`, or whose weight brings the sum of
+    weights to `weight_max` or above: that row is still included.
+    """
+
+    space: int
+    start: bytes
+    end: bytes | None
+    reverse: bool = False
+    rows_max: int | None = None
+    weight_max: int | None = None
+
+
+class Page(NamedTuple):
+    """`exhausted` is False whenever a bound ended the page, even if no row is left after it."""
+
+    rows: list[tuple[bytes, bytes]]
+    exhausted: bool
+
+
+class Counters(NamedTuple):
+    """Counters by name. Answer: `list[int]`; one that was never added to is 0."""
+
+    names: tuple[bytes, ...]
+
+
+class Dropped(NamedTuple):
+    """Spaces that were dropped and still hold rows. Answer: `list[int]`."""
+
+
+Read = Get | Range | Counters | Dropped
+Answer = list[bytes | None] | Page | list[int]
+
+
+# ---- writes ----
+
+
+class Put(NamedTuple):
+    space: int
+    key: bytes
+    value: bytes
+
+
+class Delete(NamedTuple):
+    space: int
+    key: bytes
+
+
+class Add(NamedTuple):
+    """Add to a counter, which may go negative."""
+
+    name: bytes
+    delta: int
+
+
+class Append(NamedTuple):
+    """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
+
+    The numbers rise strictly over the whole store, in the order of commits, and are never
+    used twice: who reads from where he stopped misses nothing.
+    """
+
+    space: int
+    prefix: bytes
+    value: bytes
+
+
+class CreateSpace(NamedTuple):
+    space: int
+
+
+class DropSpace(NamedTuple):
+    """Instant at any size: the space reads as absent, its rows wait for `Purge`."""
+
+    space: int
+
+
+class Purge(NamedTuple):
+    """Delete at most `rows_max` rows of a dropped space; forget the space when it is empty."""
+
+    space: int
+    rows_max: int
+
+
+Write = Put | Delete | Add | Append | CreateSpace | DropSpace | Purge
+
+
+# ---- the store ----
+
+
+class Snapshot(Protocol):
+    """A moment of the store, for one run of an operation. To be closed, from any thread."""
+
+    def read(self, read: Read, /) -> Answer: ...
+    def close(self) -> None: ...
+
+
+class Transaction(Protocol):
+    """Reads see the transaction's own writes. Used by one thread at a time, not always the same.
+
+    Exactly one of `commit` and `rollback` ends it; a `commit` that raises has ended it too,
+    and nothing of it was written.
+    """
+
+    def read(self, read: Read, /) -> Answer: ...
+    def write(self, writes: Sequence[Write], /) -> None: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+
+
+class Store(Protocol):
+    """One database. Its methods may be called from any thread."""
+
+    @property
+    def slow_commits(self) -> bool:
+        """Whether `commit` may wait for a disk, so that an event loop must not call it."""
+        ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+        """One counter and one row from one moment: what GetItem needs, at its lowest price."""
+        ...
+
+    def begin(self, wait: bool = True, /) -> Transaction:
+        """Start the one writing transaction.
+
+        Raises `Busy` if another process (or thread) is writing: at once, or, with `wait`,
+        after the store's time limit.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class StoreError(Exception):
+    """The store cannot do it, and says why in one line for the operator."""
+
+
+class Conflict(StoreError):
+    """Something that was read has changed before the writes could land: run it again."""
+
+
+class Busy(StoreError):
+    """Somebody else holds the write lock."""
+
+
+class Full(StoreError):
+    """The disk is full. Nothing was written; later attempts may succeed."""
+
+
+class ReadOnly(StoreError):
+    """An earlier I/O error left it open what is on disk: no writes until reopened."""
+
+
+class Damaged(StoreError):
+    """The file is not ours, is newer than this program, or its bytes are not what was written."""

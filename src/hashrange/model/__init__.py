@@ -1,0 +1,1 @@
+"""What DynamoDB speaks of: values, tables, errors, limits. Pure data and pure functions."""

@@ -1,0 +1,119 @@
+"""One class per DynamoDB error; `wire` renders them. Source: the service model's error shapes.
+
+Raise them with the exact message. Whatever else escapes an operation is our own mistake and
+leaves as InternalServerError with a traceback in the log.
+"""
+
+from typing import Any, ClassVar
+
+_MODELLED = "com.amazonaws.dynamodb.v20120810#"
+_SERVICE = "com.amazon.coral.service#"
+
+
+class ApiError(Exception):
+    """An error of the API: `status`, `type` (as on the wire) and the members of its body."""
+
+    status: ClassVar[int] = 400
+    namespace: ClassVar[str] = _MODELLED
+    message_member: ClassVar[str] = "message"
+
+    def __init__(self, message: str, **members: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.members = members
+
+    @property
+    def code(self) -> str:
+        return type(self).__name__
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body: `__type`, the message under the member that this error uses, the rest."""
+        return {
+            "__type": self.namespace + self.code,
+            self.message_member: self.message,
+            **self.members,
+        }
+
+
+class ValidationException(ApiError):
+    namespace = "com.amazon.coral.validate#"
+
+
+class SerializationException(ApiError):
+    namespace = _SERVICE
+    message_member = "Message"
+
+
+class UnknownOperationException(ApiError):
+    namespace = _SERVICE
+
+
+class MissingAuthenticationTokenException(ApiError):
+    namespace = _SERVICE
+
+
+class IncompleteSignatureException(ApiError):
+    namespace = _SERVICE
+
+
+class InvalidSignatureException(ApiError):
+    namespace = _SERVICE
+
+
+class UnrecognizedClientException(ApiError):
+    namespace = _SERVICE
+
+
+class AccessDeniedException(ApiError):
+    namespace = _SERVICE
+    message_member = "Message"
+
+
+class InternalServerError(ApiError):
+    status = 500
+
+
+class ResourceNotFoundException(ApiError):
+    pass
+
+
+class ResourceInUseException(ApiError):
+    pass
+
+
+class LimitExceededException(ApiError):
+    pass
+
+
+class TableNotFoundException(ApiError):
+    pass
+
+
+class ConditionalCheckFailedException(ApiError):
+    """`Item` is a member when ReturnValuesOnConditionCheckFailure asked for it."""
+
+
+class ItemCollectionSizeLimitExceededException(ApiError):
+    pass
+
+
+class TransactionConflictException(ApiError):
+    pass
+
+
+class TransactionCanceledException(ApiError):
+    """`CancellationReasons` is positional: one entry per action of the request."""
+
+    message_member = "Message"
+
+
+class TransactionInProgressException(ApiError):
+    message_member = "Message"
+
+
+class IdempotentParameterMismatchException(ApiError):
+    message_member = "Message"
+
+
+class DuplicateItemException(ApiError):
+    pass
