@@ -1,0 +1,87 @@
+"""DynamoDB's limits, each with its source.
+
+Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the
+guide's page of capacity unit calculations, [seen] observed on the real service. A source in a
+heading holds for its group. What is uncertain is marked (?), so that a better fact changes one
+line. Units come last in a name.
+"""
+
+KB = 1024
+MB = 1024 * KB
+
+# ---- values [SQ] ----
+NUMBER_DIGITS_MAX = 38
+NUMBER_EXPONENT_MAX = 125
+NUMBER_EXPONENT_MIN = -130
+NESTING_LEVELS_MAX = 32
+"""The attribute itself is level 1. [SQ, seen]"""
+ITEM_BYTES_MAX = 400 * KB
+"""Names and values together. With local indexes, the item and its entries there together. [SQ]"""
+ATTRIBUTE_NAME_BYTES_MAX = 64 * KB - 1
+KEY_ATTRIBUTE_NAME_LENGTH_MAX = 255
+"""Also names in a projection's INCLUDE list, and the TTL attribute. [SQ]"""
+PARTITION_KEY_BYTES_MAX = 2048
+SORT_KEY_BYTES_MAX = 1024
+"""The sum over all sort key attributes. [SQ, seen]"""
+
+# ---- expressions [SQ] ----
+EXPRESSION_BYTES_MAX = 4 * KB
+EXPRESSION_OPERATORS_MAX = 300
+IN_OPERANDS_MAX = 100
+PLACEHOLDER_BYTES_MAX = 255
+SUBSTITUTIONS_BYTES_MAX = 2 * MB
+STATEMENT_LENGTH_MAX = 8192
+"""Characters of a PartiQL statement. [M PartiQLStatement]"""
+
+# ---- tables and indexes [SQ] ----
+TABLE_NAME_LENGTH_MIN = 3
+TABLE_NAME_LENGTH_MAX = 255
+TABLES_MAX = 2500
+LOCAL_INDEXES_MAX = 5
+GLOBAL_INDEXES_MAX = 20
+INDEX_KEY_ATTRIBUTES_MAX = 4
+"""Of a global index, for HASH and for RANGE each. [seen]"""
+PROJECTED_NAMES_MAX = 100
+"""Names in INCLUDE lists, summed over all indexes of a table. [SQ]"""
+PROJECTED_NAMES_PER_INDEX_MAX = 20
+"""[M NonKeyAttributeNameList]"""
+INDEX_CHANGES_PER_UPDATE_MAX = 1
+TABLE_READ_UNITS_MAX = 40_000
+TABLE_WRITE_UNITS_MAX = 40_000
+ACCOUNT_READ_UNITS_MAX = 80_000
+ACCOUNT_WRITE_UNITS_MAX = 80_000
+ON_DEMAND_READ_UNITS_START = 12_000
+"""Warm throughput of a new on-demand table."""
+ON_DEMAND_WRITE_UNITS_START = 4_000
+TAGS_MAX = 50
+
+# ---- requests ----
+REQUEST_BYTES_MAX = 16 * MB
+PAGE_BYTES_MAX = 1 * MB
+"""Data that one Query or Scan evaluates, before filtering. [SQ]"""
+PAGE_INCLUDES_CROSSING_ITEM = True
+"""Whether the item that crosses the bound still belongs to the page (?)"""
+BATCH_GET_KEYS_MAX = 100
+BATCH_GET_BYTES_MAX = 16 * MB
+BATCH_WRITE_REQUESTS_MAX = 25
+BATCH_WRITE_BYTES_MAX = 16 * MB
+TRANSACTION_ACTIONS_MAX = 100
+TRANSACTION_BYTES_MAX = 4 * MB
+TRANSACTION_TOKEN_SECONDS = 600
+SCAN_SEGMENTS_MAX = 1_000_000
+LIST_TABLES_MAX = 100
+BATCH_STATEMENTS_MAX = 25
+
+# ---- capacity [CU] ----
+READ_UNIT_BYTES = 4 * KB
+WRITE_UNIT_BYTES = 1 * KB
+ITEM_COLLECTION_BYTES_MAX = 10 * 1024 * MB
+"""Items and local index entries of one partition key value, in a table with local indexes."""
+
+# ---- sizes of values [CU] ----
+CONTAINER_BYTES = 3
+"""Overhead of a list or map."""
+CONTAINER_MEMBER_BYTES = 1
+"""Overhead of each element, or pair, of a list or map."""
+SET_BYTES = 0
+"""Overhead of a set (?): the documentation gives none."""

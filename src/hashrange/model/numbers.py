@@ -1,0 +1,139 @@
+"""DynamoDB's numbers: exact decimals of 38 digits, always kept in their canonical text.
+
+The canonical text is plain decimal: no exponent, no `+`, no needless zero, no `-0`. So two
+numbers are equal exactly when their canonical texts are. Nothing is ever rounded.
+Source of ranges and spellings: FACTS section 1 (service quotas; observed).
+"""
+
+import re
+from collections.abc import Callable
+from decimal import Context, Decimal, Inexact, Overflow, Subnormal
+
+from hashrange.model import limits
+from hashrange.model.errors import ValidationException
+
+NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
+TOO_MANY_DIGITS = "Attempting to store more than 38 significant digits in a Number"
+OVERFLOW = (
+    "Number overflow. Attempting to store a number with magnitude larger than supported range"
+)
+UNDERFLOW = (
+    "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+)
+
+_canonical = re.compile(r"-?(?:0\.(?=0*[1-9])|[1-9][0-9]{0,18}\.)[0-9]{0,18}[1-9]").fullmatch
+"""Canonical texts with a fraction, and short enough to be within every limit."""
+_spelling = re.compile(
+    r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
+).fullmatch
+_EXPONENT_DIGITS = 9
+"""No request is long enough for its zeros to make up for an exponent of more digits."""
+
+_exact = Context(
+    prec=limits.NUMBER_DIGITS_MAX,
+    Emax=limits.NUMBER_EXPONENT_MAX,
+    Emin=limits.NUMBER_EXPONENT_MIN,
+    traps=[Inexact, Overflow, Subnormal],
+)
+
+
+def canonical(text: str) -> str:
+    """The canonical text of a number in any spelling DynamoDB accepts.
+
+    Raises ValidationException: not a number, over 38 digits, or out of range.
+    """
+    if text.isdigit() and text.isascii() and text[0] != "0" and len(text) < 38:
+        return text
+    if _canonical(text):
+        return text
+    return _rewrite(text)
+
+
+def to_decimal(text: str) -> Decimal:
+    """The exact value of a canonical text."""
+    return Decimal(text)
+
+
+def add(a: str, b: str) -> str:
+    """The sum of two canonical texts; ValidationException if it has no exact number."""
+    return _plain(_compute(_exact.add, a, b))
+
+
+def subtract(a: str, b: str) -> str:
+    """The difference of two canonical texts; ValidationException if it has no exact number."""
+    return _plain(_compute(_exact.subtract, a, b))
+
+
+def size(text: str) -> int:
+    """Bytes that a number with this canonical text counts for.
+
+    One, and one per two digits before and after the point (zeros at the ends do not count),
+    and one for a minus. Observed; the documented formula is an approximation.
+    """
+    if text.isdigit():
+        return 1 + (len(text.rstrip("0")) + 1) // 2
+    whole, _, fraction = text.lstrip("-").partition(".")
+    if not fraction:
+        whole = whole.rstrip("0")
+    elif whole == "0":
+        whole, fraction = "", fraction.lstrip("0")
+    return 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2 + (text[0] == "-")
+
+
+def _rewrite(text: str) -> str:
+    match = _spelling(text)
+    if match is None:
+        raise ValidationException(f"{NOT_A_NUMBER}: {text}" if text else NOT_A_NUMBER)
+    sign, whole, fraction, exponent_text = match.groups("")
+    exponent = _exponent(exponent_text) - len(fraction)
+    mantissa = (whole + fraction).lstrip("0")
+    _check_range(exponent + max(len(mantissa), 1) - 1)
+    digits = mantissa.rstrip("0")
+    if len(digits) > limits.NUMBER_DIGITS_MAX:
+        raise ValidationException(TOO_MANY_DIGITS)
+    if not digits:
+        return "0"
+    point = exponent + len(mantissa)
+    return ("-" if sign == "-" else "") + _place_point(digits, point)
+
+
+def _exponent(text: str) -> int:
+    """The written exponent; one of absurdly many digits becomes a merely huge one."""
+    digits = text.lstrip("+-").lstrip("0")[: _EXPONENT_DIGITS + 1] or "0"
+    return -int(digits) if text.startswith("-") else int(digits)
+
+
+def _check_range(exponent: int) -> None:
+    """Check the exponent of the first digit; a zero has one too, the one it is written with."""
+    if exponent > limits.NUMBER_EXPONENT_MAX:
+        raise ValidationException(OVERFLOW)
+    if exponent < limits.NUMBER_EXPONENT_MIN:
+        raise ValidationException(UNDERFLOW)
+
+
+def _place_point(digits: str, point: int) -> str:
+    """Write digits with the point after the first `point` of them."""
+    if point >= len(digits):
+        return digits.ljust(point, "0")
+    if point > 0:
+        return f"{digits[:point]}.{digits[point:]}"
+    return "0." + "0" * -point + digits
+
+
+def _compute(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) -> Decimal:
+    try:
+        return operation(Decimal(a), Decimal(b))
+    except Overflow:
+        raise ValidationException(OVERFLOW) from None
+    except Subnormal:
+        raise ValidationException(UNDERFLOW) from None
+    except Inexact:
+        raise ValidationException(TOO_MANY_DIGITS) from None
+
+
+def _plain(number: Decimal) -> str:
+    text = format(number, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text if number else "0"

@@ -1,0 +1,300 @@
+"""Attribute values in wire form, as an item holds them: {"S": "x"}, {"N": "12"}, {"L": [...]}.
+
+Who refuses what. The decoder (and the careful validator, when it explains) sees to JSON types:
+of a decoded value each member is a known tag with content of its JSON type. What that content
+means is checked here: exactly one member, base64, numbers, sets, nesting. A value that has
+passed `normalize` is canonical: numbers have one spelling, so equality is equality of texts.
+
+Sizes are DynamoDB's own, in bytes, without the 100 bytes that storage metering adds.
+Source: FACTS section 1; developer guide, capacity unit calculations; texts observed.
+"""
+
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from hashrange.model import limits, numbers
+from hashrange.model.errors import SerializationException, ValidationException
+
+if TYPE_CHECKING:
+    AttributeValue = dict[str, Any]
+else:
+    # For the decoder, which so checks JSON types and drops unknown members in its one pass.
+    # What it makes of this is a plain dict.
+    class AttributeValue(TypedDict, total=False):
+        S: str
+        N: str
+        B: str
+        BOOL: bool
+        NULL: bool
+        M: dict[str, "AttributeValue"]
+        L: list["AttributeValue"]
+        SS: list[str]
+        NS: list[str]
+        BS: list[str]
+
+
+Item = dict[str, AttributeValue]
+
+EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+SEVERAL = (
+    "Supplied AttributeValue has more than one datatypes set, "
+    "must contain exactly one of the supported datatypes"
+)
+NESTED_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
+BAD_BASE64 = "Invalid last non-pad Base64 character dectected"
+"""(sic) Also where the character is another."""
+_INVALID = "One or more parameter values were invalid: "
+
+
+def normalize_item(item: Item) -> int:
+    """Check a decoded item, make it canonical in place, and return its size in bytes.
+
+    Raises ValidationException, or SerializationException for what is not base64.
+    """
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        if len(value) != 1:
+            _refuse_members(value, 1)
+        for tag, content in value.items():
+            size += _NORMALIZE[tag](content, value, 1)
+    return size
+
+
+def normalize(value: AttributeValue, level: int = 1) -> int:
+    """Check one decoded value at this nesting level, make it canonical in place, size it."""
+    if len(value) != 1:
+        _refuse_members(value, level)
+    for tag, content in value.items():
+        return _NORMALIZE[tag](content, value, level)
+    raise AssertionError("a value without members was refused above")
+
+
+def item_size(item: Item) -> int:
+    """Size in bytes of a canonical item."""
+    return sum(text_size(name) + value_size(value) for name, value in item.items())
+
+
+def value_size(value: AttributeValue) -> int:
+    """Size in bytes of a canonical value."""
+    [(tag, content)] = value.items()
+    return _SIZE[tag](content)
+
+
+def text_size(text: str) -> int:
+    """UTF-8 bytes of a text."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def binary_size(text: str) -> int:
+    """Bytes that a canonical base64 text stands for."""
+    return len(text) // 4 * 3 - text.count("=", -2)
+
+
+def equal(a: AttributeValue, b: AttributeValue) -> bool:
+    """Whether two canonical values are equal: deeply, and sets in any order."""
+    if a == b:
+        return True
+    [(tag, x)], [(other, y)] = a.items(), b.items()
+    if tag != other or tag not in _EQUAL or len(x) != len(y):
+        return False
+    return _EQUAL[tag](x, y)
+
+
+def compare(a: AttributeValue, b: AttributeValue) -> int | None:
+    """Negative, zero or positive as a < b, a = b, a > b; None if they have no order.
+
+    Strings go by their UTF-8 bytes (which is the order of code points), binary by its bytes.
+    """
+    [(tag, x)], [(other, y)] = a.items(), b.items()
+    if tag != other or tag not in _ORDER:
+        return None
+    x, y = _ORDER[tag](x), _ORDER[tag](y)
+    return int(x > y) - int(x < y)
+
+
+# ---- one function per tag: check, make canonical in place, return the size ----
+
+
+def _string(text: str, value: AttributeValue, level: int) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _number(text: str, value: AttributeValue, level: int) -> int:
+    canonical = numbers.canonical(text)
+    if canonical is not text:
+        value["N"] = canonical
+    return numbers.size(canonical)
+
+
+def _binary(text: str, value: AttributeValue, level: int) -> int:
+    check_base64(text)
+    return binary_size(text)
+
+
+def _boolean(content: bool, value: AttributeValue, level: int) -> int:
+    return 1
+
+
+def _null(content: bool, value: AttributeValue, level: int) -> int:
+    if not content:
+        raise ValidationException(
+            _INVALID + "Null attribute value types must have the value of true"
+        )
+    return 1
+
+
+def _map(members: Item, value: AttributeValue, level: int) -> int:
+    if members and level == limits.NESTING_LEVELS_MAX:
+        raise ValidationException(NESTED_TOO_DEEP)
+    size = limits.CONTAINER_BYTES + limits.CONTAINER_MEMBER_BYTES * len(members)
+    for name, member in members.items():
+        size += text_size(name) + normalize(member, level + 1)
+    return size
+
+
+def _list(elements: list[AttributeValue], value: AttributeValue, level: int) -> int:
+    if elements and level == limits.NESTING_LEVELS_MAX:
+        raise ValidationException(NESTED_TOO_DEEP)
+    size = limits.CONTAINER_BYTES + limits.CONTAINER_MEMBER_BYTES * len(elements)
+    for element in elements:
+        size += normalize(element, level + 1)
+    return size
+
+
+def _string_set(members: list[str], value: AttributeValue, level: int) -> int:
+    if not members:
+        raise ValidationException(_INVALID + "An string set  may not be empty")
+    if len(set(members)) != len(members):
+        raise ValidationException(
+            f"{_INVALID}Input collection [{', '.join(members)}] contains duplicates."
+        )
+    return _string_set_size(members)
+
+
+def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
+    if not members:
+        raise ValidationException(_INVALID + "An number set  may not be empty")
+    canonical = value["NS"] = [numbers.canonical(member) for member in members]
+    if len(set(canonical)) != len(canonical):
+        raise ValidationException("Input collection contains duplicates")
+    return _number_set_size(canonical)
+
+
+def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
+    for member in members:
+        check_base64(member)
+    if not members:
+        raise ValidationException(_INVALID + "Binary sets should not be empty")
+    if len(set(members)) != len(members):
+        raise ValidationException(
+            f"{_INVALID}Input collection [{', '.join(members)}]of type BS contains duplicates."
+        )
+    return _binary_set_size(members)
+
+
+_NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
+    "S": _string,
+    "N": _number,
+    "B": _binary,
+    "BOOL": _boolean,
+    "NULL": _null,
+    "M": _map,
+    "L": _list,
+    "SS": _string_set,
+    "NS": _number_set,
+    "BS": _binary_set,
+}
+
+
+def _refuse_members(value: AttributeValue, level: int) -> None:
+    """Refuse a value of no member or several; what is wrong inside a member comes first."""
+    for tag, content in value.items():
+        _NORMALIZE[tag](content, value, level)
+    raise ValidationException(SEVERAL if value else EMPTY)
+
+
+def check_base64(text: str) -> None:
+    """Raise SerializationException unless the text is base64 without stray bits or characters."""
+    if len(text) % 4:
+        raise SerializationException(
+            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
+        )
+    try:
+        content = a2b_base64(text, strict_mode=True)
+    except ValueError:
+        raise SerializationException(BAD_BASE64) from None
+    padded = content[-(len(content) % 3) :] if len(content) % 3 else b""
+    if padded and not text.endswith(b2a_base64(padded, newline=False).decode()):
+        raise SerializationException(BAD_BASE64)
+
+
+# ---- sizes of what is already canonical ----
+
+
+def _map_size(members: Item) -> int:
+    pairs = limits.CONTAINER_MEMBER_BYTES * len(members)
+    return limits.CONTAINER_BYTES + pairs + item_size(members)
+
+
+def _list_size(elements: list[AttributeValue]) -> int:
+    inside = sum(limits.CONTAINER_MEMBER_BYTES + value_size(element) for element in elements)
+    return limits.CONTAINER_BYTES + inside
+
+
+def _string_set_size(members: list[str]) -> int:
+    return limits.SET_BYTES + sum(map(text_size, members))
+
+
+def _number_set_size(members: list[str]) -> int:
+    return limits.SET_BYTES + sum(map(numbers.size, members))
+
+
+def _binary_set_size(members: list[str]) -> int:
+    return limits.SET_BYTES + sum(map(binary_size, members))
+
+
+_SIZE: dict[str, Callable[[Any], int]] = {
+    "S": text_size,
+    "N": numbers.size,
+    "B": binary_size,
+    "BOOL": lambda content: 1,
+    "NULL": lambda content: 1,
+    "M": _map_size,
+    "L": _list_size,
+    "SS": _string_set_size,
+    "NS": _number_set_size,
+    "BS": _binary_set_size,
+}
+
+
+# ---- equality and order ----
+
+
+def _equal_maps(a: Item, b: Item) -> bool:
+    return a.keys() == b.keys() and all(equal(a[name], b[name]) for name in a)
+
+
+def _equal_lists(a: list[AttributeValue], b: list[AttributeValue]) -> bool:
+    return all(map(equal, a, b))
+
+
+def _equal_sets(a: list[str], b: list[str]) -> bool:
+    return set(a) == set(b)
+
+
+_EQUAL: dict[str, Callable[[Any, Any], bool]] = {
+    "M": _equal_maps,
+    "L": _equal_lists,
+    "SS": _equal_sets,
+    "NS": _equal_sets,
+    "BS": _equal_sets,
+}
+"""The types whose equal values may differ in wire form."""
+
+_ORDER: dict[str, Callable[[str], Any]] = {"S": str, "N": numbers.to_decimal, "B": a2b_base64}
+"""The types that have an order, and what stands for a value in it."""
