@@ -1,0 +1,47 @@
+# Everything a contributor runs. The first call of any target sets up its own environment in
+# .venv; later calls reuse it until pyproject.toml changes.
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help test check format demo bench clean
+
+help:  ## This list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY)  ## Lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## Let ruff sort the imports and lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the report
+	$(BIN)/python examples/demo.py
+
+bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:  ## Remove the environment and the caches; the peers in .peers/ stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The first Python that is new enough makes the environment.
+$(READY): pyproject.toml
+	@for python in python3.11 python3 python3.13 python3.12; do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        set -e; \
+	        echo "Setting up $(VENV) with $$($$python --version) ..."; \
+	        $$python -m venv --clear $(VENV); \
+	        $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'; \
+	        touch $@; \
+	        exit 0; \
+	    fi; \
+	done; \
+	echo "hashrange needs Python 3.11 or newer; none was found on PATH." >&2; exit 1

@@ -1,0 +1,203 @@
+"""Which room may import what: the table of rooms, held on every module of the package.
+
+A room is a folder or a single module under `src/hashrange`. Imports inside functions and under
+`TYPE_CHECKING` count too, so that the table cannot be gone around.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = "hashrange"
+SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
+
+SOCKETS = frozenset({"http", "select", "selectors", "socket", "socketserver", "ssl"})
+NETWORK = SOCKETS | {"asyncio"}
+# fmt: off
+FILES = frozenset({
+    "concurrent", "ctypes", "fcntl", "glob", "io", "logging", "mmap", "multiprocessing", "os",
+    "pathlib", "queue", "shutil", "signal", "sqlite3", "subprocess", "tempfile", "threading",
+})
+# fmt: on
+CLOCK = frozenset({"datetime", "sched", "time"})
+RANDOM = frozenset({"random", "secrets", "uuid.uuid1", "uuid.uuid4"})
+PURE = NETWORK | FILES | CLOCK | RANDOM
+KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
+INTERFACES = "msgspec uvloop typer rich boto3 botocore pytest starlette jinja2"
+
+
+class Room(NamedTuple):
+    """`never` wins over the rest: names of modules, or of what is imported from them."""
+
+    may: frozenset[str]
+    libraries: frozenset[str]
+    never: frozenset[str]
+
+
+def room(may: str, libraries: str, never: frozenset[str]) -> Room:
+    return Room(frozenset(may.split()), frozenset(libraries.split()), never)
+
+
+# fmt: off
+ROOMS = {
+    #                   other rooms                            libraries            never
+    "model":       room("",                                    "msgspec",           PURE),
+    "kv":          room("",                                    "",                  PURE),
+    "expressions": room("model",                               "",                  PURE),
+    "engine":      room("model expressions kv",                "msgspec",           PURE),
+    "operations":  room("model expressions engine",            "msgspec",           PURE | KEYS),
+    "storage":     room("kv",                                  "apsw",              NETWORK),
+    "runtime":     room("model kv operations engine storage",  "msgspec",           SOCKETS),
+    "wire":        room("model",                               "msgspec httptools", NETWORK),
+    "interfaces":  room("hashrange wire runtime model design", INTERFACES,          frozenset()),
+    "design":      room("model expressions",                   "msgspec pydantic",  NETWORK),
+    "testing":     room("runtime storage kv model",            "hypothesis pytest", NETWORK),
+    # The composition root joins the rooms.
+    "hashrange":   room("runtime storage interfaces model kv", "",                  NETWORK),
+}
+# fmt: on
+
+
+def room_of(module: str) -> str:
+    """`hashrange.engine.fetch` is in the room engine; the package itself is the root's."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else PACKAGE
+
+
+class Import(NamedTuple):
+    """`module`, and the names taken from it (none: the module itself)."""
+
+    module: str
+    names: tuple[str, ...]
+    line: int
+
+    def full_names(self) -> list[str]:
+        return [self.module, *(f"{self.module}.{name}" for name in self.names)]
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[Import]:
+    """Every import in the tree; `package` is what a relative one starts from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, (), node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1]
+            parts = [*base, node.module or ""] if node.level else [node.module or ""]
+            names = tuple(alias.name for alias in node.names)
+            yield Import(".".join(parts).rstrip("."), names, node.lineno)
+
+
+def targets(found: Import) -> set[str]:
+    """The rooms that an import reaches: `from hashrange import kv` reaches kv."""
+    if found.module == PACKAGE and found.names:
+        return {room_of(f"{PACKAGE}.{name}") for name in found.names}
+    return {room_of(found.module)}
+
+
+def banned(found: Import, never: frozenset[str]) -> bool:
+    """A module is banned with all below it; one of its names bans the bare module too."""
+    if any(
+        name == ban or name.startswith(f"{ban}.") for name in found.full_names() for ban in never
+    ):
+        return True
+    return not found.names and any(ban.startswith(f"{found.module}.") for ban in never)
+
+
+def offence(found: Import, home: str) -> str | None:
+    """What is wrong with an import made in the room `home`."""
+    rule = ROOMS[home]
+    top = found.module.split(".")[0]
+    if banned(found, rule.never):
+        return f"{found.module} is never imported by {home}"
+    if top == PACKAGE:
+        strangers = targets(found) - rule.may - {home}
+        return f"{home} may not import {', '.join(sorted(strangers))}" if strangers else None
+    if top in sys.stdlib_module_names or top in rule.libraries:
+        return None
+    return f"{home} may not use the library {top}"
+
+
+def offences(source: str, module: str, package: str) -> list[str]:
+    home = room_of(module)
+    wrong = ((found.line, offence(found, home)) for found in imports(ast.parse(source), package))
+    return [f"{module}:{line}: {text}" for line, text in wrong if text]
+
+
+def modules() -> Iterator[tuple[str, str, Path]]:
+    """(module, its package, its file) of everything in the source tree."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = (PACKAGE, *path.relative_to(SOURCE).with_suffix("").parts)
+        if parts[-1] == "__init__":
+            yield ".".join(parts[:-1]), ".".join(parts[:-1]), path
+        else:
+            yield ".".join(parts), ".".join(parts[:-1]), path
+
+
+def test_every_room_keeps_to_the_table() -> None:
+    found = [
+        line
+        for module, package, path in modules()
+        for line in offences(path.read_text(), module, package)
+    ]
+    assert found == []
+
+
+def test_every_folder_is_a_room() -> None:
+    folders = {path.parent.name for path in SOURCE.glob("*/*.py")}
+    assert folders <= set(ROOMS)
+
+
+def test_rooms_import_each_other_in_one_direction() -> None:
+    """The root is left out: interfaces use it, and it starts them only inside functions."""
+    order: list[str] = []
+    while len(order) < len(ROOMS) - 1:
+        free = {
+            name
+            for name, rule in ROOMS.items()
+            if name not in (PACKAGE, *order) and rule.may - {PACKAGE} <= set(order)
+        }
+        assert free, f"a cycle among the rooms outside {order}"
+        order += sorted(free)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("hashrange.model.values", "import time"),
+        ("hashrange.model.values", "def f():\n    from time import monotonic"),
+        ("hashrange.model.values", "from hashrange.kv import Put"),
+        ("hashrange.model.values", "import boto3"),
+        ("hashrange.kv", "from hashrange.model import errors"),
+        ("hashrange.engine.fetch", "import os.path"),
+        ("hashrange.engine.fetch", "from uuid import uuid4"),
+        ("hashrange.engine.fetch", "import uuid"),
+        ("hashrange.engine.fetch", "from ..storage import sqlite"),
+        ("hashrange.operations.put_item", "from hashrange.engine import changes"),
+        ("hashrange.operations.put_item", "from hashrange.engine.keyspace.sort import encode"),
+        ("hashrange.operations.put_item", "from hashrange import kv"),
+        ("hashrange.wire.http", "import asyncio"),
+        ("hashrange.interfaces.server", "from hashrange.storage.sqlite import SqliteStore"),
+    ],
+)
+def test_the_table_catches(module: str, source: str) -> None:
+    assert len(offences(source, module, module.rpartition(".")[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("hashrange.engine.fetch", "from uuid import UUID"),
+        ("hashrange.engine.fetch", "from hashrange import kv"),
+        ("hashrange.engine.fetch", "from . import writes"),
+        ("hashrange.engine.fetch", "from ..kv import Get"),
+        ("hashrange.operations.put_item", "from hashrange.engine import fetch, writes"),
+        ("hashrange.wire.http", "import httptools"),
+    ],
+)
+def test_the_table_allows(module: str, source: str) -> None:
+    assert offences(source, module, module.rpartition(".")[0]) == []
