@@ -1,0 +1,7 @@
+"""Bytes in, calls of operations out; bodies in, responses out. No sockets, no event loop."""
+
+from hashrange.wire.connection import Answer, Call, Connection, Event
+from hashrange.wire.gate import targets
+from hashrange.wire.responses import PLAIN, Form, fail, succeed
+
+__all__ = ["PLAIN", "Answer", "Call", "Connection", "Event", "Form", "fail", "succeed", "targets"]
