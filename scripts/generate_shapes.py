@@ -1,0 +1,229 @@
+"""Write `model/requests.py` and `model/shapes.json` from the service model inside botocore.
+
+    python scripts/generate_shapes.py            write both
+    python scripts/generate_shapes.py --check    exit 1 if they differ from what would be written
+
+The service model is the contract for every request. The Structs are what operations work with;
+the tables are for the careful validator, which explains what the Structs' decoder refuses.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import botocore  # type: ignore[import-untyped]
+import botocore.loaders  # type: ignore[import-untyped]
+
+MODEL = Path(__file__).parents[1] / "src" / "hashrange" / "model"
+SERVICES = ("dynamodb", "dynamodbstreams")
+TYPED_OPERATIONS = (
+    *("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan"),
+    *("BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems"),
+    *("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"),
+    *("CreateTable", "DescribeTable", "ListTables", "UpdateTable", "DeleteTable"),
+    *("UpdateTimeToLive", "DescribeTimeToLive"),
+    *("TagResource", "UntagResource", "ListTagsOfResource"),
+    *("DescribeLimits", "DescribeEndpoints"),
+    *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),
+)
+"""Operations whose requests become Structs; the others are validated from the tables alone."""
+
+TABLE_ARN_PATTERN = r"[a-zA-Z0-9_.-]{3,255}|arn:(?s:.)*"
+"""What the model does not say of a TableArn: unless it is an ARN, it must be a TableName."""
+CONSTRAINTS = ("enum", "min", "max", "pattern")
+NUMBER_BITS = {"integer": 32, "long": 64}
+SCALARS = {"string": "str", "boolean": "bool", "timestamp": "float", "double": "float"}
+
+Shape = dict[str, Any]
+Shapes = dict[str, Shape]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    check: bool = parser.parse_args().check
+    operations, shapes = load()
+    outdated = False
+    for name, text in {
+        "requests.py": format_python(requests_module(operations, shapes)),
+        "shapes.json": json.dumps(tables(operations, shapes), indent=1) + "\n",
+    }.items():
+        path = MODEL / name
+        if path.exists() and path.read_text() == text:
+            continue
+        outdated = True
+        print(f"{name} {'is not up to date' if check else 'written'}")
+        if not check:
+            path.write_text(text)
+    return int(check and outdated)
+
+
+# ---- the service model ----
+
+
+def load() -> tuple[dict[str, str], Shapes]:
+    """Each operation's input shape by name, and all shapes that requests consist of."""
+    operations: dict[str, str] = {}
+    shapes: Shapes = {}
+    for service in SERVICES:
+        model = botocore.loaders.Loader().load_service_model(service, "service-2")
+        every = {name: bare(shape) for name, shape in model["shapes"].items()}
+        for name, operation in model["operations"].items():
+            operations[name] = operation["input"]["shape"]
+            shapes |= {reached: every[reached] for reached in reach(operations[name], every)}
+    return dict(sorted(operations.items())), dict(sorted(shapes.items()))
+
+
+def reach(root: str, shapes: Shapes) -> Iterator[str]:
+    """The names of a shape and of all it consists of; what a shape needs comes before it."""
+    seen = set()
+
+    def visit(name: str) -> Iterator[str]:
+        if name in seen:
+            return
+        seen.add(name)
+        for part in parts(shapes[name]):
+            yield from visit(part)
+        yield name
+
+    return visit(root)
+
+
+def parts(shape: Shape) -> Iterable[str]:
+    """The names of the shapes a shape directly consists of."""
+    inner = (shape[part] for part in ("member", "key", "value") if part in shape)
+    return shape.get("members", {}).values() or inner
+
+
+def bare(shape: Shape) -> Shape:
+    """A shape with its constraints, and only the names of what it consists of."""
+    kept = {key: shape[key] for key in ("type", "required", *CONSTRAINTS) if key in shape}
+    if shape["type"] == "structure":
+        kept["members"] = {name: part["shape"] for name, part in shape["members"].items()}
+    inner = {part: shape[part]["shape"] for part in ("member", "key", "value") if part in shape}
+    return kept | inner
+
+
+def tables(operations: dict[str, str], shapes: Shapes) -> dict[str, Any]:
+    return {
+        "source": source(),
+        "operations": operations,
+        "shapes": shapes,
+    }
+
+
+def source() -> str:
+    return f"scripts/generate_shapes.py, botocore {botocore.__version__}"
+
+
+# ---- the module of Structs ----
+
+HEADER = '''"""The requests of the typed operations, as Structs.
+
+Written by {source}.
+Members bear the model's names in snake case. What is optional is None when it is absent.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from hashrange.model.values import AttributeValue
+
+
+class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=False):
+    """A structure of the service model."""
+'''
+
+
+def requests_module(operations: dict[str, str], shapes: Shapes) -> str:
+    """Source text: each constrained type and each class after all it consists of."""
+    inputs = {operations[name]: name for name in TYPED_OPERATIONS}
+    names = dict.fromkeys(name for root in inputs for name in reach(root, shapes))
+    names.pop("AttributeValue")
+    typed = {name: shapes[name] for name in names}
+    clashes = typed.keys() & set(TYPED_OPERATIONS)
+    class_names = {
+        shape: operation + "Request" * (operation in clashes) for shape, operation in inputs.items()
+    }
+    text = [HEADER.format(source=source())]
+    for name, shape in typed.items():
+        if shape["type"] == "structure":
+            text.append(class_source(class_names.get(name, name), shape, shapes))
+        elif has_constraints(shape):
+            text.append(f"{name} = {constrained_type(name, shapes)}")
+    return "\n".join(text)
+
+
+def class_source(class_name: str, shape: Shape, shapes: Shapes) -> str:
+    lines = [f"class {class_name}(Structure, kw_only=True, frozen=True):"]
+    for name, member in shape["members"].items():
+        required = name in shape.get("required", ())
+        options = [] if required else ["default=None"]
+        snake = snake_case(name)
+        if "".join(word.title() for word in snake.split("_")) != name:
+            options.append(f'name="{name}"')
+        default = "None" if options == ["default=None"] else f"field({', '.join(options)})"
+        annotation = type_source(member, shapes) + ("" if required else " | None")
+        lines.append(f"    {snake}: {annotation}" + (f" = {default}" if options else ""))
+    return "\n".join(lines if shape["members"] else [*lines, "    pass"])
+
+
+def snake_case(name: str) -> str:
+    """SSESpecification -> sse_specification, S3Bucket -> s3_bucket."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def has_constraints(shape: Shape) -> bool:
+    return shape["type"] in NUMBER_BITS or any(key in shape for key in CONSTRAINTS)
+
+
+def type_source(name: str, shapes: Shapes) -> str:
+    """How a member of this shape is annotated: by name, or in full if that says more."""
+    shape = shapes[name]
+    if shape["type"] == "structure" or has_constraints(shape):
+        return name
+    return plain_type(shape, shapes)
+
+
+def plain_type(shape: Shape, shapes: Shapes) -> str:
+    match shape["type"]:
+        case "list":
+            return f"list[{type_source(shape['member'], shapes)}]"
+        case "map":
+            key, value = (type_source(shape[part], shapes) for part in ("key", "value"))
+            return f"dict[{key}, {value}]"
+        case "integer" | "long":
+            return "int"
+        case scalar:
+            return SCALARS[scalar]
+
+
+def constrained_type(name: str, shapes: Shapes) -> str:
+    shape = shapes[name]
+    if "enum" in shape:
+        return f"Literal[{', '.join(json.dumps(value) for value in shape['enum'])}]"
+    if bits := NUMBER_BITS.get(shape["type"]):
+        least = shape.get("min", -(2 ** (bits - 1)))
+        most = shape.get("max", 2 ** (bits - 1) - 1)
+        return f"Annotated[int, Meta(ge={least}, le={most})]"
+    meta = [f"{bound}_length={shape[bound]}" for bound in ("min", "max") if bound in shape]
+    if pattern := TABLE_ARN_PATTERN if name == "TableArn" else shape.get("pattern"):
+        meta.append(f'pattern=r"^(?:{pattern})\\Z"')
+    return f"Annotated[{plain_type(shape, shapes)}, Meta({', '.join(meta)})]"
+
+
+def format_python(text: str) -> str:
+    """As ruff would leave it, so that the check of the whole tree holds."""
+    config = str(MODEL.parents[2] / "pyproject.toml")
+    command = [sys.executable, "-m", "ruff", "format", "--config", config, "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
