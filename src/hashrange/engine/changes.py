@@ -1,0 +1,155 @@
+"""The one place that turns an old and a new image into rows, counters and capacity.
+
+A table is its own first index. An operation cannot forget an index because it cannot name one.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hashrange import kv
+from hashrange.engine.capacity import Consumed, write_units
+from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.keys import RowKey, index_key, parse_raw
+from hashrange.engine.keyspace.rows import encode_item, encode_row
+from hashrange.engine.writes import Change
+from hashrange.model.tables import Index, Table
+from hashrange.model.values import Item, item_size
+
+
+class Entry(NamedTuple):
+    """An index row: where it is, the item's view that it shows, and that view's size."""
+
+    key: RowKey
+    view: Item
+    size: int
+
+
+class Receipt:
+    """What a decision's changes consumed, per table in order of first use.
+
+    With `transactional`, the tables' own arms are charged twice. `collections` holds the sizes
+    in bytes, after the changes, of the item collections they touched: by table name, then by
+    partition digest, each with the collection's key.
+    """
+
+    __slots__ = ("collections", "consumed", "transactional")
+
+    def __init__(self, transactional: bool = False) -> None:
+        self.consumed: dict[str, Consumed] = {}
+        self.collections: dict[str, dict[bytes, tuple[Item, int]]] = {}
+        self.transactional = transactional
+
+    def of(self, table: Table) -> Consumed:
+        if table.name not in self.consumed:
+            self.consumed[table.name] = Consumed(table)
+        return self.consumed[table.name]
+
+
+def derive(changes: Sequence[Change], receipt: Receipt) -> list[kv.Write]:
+    """The writes of all changes; what they consume is entered in the receipt."""
+    writes: list[kv.Write] = []
+    totals: defaultdict[bytes, int] = defaultdict(int)
+    for change in changes:
+        consumed = receipt.of(change.table)
+        old_size = change.old.size if change.old else 0
+        units = write_units(max(old_size, change.new_size))
+        consumed.add(units * 2 if receipt.transactional else units)
+        if not change.check:
+            _table_row(change, old_size, writes, totals)
+            for index in change.table.indexes:
+                _index_row(change, index, consumed, writes, totals)
+    for change in changes:
+        if change.collection_size is not None:
+            _collection(change, receipt, totals)
+    writes.extend([kv.Add(name, delta) for name, delta in totals.items() if delta])
+    return writes
+
+
+def _table_row(
+    change: Change, old_size: int, writes: list[kv.Write], totals: defaultdict[bytes, int]
+) -> None:
+    table, key = change.table, change.key
+    if change.new is not None:
+        value = encode_row(key.raw, encode_item(change.new), change.new_size)
+        writes.append(kv.Put(table.space, key.key, value))
+    elif change.old is not None:
+        writes.append(kv.Delete(table.space, key.key))
+    count = (change.new is not None) - (change.old is not None)
+    _count(table, table.space, key, count, change.new_size - old_size, totals)
+
+
+def _index_row(
+    change: Change,
+    index: Index,
+    consumed: Consumed,
+    writes: list[kv.Write],
+    totals: defaultdict[bytes, int],
+) -> None:
+    """Entries that go are deleted, entries that come are put; equal views cost nothing."""
+    table = change.table
+    old = entry(table, index, change.key, change.old.item) if change.old else None
+    new = entry(table, index, change.key, change.new) if change.new is not None else None
+    if old and new and old.key.key == new.key.key:
+        if old.view == new.view:
+            return
+        consumed.add(write_units(max(old.size, new.size)), index)
+    else:
+        if old:
+            consumed.add(write_units(old.size), index)
+            writes.append(kv.Delete(index.space, old.key.key))
+        if new:
+            consumed.add(write_units(new.size), index)
+    if new:
+        writes.append(put_entry(index, new))
+    count = (new is not None) - (old is not None)
+    size = (new.size if new else 0) - (old.size if old else 0)
+    _count(table, index.space, change.key, count, size, totals, local=index.local)
+
+
+def _count(
+    table: Table,
+    space: int,
+    key: RowKey,
+    count: int,
+    size: int,
+    totals: defaultdict[bytes, int],
+    local: bool = True,
+) -> None:
+    totals[system.item_count(space)] += count
+    totals[system.size_bytes(space)] += size
+    if local and table.has_local_indexes:
+        partition = key.key[: kv.PARTITION_BYTES]
+        totals[system.collection_bytes(table.space, partition)] += size
+
+
+def _collection(change: Change, receipt: Receipt, totals: defaultdict[bytes, int]) -> None:
+    assert change.collection_size is not None
+    partition = change.key.key[: kv.PARTITION_BYTES]
+    name = system.collection_bytes(change.table.space, partition)
+    size = change.collection_size + totals[name]
+    key = {change.table.hash[0]: parse_raw(change.key.raw)[0]}
+    receipt.collections.setdefault(change.table.name, {})[partition] = (key, size)
+
+
+def entry(table: Table, index: Index, key: RowKey, item: Item) -> Entry | None:
+    """The index row of an item; None where the item lacks a key attribute of the index."""
+    row_key = index_key(table, index, item, key)
+    if row_key is None:
+        return None
+    view = project(table, index, item)
+    return Entry(row_key, view, item_size(view))
+
+
+def project(table: Table, index: Index, item: Item) -> Item:
+    """The attributes that an index shows of an item: its keys, the table's, the projected."""
+    if index.projection == "ALL":
+        return item
+    names = {*table.key, *index.key, *index.include}
+    return {name: value for name, value in item.items() if name in names}
+
+
+def put_entry(index: Index, entry: Entry) -> kv.Put:
+    value = encode_row(entry.key.raw, encode_item(entry.view), entry.size)
+    return kv.Put(index.space, entry.key.key, value)
+

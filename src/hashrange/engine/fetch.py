@@ -1,0 +1,138 @@
+"""What operations read. Each function is a generator that yields reads and returns what came.
+
+Besides the reads of `kv` an operation may yield `TableNamed`, which the runtime answers out of
+its cache of the catalog as of this snapshot.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.bounds import Bounds, resume
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row, row_at
+from hashrange.model.errors import ResourceNotFoundException
+from hashrange.model.tables import Table, View
+
+T = TypeVar("T")
+
+
+class TableNamed(NamedTuple):
+    """The definition of a table. Answer: `Table | None`."""
+
+    name: str
+
+
+Read = kv.Read | TableNamed
+Fetch = Generator[Read, Any, T]
+
+CHUNK_ROWS = 256
+"""How many rows a long read takes at a time: between chunks others are served."""
+
+
+class Moment(NamedTuple):
+    """All that an operation knows of the world outside the database.
+
+    `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
+    random bytes, the same when a request is run again; `region` is that of the caller's
+    credential scope.
+    """
+
+    now: float
+    entropy: bytes = b""
+    region: str = "us-east-1"
+
+
+def plain_name(name_or_arn: str) -> str:
+    """The table's name: a TableName may also be the table's ARN."""
+    return name_or_arn.rpartition("/")[2] if name_or_arn.startswith("arn:") else name_or_arn
+
+
+def find_table(name_or_arn: str) -> Fetch[Table | None]:
+    table: Table | None = yield TableNamed(plain_name(name_or_arn))
+    return table
+
+
+def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
+    """A table that items can be read from and written to."""
+    found = yield from find_table(name_or_arn)
+    if found is None or found.status(moment.now) == "CREATING":
+        raise ResourceNotFoundException("Requested resource not found")
+    return found
+
+
+def item(table: Table, key: RowKey) -> Fetch[Row | None]:
+    [value] = yield kv.Get(((table.space, key.key),))
+    return row_at(key, value)
+
+
+def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
+    """Rows of any tables by key, in one read."""
+    values = yield kv.Get(tuple((table.space, key.key) for table, key in keys))
+    return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
+
+
+def rows(
+    view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
+) -> Fetch[tuple[list[Row], Bounds | None]]:
+    """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
+    limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
+    page: kv.Page = yield kv.Range(
+        view.space, bounds.start, bounds.end, reverse, limit, bytes_max
+    )
+    found = [Row(value) for _, value in page.rows]
+    return found, None if page.exhausted else resume(bounds, page.rows[-1][0], reverse)
+
+
+def counters(names: Sequence[bytes]) -> Fetch[list[int]]:
+    values: list[int] = yield kv.Counters(tuple(names))
+    return values
+
+
+def system_row(key: bytes, type_: type[T]) -> Fetch[T | None]:
+    [value] = yield kv.Get(((kv.SYSTEM_SPACE, key),))
+    return None if value is None else system.decode(value, type_)
+
+
+def statistics(views: Sequence[View]) -> Fetch[list[tuple[int, int]]]:
+    """ItemCount and size in bytes of tables and indexes."""
+    names = [name for v in views for name in (system.item_count(v.space), system.size_bytes(v.space))]
+    values = yield from counters(names)
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+def collection_sizes(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[int]]:
+    """Sizes in bytes of the item collections that rows of tables with local indexes are in."""
+    return (
+        yield from counters(
+            [
+                system.collection_bytes(table.space, key.key[: kv.PARTITION_BYTES])
+                for table, key in keys
+            ]
+        )
+    )
+
+
+def table_names(after: str, limit: int) -> Fetch[list[str]]:
+    """At most `limit` names of tables behind `after`, in order."""
+    start = system.table_row(after) + b"\x00" if after else system.TABLES
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, system.AFTER_TABLES, rows_max=limit)
+    return [key[len(system.TABLES) :].decode() for key, _ in page.rows]
+
+
+def all_tables() -> Fetch[list[Table]]:
+    """Every table's definition."""
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
+    return [system.decode(value, Table) for _, value in page.rows]
+
+
+def dropped_spaces() -> Fetch[list[int]]:
+    spaces: list[int] = yield kv.Dropped()
+    return spaces
+
+
+def new_spaces(count: int) -> Fetch[list[int]]:
+    """Ids that no space ever had."""
+    [made] = yield kv.Counters((system.SPACES,))
+    return list(range(made + 1, made + 1 + count))

@@ -1,0 +1,115 @@
+"""Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
+
+from base64 import b64decode
+from collections.abc import Container
+
+from hashrange.engine.keyspace.keys import RowKey, table_key
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
+from hashrange.model.tables import Table
+from hashrange.model.values import AttributeValue, Item
+
+INVALID = "One or more parameter values were invalid: "
+NOT_VALID = "One or more parameter values are not valid. "
+NO_MATCH = "The provided key element does not match the schema"
+HASH_TOO_LONG = (
+    f"{INVALID}Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES_MAX} bytes"
+)
+RANGE_TOO_LONG = (
+    f"{INVALID}Aggregated size of all range keys has exceeded the size limit of "
+    f"{SORT_KEY_BYTES_MAX} bytes"
+)
+_KINDS = {"S": "string", "B": "binary"}
+
+
+def length_bytes(value: AttributeValue) -> int:
+    """Of a key value as the limits count it; numbers never reach them."""
+    [(type_, content)] = value.items()
+    if type_ == "S":
+        return len(content) if content.isascii() else len(content.encode())
+    return len(b64decode(content)) if type_ == "B" else 1
+
+
+def is_key_value(type_: str, value: AttributeValue) -> bool:
+    return bool(value.get(type_))
+
+
+def check_not_empty(name: str, value: AttributeValue) -> None:
+    [(type_, content)] = value.items()
+    if content == "":
+        raise ValidationException(
+            f"{NOT_VALID}The AttributeValue for a key attribute cannot contain an empty "
+            f"{_KINDS[type_]} value. Key: {name}"
+        )
+
+
+def _check_lengths(table: Table, key: Item) -> None:
+    if length_bytes(key[table.hash[0]]) > PARTITION_KEY_BYTES_MAX:
+        raise ValidationException(HASH_TOO_LONG)
+    if table.range and length_bytes(key[table.range[0]]) > SORT_KEY_BYTES_MAX:
+        raise ValidationException(RANGE_TOO_LONG)
+
+
+def of_key(table: Table, key: Item) -> RowKey:
+    """The row of a `Key` parameter: exactly the table's key attributes, of their types."""
+    names = table.key
+    if len(key) != len(names) or any(
+        name not in key or table.types[name] not in key[name] for name in names
+    ):
+        raise ValidationException(NO_MATCH)
+    for name in names:
+        check_not_empty(name, key[name])
+    _check_lengths(table, key)
+    return table_key(table, key)
+
+
+def of_item(table: Table, item: Item) -> RowKey:
+    """The row of an item to be put; its index keys are checked as well."""
+    for name in table.key:
+        if name not in item:
+            raise ValidationException(f"{INVALID}Missing the key {name} in the item")
+        [type_] = item[name]
+        if type_ != table.types[name]:
+            raise ValidationException(
+                f"{INVALID}Type mismatch for key {name} "
+                f"expected: {table.types[name]} actual: {type_}"
+            )
+        check_not_empty(name, item[name])
+    _check_lengths(table, item)
+    if table.indexes:
+        check_index_keys(table, item, item)
+    return table_key(table, item)
+
+
+def check_index_keys(table: Table, item: Item, touched: Container[str]) -> None:
+    """A write fails if an index key attribute that it touches is there and cannot be a key."""
+    for index in table.indexes:
+        for name in index.key:
+            if name in item and name in touched and name not in table.key:
+                _check_index_key(table, index.name, name, item[name])
+        _check_index_lengths(index.hash, index.range, item)
+
+
+def _check_index_key(table: Table, index: str, name: str, value: AttributeValue) -> None:
+    [(type_, content)] = value.items()
+    if type_ != table.types[name]:
+        raise ValidationException(
+            f"{INVALID}Type mismatch for Index Key {name} "
+            f"Expected: {table.types[name]} Actual: {type_} IndexName: {index}"
+        )
+    if content == "":
+        raise ValidationException(
+            f"{NOT_VALID}A value specified for a secondary index key is not supported. "
+            f"The AttributeValue for a key attribute cannot contain an empty {_KINDS[type_]} "
+            f"value. IndexName: {index}, IndexKey: {name}"
+        )
+
+
+def _check_index_lengths(
+    hash_names: tuple[str, ...], range_names: tuple[str, ...], item: Item
+) -> None:
+    for name in hash_names:
+        if name in item and length_bytes(item[name]) > PARTITION_KEY_BYTES_MAX:
+            raise ValidationException(HASH_TOO_LONG)
+    if sum(length_bytes(item[name]) for name in range_names if name in item) > SORT_KEY_BYTES_MAX:
+        raise ValidationException(RANGE_TOO_LONG)

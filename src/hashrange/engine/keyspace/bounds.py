@@ -1,0 +1,87 @@
+"""One function per kind of bound: each gives the rows start <= key < end (end None: the rest).
+
+`prefix` is the partition's digest and the components of the sort attributes that are known by
+equality; the value in question is the next component. Partitions of a parallel Scan are ranges
+of the same hash.
+"""
+
+from typing import NamedTuple
+
+from hashrange.engine.keyspace.keys import component, prefix_component
+from hashrange.model.values import AttributeValue
+
+
+class Bounds(NamedTuple):
+    start: bytes
+    end: bytes | None
+
+
+def after(prefix: bytes) -> bytes | None:
+    """The first key behind all keys that start with `prefix`, None if there is none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+def everything(prefix: bytes) -> Bounds:
+    return Bounds(prefix, after(prefix))
+
+
+def equal(prefix: bytes, value: AttributeValue) -> Bounds:
+    return everything(prefix + component(value))
+
+
+def less(prefix: bytes, value: AttributeValue) -> Bounds:
+    return Bounds(prefix, prefix + component(value))
+
+
+def less_or_equal(prefix: bytes, value: AttributeValue) -> Bounds:
+    return Bounds(prefix, after(prefix + component(value)))
+
+
+def greater(prefix: bytes, value: AttributeValue) -> Bounds:
+    start = after(prefix + component(value))
+    assert start, "a component never consists of FF bytes alone"
+    return Bounds(start, after(prefix))
+
+
+def greater_or_equal(prefix: bytes, value: AttributeValue) -> Bounds:
+    return Bounds(prefix + component(value), after(prefix))
+
+
+def between(prefix: bytes, low: AttributeValue, high: AttributeValue) -> Bounds:
+    return Bounds(prefix + component(low), after(prefix + component(high)))
+
+
+def begins_with(prefix: bytes, value: AttributeValue) -> Bounds:
+    return everything(prefix + prefix_component(value))
+
+
+SORT_BOUNDS = {
+    "<": less,
+    "<=": less_or_equal,
+    ">": greater,
+    ">=": greater_or_equal,
+    "BETWEEN": between,
+    "begins_with": begins_with,
+}
+
+
+def segment(number: int, total: int) -> Bounds:
+    """The hash range of one segment of a parallel Scan."""
+    step = 1 << 64
+    start, end = number * step // total, (number + 1) * step // total
+    return Bounds(
+        start.to_bytes(8, "big") if number else b"",
+        end.to_bytes(8, "big") if number + 1 < total else None,
+    )
+
+
+def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:
+    """What is left of the bounds behind the row at `key`, which has been read."""
+    if reverse:
+        return Bounds(bounds.start, key if bounds.end is None else min(key, bounds.end))
+    return Bounds(max(key + b"\x00", bounds.start), bounds.end)
+
+
+def holds(bounds: Bounds, key: bytes) -> bool:
+    return bounds.start <= key and (bounds.end is None or key < bounds.end)

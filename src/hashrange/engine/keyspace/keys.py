@@ -1,0 +1,160 @@
+"""Keys of rows: partition digest (16 bytes), then order-preserving sort bytes.
+
+    table row   digest(partition key) | component(sort key)?
+    index row   digest(index hash attributes) | component(range attribute)* | digest(table key)
+
+A component ends itself, so that keys of several parts keep their order and `sort = "a"` never
+meets `"ab"`; the table key's digest at the end of an index row's key breaks ties.
+
+The digest is taken over typed, length-prefixed canonical bytes, so that 1 and 1.0 are one key.
+The same bytes are kept in each row as its *raw key*: a row whose raw key is not the one that
+was asked for is damage, never an answer.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from hashrange.kv import PARTITION_BYTES
+from hashrange.model.tables import Index, Table, View
+from hashrange.model.values import AttributeValue, Item
+
+_EXPONENT_BIAS = 200
+"""Makes every exponent of a legal number (-129 to 126) positive in two bytes."""
+_NEGATIVE, _ZERO, _POSITIVE = b"\x00", b"\x01", b"\x02"
+_COMPLEMENT = bytes(255 - byte for byte in range(256))
+
+
+def canonical(value: AttributeValue) -> bytes:
+    """The bytes that say which key value this is: type, length (4 bytes), content."""
+    [(type_, content)] = value.items()
+    if type_ == "B":
+        data = b64decode(content)
+    else:
+        data = content.encode()
+    return type_.encode() + len(data).to_bytes(4, "big") + data
+
+
+def raw_key(values: Iterable[AttributeValue]) -> bytes:
+    return b"".join([canonical(value) for value in values])
+
+
+def parse_raw(raw: bytes) -> list[AttributeValue]:
+    """The key values that `raw_key` was made of."""
+    values: list[AttributeValue] = []
+    at = 0
+    while at < len(raw):
+        end = at + 5 + int.from_bytes(raw[at + 1 : at + 5], "big")
+        type_, data = chr(raw[at]), raw[at + 5 : end]
+        values.append({type_: b64encode(data).decode() if type_ == "B" else data.decode()})
+        at = end
+    return values
+
+
+def digest(raw: bytes) -> bytes:
+    return blake2b(raw, digest_size=PARTITION_BYTES).digest()
+
+
+def ordered_number(text: str) -> bytes:
+    """Bytes that order as canonical numbers do: sign, exponent, pairs of digits, end.
+
+    Of a negative number every byte after the sign is complemented. No encoding is a prefix of
+    another.
+    """
+    negative = text[0] == "-"
+    whole, _, fraction = text.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return _ZERO
+    if whole.strip("0"):
+        exponent = len(whole.lstrip("0"))
+    else:
+        exponent = len(fraction.lstrip("0")) - len(fraction)
+    digits = digits.rstrip("0")
+    if len(digits) % 2:
+        digits += "0"
+    body = (
+        (exponent + _EXPONENT_BIAS).to_bytes(2, "big")
+        + bytes([int(digits[at : at + 2]) + 1 for at in range(0, len(digits), 2)])
+        + b"\x00"
+    )
+    return _NEGATIVE + body.translate(_COMPLEMENT) if negative else _POSITIVE + body
+
+
+def prefix_component(value: AttributeValue) -> bytes:
+    """The start of every component whose value begins with this S or B."""
+    [(type_, content)] = value.items()
+    data: bytes = b64decode(content) if type_ == "B" else content.encode()
+    return data.replace(b"\x00", b"\x00\xff")
+
+
+def component(value: AttributeValue) -> bytes:
+    """Order-preserving and ending itself: S and B escape 00 as 00 FF and end with 00 01."""
+    if "N" in value:
+        return ordered_number(value["N"])
+    return prefix_component(value) + b"\x00\x01"
+
+
+class RowKey:
+    """Where a row is: `key` (digest and sort bytes), and `raw`, which says whose row it is."""
+
+    __slots__ = ("key", "raw")
+
+    def __init__(self, key: bytes, raw: bytes) -> None:
+        self.key = key
+        self.raw = raw
+
+
+def partition(values: Sequence[AttributeValue]) -> bytes:
+    return digest(raw_key(values))
+
+
+def table_key(table: Table, item: Item) -> RowKey:
+    """The row key of an item (or of its key) in its table."""
+    raw = canonical(item[table.hash[0]])
+    key = digest(raw)
+    if table.range:
+        sort = item[table.range[0]]
+        raw += canonical(sort)
+        key += component(sort)
+    return RowKey(key, raw)
+
+
+def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey | None:
+    """The row key of an item's entry in an index.
+
+    None if it lacks one of the key attributes, or has one that cannot be a key: an item may be
+    older than the index.
+    """
+    for name in index.key:
+        value = item.get(name)
+        if value is None or not value.get(table.types[name]):
+            return None
+    hash_raw = raw_key([item[name] for name in index.hash])
+    ranges = [item[name] for name in index.range]
+    key = digest(hash_raw) + b"".join(map(component, ranges)) + digest(owner.raw)
+    return RowKey(key, hash_raw + raw_key(ranges) + owner.raw)
+
+
+def start_key(table: Table, view: View, key: Item) -> bytes:
+    """The row that an ExclusiveStartKey or LastEvaluatedKey of this table or index names."""
+    owner = table_key(table, key)
+    if not isinstance(view, Index):
+        return owner.key
+    entry = index_key(table, view, key, owner)
+    assert entry, "a starting key has all key attributes"
+    return entry.key
+
+
+def key_item(table: Table, view: View, raw: bytes) -> Item:
+    """The key attributes that a raw key holds: for an index those of the table as well."""
+    names = view.key + table.key if isinstance(view, Index) else table.key
+    return dict(zip(names, parse_raw(raw), strict=True))
+
+
+def owner_raw(view: View, raw: bytes) -> bytes:
+    """Of an index entry's raw key, the part that is the raw key of its item in the table."""
+    at = 0
+    for _ in view.key:
+        at += 5 + int.from_bytes(raw[at + 1 : at + 5], "big")
+    return raw[at:]

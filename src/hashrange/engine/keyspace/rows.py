@@ -1,0 +1,66 @@
+"""The value of a row: crc32 (4) | weight (4) | raw key's length (2) | raw key | item as JSON.
+
+The checksum covers all that follows it. The weight is the size in bytes of the item, or of the
+index entry, by DynamoDB's rules; storage reads nothing else of a value.
+"""
+
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.kv import weight
+from hashrange.model.values import Item
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
+
+
+def encode_item(item: Item) -> bytes:
+    return _encode(item)
+
+
+def encode_row(raw: bytes, item: bytes, size_bytes: int) -> bytes:
+    body = b"".join((size_bytes.to_bytes(4, "big"), len(raw).to_bytes(2, "big"), raw, item))
+    return crc32(body).to_bytes(4, "big") + body
+
+
+class DamagedRow(Exception):
+    """A row's bytes are not what was written, or lie under a key that is not theirs."""
+
+
+def check(value: bytes) -> None:
+    """Raises DamagedRow unless the checksum at the head of a value covers the rest of it."""
+    if crc32(value[4:]) != int.from_bytes(value[:4], "big"):
+        raise DamagedRow("a row's checksum is wrong")
+
+
+class Row:
+    """A row as read. `item` is decoded when it is first asked for; `json` is its stored text."""
+
+    __slots__ = ("_item", "json", "raw", "size")
+
+    def __init__(self, value: bytes) -> None:
+        check(value)
+        at = 10 + int.from_bytes(value[8:10], "big")
+        self.size = weight(value)
+        self.raw = value[10:at]
+        self.json = value[at:]
+        self._item: Item | None = None
+
+    @property
+    def item(self) -> Item:
+        if self._item is None:
+            self._item = _decode(self.json)
+        return self._item
+
+
+def row_at(key: RowKey, value: bytes | None) -> Row | None:
+    """The row that was asked for by key."""
+    if value is None:
+        return None
+    row = Row(value)
+    if row.raw != key.raw:
+        raise DamagedRow("a row is stored under another row's key")
+    return row

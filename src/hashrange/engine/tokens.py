@@ -1,0 +1,50 @@
+"""Tokens of idempotent transactions: rows, read in decide and written in the same commit.
+
+Source: TransactWriteItems, ClientRequestToken: valid for ten minutes.
+"""
+
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from hashrange import kv
+from hashrange.engine import fetch
+from hashrange.engine.decision import Forget, Remember
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keyspace import system
+from hashrange.model.limits import TRANSACTION_TOKEN_SECONDS
+
+FORGET_ROWS_MAX = 1000
+
+
+class Token(Struct):
+    fingerprint: bytes
+    now: float
+
+
+def _digest(token: str) -> bytes:
+    return blake2b(token.encode(), digest_size=16).digest()
+
+
+def find(token: str, moment: Moment) -> Fetch[Token | None]:
+    """The first use of a token, unless that was ten minutes ago or longer."""
+    used = yield from fetch.system_row(system.token_row(_digest(token)), Token)
+    if used is None or moment.now - used.now >= TRANSACTION_TOKEN_SECONDS:
+        return None
+    return used
+
+
+def remember(token: str, fingerprint: bytes, moment: Moment) -> Remember:
+    return Remember(_digest(token), fingerprint, moment.now)
+
+
+def forget_old(moment: Moment) -> Fetch[Forget]:
+    """Some of the tokens that are past their time, oldest first."""
+    end = int((moment.now - TRANSACTION_TOKEN_SECONDS) * 1000)
+    page: kv.Page = yield kv.Range(
+        kv.SYSTEM_SPACE,
+        system.token_by_time(0),
+        system.token_by_time(max(end, 0)),
+        rows_max=FORGET_ROWS_MAX,
+    )
+    return Forget([system.parse_token_by_time(key) for key, _ in page.rows])

@@ -1,0 +1,102 @@
+"""From a decision to the writes that make it true, in one list for one commit."""
+
+from hashrange import kv
+from hashrange.engine import changes
+from hashrange.engine.changes import Receipt
+from hashrange.engine.decision import (
+    AnyChange,
+    Backfill,
+    Decision,
+    Empty,
+    Forget,
+    Remember,
+    TableChange,
+)
+from hashrange.engine.keyspace import system
+from hashrange.engine.writes import Change
+from hashrange.model.tables import Table
+
+
+def derive(decision: Decision) -> tuple[list[kv.Write], Receipt]:
+    """The writes of a decision, and what they consumed."""
+    receipt = Receipt(decision.transactional)
+    items = [change for change in decision.changes if isinstance(change, Change)]
+    writes = changes.derive(items, receipt)
+    if len(items) < len(decision.changes):
+        for change in decision.changes:
+            if not isinstance(change, Change):
+                writes.extend(_derive_other(change))
+    return writes, receipt
+
+
+def _derive_other(change: AnyChange) -> list[kv.Write]:
+    match change:
+        case TableChange():
+            return _table(change)
+        case Remember():
+            return _remember(change)
+        case Forget():
+            return _forget(change)
+        case Backfill():
+            return _backfill(change)
+        case Empty():
+            return [kv.Purge(change.space, change.rows_max)]
+        case _:
+            raise AssertionError(f"no rows follow from {change!r}")
+
+
+def _spaces(table: Table | None) -> list[int]:
+    return [table.space, *(index.space for index in table.indexes)] if table else []
+
+
+def _table(change: TableChange) -> list[kv.Write]:
+    """The catalog row, spaces that come and go, and the catalog's version."""
+    old, new = _spaces(change.old), _spaces(change.new)
+    made = [space for space in new if space not in old]
+    writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
+    writes += [kv.DropSpace(space) for space in old if space not in new]
+    if made:
+        writes.append(kv.Add(system.SPACES, len(made)))
+    table = change.new or change.old
+    assert table, "a table's definition changes from something or to something"
+    row = system.table_row(table.name)
+    if change.new:
+        writes.append(kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new)))
+    else:
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, row))
+    writes.append(kv.Add(system.CATALOG_VERSION, 1))
+    return writes
+
+
+def _milliseconds(now: float) -> int:
+    return int(now * 1000)
+
+
+def _remember(change: Remember) -> list[kv.Write]:
+    by_time = system.token_by_time(_milliseconds(change.now), change.token)
+    record = {"fingerprint": change.fingerprint, "now": change.now}
+    return [
+        kv.Put(kv.SYSTEM_SPACE, system.token_row(change.token), system.encode(record)),
+        kv.Put(kv.SYSTEM_SPACE, by_time, system.encode(None)),
+    ]
+
+
+def _forget(change: Forget) -> list[kv.Write]:
+    writes: list[kv.Write] = []
+    for milliseconds, token in change.tokens:
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, system.token_row(token)))
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, system.token_by_time(milliseconds, token)))
+    return writes
+
+
+def _backfill(change: Backfill) -> list[kv.Write]:
+    space = change.index.space
+    writes: list[kv.Write] = [changes.put_entry(change.index, entry) for entry in change.entries]
+    writes.append(kv.Add(system.item_count(space), len(change.entries)))
+    writes.append(kv.Add(system.size_bytes(space), sum(entry.size for entry in change.entries)))
+    position = system.backfill_row(space)
+    if change.resume is None:
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, position))
+    else:
+        writes.append(kv.Put(kv.SYSTEM_SPACE, position, system.encode(change.resume)))
+    return writes

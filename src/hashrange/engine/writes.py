@@ -1,0 +1,135 @@
+"""Writes of single items: PutItem, UpdateItem, DeleteItem, and the actions of a transaction.
+
+Each becomes an `ItemWrite`, and every one is decided by the same function.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row
+from hashrange.expressions import Condition, Update
+from hashrange.model.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.model.limits import ITEM_BYTES_MAX
+from hashrange.model.tables import Table
+from hashrange.model.values import Item, item_size
+
+class Old(NamedTuple):
+    """An item before a write: its row, and its collection's size if there are local indexes."""
+
+    row: Row | None
+    collection_size: int | None
+
+
+CONDITION_FAILED = "The conditional request failed"
+
+
+class Change(NamedTuple):
+    """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
+
+    A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
+    the item's collection before the change, where the table has local indexes.
+    """
+
+    table: Table
+    key: RowKey
+    old: Row | None
+    new: Item | None
+    new_size: int
+    check: bool = False
+    collection_size: int | None = None
+
+
+class ItemWrite(NamedTuple):
+    """A write that waits for the old row. `edit` maps the old image to the new one."""
+
+    table: Table
+    key: RowKey
+    edit: Callable[[Item | None], Item | None]
+    condition: Condition | None = None
+    return_old_on_failure: bool = False
+    size: int | None = None
+    check: bool = False
+
+
+def put(
+    table: Table, item: Item, size: int, condition: Condition | None, return_old: bool
+) -> ItemWrite:
+    key = keys.of_item(table, item)
+    return ItemWrite(table, key, lambda old: item, condition, return_old, size)
+
+
+def delete(table: Table, key: Item, condition: Condition | None, return_old: bool) -> ItemWrite:
+    row_key = keys.of_key(table, key)
+    return ItemWrite(table, row_key, lambda old: None, condition, return_old, size=0)
+
+
+def condition_check(
+    table: Table, key: Item, condition: Condition, return_old: bool
+) -> ItemWrite:
+    row_key = keys.of_key(table, key)
+    return ItemWrite(table, row_key, lambda old: old, condition, return_old, check=True)
+
+
+def update(
+    table: Table, key: Item, change: Update | None, condition: Condition | None, return_old: bool
+) -> ItemWrite:
+    row_key = keys.of_key(table, key)
+    if change is None:
+        return ItemWrite(table, row_key, lambda old: old or key, condition, return_old)
+    for name in table.key:
+        if name in change.attributes:
+            raise ValidationException(
+                f"{keys.INVALID}Cannot update attribute {name}. "
+                "This attribute is part of the key"
+            )
+
+    def edit(old: Item | None) -> Item:
+        new = change.apply(key if old is None else old)
+        if table.indexes:
+            keys.check_index_keys(table, new, change.attributes)
+        return new
+
+    return ItemWrite(table, row_key, edit, condition, return_old)
+
+
+def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
+    """What `decide` needs to know of the rows that writes are about to change."""
+    rows = yield from fetch.items([(write.table, write.key) for write in writes])
+    sizes: list[int | None] = [None] * len(writes)
+    local = [at for at, write in enumerate(writes) if write.table.has_local_indexes]
+    if local:
+        found = yield from fetch.collection_sizes(
+            [(writes[at].table, writes[at].key) for at in local]
+        )
+        for at, size in zip(local, found, strict=True):
+            sizes[at] = size
+    return [Old(*pair) for pair in zip(rows, sizes, strict=True)]
+
+
+def decide(write: ItemWrite, before: Old) -> Change:
+    """The change that a write makes of the old row.
+
+    Raises ConditionalCheckFailedException, and ValidationException for an update that the old
+    image does not allow.
+    """
+    condition, old = write.condition, before.row
+    if condition is not None and not condition.matches(None if old is None else old.item):
+        raise _refusal(write, old)
+    needs_old = write.size is None and old is not None
+    new = write.edit(old.item if needs_old and old else None)
+    size = write.size
+    if size is None:
+        size = 0 if new is None else item_size(new)
+        if size > ITEM_BYTES_MAX:
+            raise ValidationException(
+                "Item size to update has exceeded the maximum allowed size"
+            )
+    return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
+
+
+def _refusal(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:
+    if write.return_old_on_failure and old is not None:
+        return ConditionalCheckFailedException(CONDITION_FAILED, Item=old.item)
+    return ConditionalCheckFailedException(CONDITION_FAILED)

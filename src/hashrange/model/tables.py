@@ -1,0 +1,95 @@
+"""Table definitions: what the catalog stores, and what every operation looks at.
+
+Source of the members: shapes TableDescription and SecondaryIndexDescription of the service
+model. Statuses are not stored: they follow from stored times (`Table.status`).
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+KeyType = Literal["S", "N", "B"]
+
+
+class Throughput(Struct, frozen=True):
+    """ProvisionedThroughput, with the times of its last changes (epoch seconds)."""
+
+    read: int = 0
+    write: int = 0
+    increased_at: float | None = None
+    decreased_at: float | None = None
+    decreases_today: int = 0
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """An ordered set of rows that can be read: a table, or one of its indexes.
+
+    `hash` and `range` name the key attributes in order: one and at most one, but for global
+    indexes with multi-attribute keys (up to four of each).
+    """
+
+    space: int
+    hash: tuple[str, ...]
+    range: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.hash + self.range
+
+
+class Index(View, frozen=True, kw_only=True):
+    """A secondary index: `space` holds one row per item that has all its key attributes."""
+
+    name: str
+    local: bool
+    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+    include: tuple[str, ...] = ()
+    throughput: Throughput = Throughput()
+    on_demand: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    building: bool = False
+    """An index that UpdateTable added and whose backfill has not reached the end."""
+    backfilling: bool | None = None
+    """None for an index made by CreateTable; else whether the second phase has begun."""
+
+    @property
+    def status(self) -> str:
+        return "CREATING" if self.building else "ACTIVE"
+
+
+class Table(View, frozen=True, kw_only=True):
+    """A table. `types` maps every key attribute of the table and its indexes to S, N or B."""
+
+    name: str
+    id: str
+    account: str
+    region: str
+    types: dict[str, KeyType]
+    indexes: tuple[Index, ...] = ()
+    created_at: float
+    active_at: float
+    on_demand: bool = False
+    on_demand_since: float | None = None
+    throughput: Throughput = Throughput()
+    on_demand_limits: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    deletion_protection: bool = False
+    table_class: str | None = None
+    table_class_since: float | None = None
+    sse: dict[str, Any] | None = None
+    stream: dict[str, Any] | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
+
+    def status(self, now: float) -> str:
+        return "CREATING" if now < self.active_at else "ACTIVE"
+
+    def index(self, name: str) -> Index | None:
+        return next((index for index in self.indexes if index.name == name), None)
+
+    @property
+    def has_local_indexes(self) -> bool:
+        return any(index.local for index in self.indexes)

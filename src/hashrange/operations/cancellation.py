@@ -1,0 +1,57 @@
+"""How a transaction is refused: with one reason per action, in the order of the request."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from hashrange.engine.fetch import RowKey
+from hashrange.model.errors import (
+    ApiError,
+    ConditionalCheckFailedException,
+    TransactionCanceledException,
+    ValidationException,
+)
+from hashrange.model.tables import Table
+
+TOO_LARGE = "Transaction request size exceeds the maximum allowed size of 4 MB"
+REPEATED = "Transaction request cannot include multiple operations on one item"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_CODES: dict[type[ApiError], str] = {
+    ConditionalCheckFailedException: "ConditionalCheckFailed",
+    ValidationException: "ValidationError",
+}
+
+
+def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | ApiError:
+    """The result for one action, or the refusal that becomes its reason."""
+    try:
+        return function(*args, **kwargs)
+    except (ConditionalCheckFailedException, ValidationException) as refusal:
+        return refusal
+
+
+def succeeded(results: Sequence[T | ApiError]) -> list[T]:
+    """All results, if none is a refusal; else raises TransactionCanceledException."""
+    reasons = [_reason(result) for result in results]
+    if any(reason["Code"] != "None" for reason in reasons):
+        codes = ", ".join(reason["Code"] for reason in reasons)
+        raise TransactionCanceledException(
+            "Transaction cancelled, please refer cancellation reasons for specific reasons "
+            f"[{codes}]",
+            CancellationReasons=reasons,
+        )
+    return [result for result in results if not isinstance(result, ApiError)]
+
+
+def _reason(result: Any) -> dict[str, Any]:
+    if not isinstance(result, ApiError):
+        return {"Code": "None"}
+    return {"Code": _CODES[type(result)], "Message": result.message, **result.members}
+
+
+def check_distinct(targets: Sequence[tuple[Table, RowKey]]) -> None:
+    """Raises ValidationException where two actions name one item."""
+    if len({(table.space, key.key) for table, key in targets}) < len(targets):
+        raise ValidationException(REPEATED)

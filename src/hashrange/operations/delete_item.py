@@ -1,0 +1,34 @@
+"""DeleteItem: remove one item by its key; of nothing it succeeds as well."""
+
+from typing import NamedTuple
+
+from hashrange.engine import fetch, writes
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import Condition
+from hashrange.model import requests
+from hashrange.model.values import normalize_item
+from hashrange.operations import inputs, replace
+from hashrange.operations.parse import decode
+
+
+class Request(NamedTuple):
+    given: requests.DeleteItem
+    condition: Condition | None
+    returned: str
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.DeleteItem)
+    placeholders = inputs.expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
+    normalize_item(given.key)
+    returned = inputs.returned(given, *replace.RETURN_VALUES)
+    return Request(given, inputs.condition(given, placeholders), returned)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    table = yield from fetch.table(given.table_name, moment)
+    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.delete(table, given.key, request.condition, return_old)
+    return (yield from replace.decide(given, request.returned, write))

@@ -1,0 +1,48 @@
+"""GetItem: one item by its key."""
+
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.capacity import Consumed, read_units
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import Projection
+from hashrange.model import requests
+from hashrange.model.values import normalize_item
+from hashrange.operations import inputs, outputs
+from hashrange.operations.parse import decode
+
+
+class Request(NamedTuple):
+    given: requests.GetItem
+    projection: Projection | None
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.GetItem)
+    placeholders = inputs.expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
+    normalize_item(given.key)
+    projection = inputs.projection(given, placeholders)
+    if placeholders:
+        placeholders.finish()
+    return Request(given, projection)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    table = yield from fetch.table(given.table_name, moment)
+    row = yield from fetch.item(table, keys.of_key(table, given.key))
+    response: Response = {}
+    if row and request.projection:
+        response["Item"] = request.projection.project(row.item)
+    elif row:
+        response["Item"] = Raw(row.json)
+    if given.return_consumed_capacity:
+        consumed = Consumed(table)
+        consumed.add(read_units(row.size if row else 0, bool(given.consistent_read)))
+        outputs.add_consumed(
+            response, consumed, given.return_consumed_capacity, given.table_name
+        )
+    return answer(response)

@@ -1,0 +1,117 @@
+"""What several operations check of their requests in the same way, before any table is looked up."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+
+from hashrange.expressions import Condition, Expressions, Projection, legacy
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import ITEM_BYTES_MAX
+from hashrange.model.values import Item, normalize_item
+
+FIELDS = {
+    "AttributesToGet": "attributes_to_get",
+    "AttributeUpdates": "attribute_updates",
+    "ConditionalOperator": "conditional_operator",
+    "ConditionExpression": "condition_expression",
+    "Expected": "expected",
+    "FilterExpression": "filter_expression",
+    "KeyConditionExpression": "key_condition_expression",
+    "KeyConditions": "key_conditions",
+    "ProjectionExpression": "projection_expression",
+    "QueryFilter": "query_filter",
+    "ScanFilter": "scan_filter",
+    "UpdateExpression": "update_expression",
+}
+DUPLICATES = "Provided list of item keys contains duplicates"
+OLD_CONDITION = ("Expected", "ConditionalOperator")
+
+
+def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expressions | None:
+    """The placeholders of a request that uses expression parameters, None if it uses none.
+
+    `new` and `old` name the expression and legacy parameters that the operation has. Raises
+    ValidationException where both kinds are used, or placeholders without an expression.
+    """
+    used = [name for name in new if getattr(given, FIELDS[name]) is not None]
+    legacy_used = [name for name in old if getattr(given, FIELDS[name]) is not None]
+    if used and legacy_used:
+        _refuse_both(used, legacy_used)
+    names = given.expression_attribute_names
+    values = getattr(given, "expression_attribute_values", None)
+    if names is not None and not used:
+        raise ValidationException(
+            "ExpressionAttributeNames can only be specified when using expressions"
+        )
+    with_values = [name for name in new if name != "ProjectionExpression"]
+    if values is not None and not any(name in used for name in with_values):
+        verb = "is" if len(with_values) == 1 else "are"
+        raise ValidationException(
+            "ExpressionAttributeValues can only be specified when using expressions: "
+            f"{' and '.join(with_values)} {verb} null"
+        )
+    return Expressions(names, values) if used else None
+
+
+def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:
+    raise ValidationException(
+        "Can not use both expression and non-expression parameters in the same request: "
+        f"Non-expression parameters: {{{', '.join(legacy_used)}}} "
+        f"Expression parameters: {{{', '.join(used)}}}"
+    )
+
+
+def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]) -> None:
+    """Expression and legacy parameters do not mix, even across the tables of one request."""
+    groups = list(groups)
+
+    def used(names: Sequence[str]) -> list[str]:
+        return [n for n in names if any(getattr(g, FIELDS[n]) is not None for g in groups)]
+
+    if used(new) and used(old):
+        _refuse_both(used(new), used(old))
+
+
+def check_distinct(keys: Sequence[Item]) -> None:
+    """Raises ValidationException where a list of keys names one twice."""
+    if len({msgspec.json.encode(dict(sorted(key.items()))) for key in keys}) < len(keys):
+        raise ValidationException(DUPLICATES)
+
+
+def item(given: Item) -> int:
+    """Check an item to be put, make it canonical, and return its size in bytes."""
+    size = normalize_item(given)
+    if size > ITEM_BYTES_MAX:
+        raise ValidationException("Item size has exceeded the maximum allowed size")
+    return size
+
+
+def condition(given: Any, placeholders: Expressions | None) -> Condition | None:
+    """The condition of a write, either way it is written; all placeholders must be used by now."""
+    found: Condition | None = None
+    if placeholders is None:
+        if given.expected is not None or given.conditional_operator is not None:
+            found = legacy.condition(given.expected, given.conditional_operator)
+    else:
+        if given.condition_expression is not None:
+            found = placeholders.condition(given.condition_expression)
+        placeholders.finish()
+    return found
+
+
+def projection(given: Any, placeholders: Expressions | None) -> Projection | None:
+    if given.projection_expression is not None:
+        assert placeholders
+        return placeholders.projection(given.projection_expression)
+    if given.attributes_to_get is not None:
+        return legacy.projection(given.attributes_to_get)
+    return None
+
+
+def returned(given: Any, *allowed: str) -> str:
+    """ReturnValues, NONE if it is not given."""
+    wanted: str = given.return_values or "NONE"
+    if wanted not in allowed:
+        raise ValidationException("Return values set to invalid value")
+    return wanted

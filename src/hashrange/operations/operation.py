@@ -1,0 +1,21 @@
+"""What an operation is to the runtime."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+
+
+class Operation(NamedTuple):
+    """`parse` makes a checked request of a body; `decide` runs it.
+
+    A `writes` operation is decided inside the writing transaction. A `single_read` one reads at
+    most one row and writes nothing, which has a cheaper way.
+    """
+
+    name: str
+    parse: Callable[[bytes], Any]
+    decide: Callable[[Any, Moment], Decide]
+    writes: bool = False
+    single_read: bool = False

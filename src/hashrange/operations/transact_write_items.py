@@ -1,0 +1,171 @@
+"""TransactWriteItems: up to 100 writes and checks of any tables, all or none.
+
+Each action becomes the `ItemWrite` that its single operation builds. A token makes a repeated
+request succeed without being done twice, for ten minutes.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+from hashrange.engine import fetch, tokens, writes
+from hashrange.engine.capacity import read_units
+from hashrange.engine.changes import Receipt
+from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.writes import ItemWrite
+from hashrange.expressions import Condition, Update
+from hashrange.model import requests
+from hashrange.model.errors import (
+    IdempotentParameterMismatchException,
+    ValidationException,
+)
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
+from hashrange.model.tables import Table
+from hashrange.model.values import normalize_item
+from hashrange.operations import cancellation, inputs, outputs
+from hashrange.operations.parse import decode
+
+AnyAction = requests.Put | requests.Update | requests.Delete | requests.ConditionCheck
+
+
+class Action(NamedTuple):
+    """One action, checked as far as it can be without its table."""
+
+    given: AnyAction
+    size: int
+    condition: Condition | None
+    update: Update | None
+
+    def write(self, table: Table) -> ItemWrite:
+        given = self.given
+        return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+        if isinstance(given, requests.Put):
+            return writes.put(table, given.item, self.size, self.condition, return_old)
+        if isinstance(given, requests.Update):
+            return writes.update(table, given.key, self.update, self.condition, return_old)
+        if isinstance(given, requests.Delete):
+            return writes.delete(table, given.key, self.condition, return_old)
+        assert self.condition
+        return writes.condition_check(table, given.key, self.condition, return_old)
+
+
+class Request(NamedTuple):
+    given: requests.TransactWriteItems
+    actions: list[Action]
+    fingerprint: bytes
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.TransactWriteItems)
+    actions = [_action(item) for item in given.transact_items]
+    if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(cancellation.TOO_LARGE)
+    return Request(given, actions, _fingerprint(given))
+
+
+def _fingerprint(given: requests.TransactWriteItems) -> bytes:
+    """Of what a request with a token writes, in canonical form."""
+    if given.client_request_token is None:
+        return b""
+    return blake2b(msgspec.json.encode(given.transact_items), digest_size=32).digest()
+
+
+def _action(item: requests.TransactWriteItem) -> Action:
+    present = [
+        given
+        for given in (item.condition_check, item.put, item.delete, item.update)
+        if given is not None
+    ]
+    if len(present) != 1:
+        raise ValidationException(
+            "TransactItems can only contain one of Check, Put, Update or Delete"
+        )
+    given: AnyAction = present[0]
+    names = ["ConditionExpression"]
+    if isinstance(given, requests.Update):
+        names.insert(0, "UpdateExpression")
+    placeholders = inputs.expressions(given, names)
+    size = inputs.item(given.item) if isinstance(given, requests.Put) else normalize_item(given.key)
+    update: Update | None = None
+    if isinstance(given, requests.Update):
+        assert placeholders
+        update = placeholders.update(given.update_expression)
+    condition: Condition | None = None
+    if placeholders:
+        if given.condition_expression is not None:
+            condition = placeholders.condition(given.condition_expression)
+        placeholders.finish()
+    return Action(given, size, condition, update)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    token = request.given.client_request_token
+    if token is not None:
+        used = yield from tokens.find(token, moment)
+        if used and used.fingerprint != request.fingerprint:
+            raise IdempotentParameterMismatchException(
+                "DynamoDB rejected the request because you retried a request with a different "
+                "payload but with an idempotent token that was already used."
+            )
+        if used:
+            return (yield from _repeat(request, moment))
+    tables, wanted = yield from _item_writes(request, moment)
+    before = yield from writes.read(wanted)
+    changes: list[AnyChange] = list(
+        cancellation.succeeded(
+            [
+                cancellation.attempt(writes.decide, write, old)
+                for write, old in zip(wanted, before, strict=True)
+            ]
+        )
+    )
+    if token is not None:
+        changes.append(tokens.remember(token, request.fingerprint, moment))
+    return Decision(changes, _respond(request, tables, "WriteCapacityUnits"), transactional=True)
+
+
+def _item_writes(
+    request: Request, moment: Moment
+) -> fetch.Fetch[tuple[dict[str, Table], list[ItemWrite]]]:
+    """The tables by the name they were called, and what each action writes."""
+    tables: dict[str, Table] = {}
+    for action in request.actions:
+        name = action.given.table_name
+        if name not in tables:
+            tables[name] = yield from fetch.table(name, moment)
+    wanted = cancellation.succeeded(
+        [
+            cancellation.attempt(action.write, tables[action.given.table_name])
+            for action in request.actions
+        ]
+    )
+    cancellation.check_distinct([(write.table, write.key) for write in wanted])
+    return tables, wanted
+
+
+def _respond(
+    request: Request, tables: dict[str, Table], split: str
+) -> Callable[[Receipt], Response]:
+    given = request.given
+    names = {table.name: name for name, table in tables.items()}
+
+    def respond(receipt: Receipt) -> Response:
+        response: Response = {}
+        outputs.add_transaction(response, receipt, names, given.return_consumed_capacity, split)
+        outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
+        return response
+
+    return respond
+
+
+def _repeat(request: Request, moment: Moment) -> Decide:
+    """Done before: success, charged as reads of the items as they are now."""
+    tables, wanted = yield from _item_writes(request, moment)
+    rows = yield from fetch.items([(write.table, write.key) for write in wanted])
+    receipt = Receipt()
+    for write, row in zip(wanted, rows, strict=True):
+        receipt.of(write.table).add(2 * read_units(row.size if row else 0, consistent=True))
+    return answer(_respond(request, tables, "ReadCapacityUnits")(receipt))

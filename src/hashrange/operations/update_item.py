@@ -1,0 +1,75 @@
+"""UpdateItem: change attributes of one item, which is made if it is not there."""
+
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from hashrange.engine import fetch, writes
+from hashrange.engine.changes import Receipt
+from hashrange.engine.decision import Decide, Decision, Response
+from hashrange.engine.fetch import Moment
+from hashrange.engine.writes import Change
+from hashrange.expressions import Condition, Update, legacy
+from hashrange.model import requests
+from hashrange.model.values import Item, normalize_item
+from hashrange.operations import inputs, outputs
+from hashrange.operations.parse import decode
+
+RETURNED = ("NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW")
+
+
+class Request(NamedTuple):
+    given: requests.UpdateItem
+    update: Update | None
+    condition: Condition | None
+    returned: str
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.UpdateItem)
+    placeholders = inputs.expressions(
+        given,
+        ("UpdateExpression", "ConditionExpression"),
+        ("AttributeUpdates", *inputs.OLD_CONDITION),
+    )
+    normalize_item(given.key)
+    returned = inputs.returned(given, *RETURNED)
+    update: Update | None = None
+    if given.attribute_updates is not None:
+        update = legacy.updates(given.attribute_updates)
+    elif given.update_expression is not None and placeholders:
+        update = placeholders.update(given.update_expression)
+    return Request(given, update, inputs.condition(given, placeholders), returned)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    table = yield from fetch.table(given.table_name, moment)
+    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.update(table, given.key, request.update, request.condition, return_old)
+    [old] = yield from writes.read([write])
+    change = writes.decide(write, old)
+
+    def respond(receipt: Receipt) -> Response:
+        response = _attributes(request, change)
+        outputs.add_write(response, receipt, table, given)
+        return response
+
+    return Decision([change], respond)
+
+
+def _attributes(request: Request, change: Change) -> Response:
+    """The image that ReturnValues asks for; the member is absent when there is nothing in it."""
+    update, old, new = request.update, change.old, change.new
+    assert new is not None, "an update leaves an item"
+    image: Item = {}
+    match request.returned:
+        case "ALL_OLD":
+            return {"Attributes": Raw(old.json)} if old else {}
+        case "ALL_NEW":
+            image = new
+        case "UPDATED_OLD" if update and old:
+            image = update.old_values(old.item)
+        case "UPDATED_NEW" if update:
+            image = update.new_values(new)
+    return {"Attributes": image} if image else {}

@@ -1,0 +1,18 @@
+"""Operations that the server sends itself, in bounded steps, so that none keeps others waiting.
+
+Each step is decided like any request, on the state that it finds: it does not matter which
+process runs it, nor whether two do.
+"""
+
+from hashrange.operations.operation import Operation
+from hashrange.operations.upkeep import build_index, empty_space, forget_tokens, pending
+
+UPKEEP = {
+    operation.name: operation
+    for operation in (
+        Operation("upkeep.Pending", pending.parse, pending.decide),
+        Operation("upkeep.BuildIndex", build_index.parse, build_index.decide, writes=True),
+        Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
+        Operation("upkeep.ForgetTokens", forget_tokens.parse, forget_tokens.decide, writes=True),
+    )
+}

@@ -1,0 +1,23 @@
+"""Delete some rows of a dropped table or index. The step is done again until it is gone."""
+
+import msgspec
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, Empty, answer
+from hashrange.engine.fetch import Moment
+
+ROWS_PER_STEP = 500
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    space: int
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    if request.space not in (yield from fetch.dropped_spaces()):
+        return answer({"Done": True})
+    return Decision([Empty(request.space, ROWS_PER_STEP)], lambda _: {"Done": False})

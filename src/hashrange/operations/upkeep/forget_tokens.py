@@ -1,0 +1,16 @@
+"""Delete transaction tokens that are past their ten minutes."""
+
+from hashrange.engine import tokens
+from hashrange.engine.decision import Decide, Decision, answer
+from hashrange.engine.fetch import Moment
+
+
+def parse(body: bytes) -> None:
+    return None
+
+
+def decide(request: None, moment: Moment) -> Decide:
+    old = yield from tokens.forget_old(moment)
+    if not old.tokens:
+        return answer({"Done": True})
+    return Decision([old], lambda _: {"Done": False})

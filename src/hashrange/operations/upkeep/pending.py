@@ -1,0 +1,22 @@
+"""What is to be done: a list of steps, each the name and the body of an upkeep operation."""
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+
+
+def parse(body: bytes) -> None:
+    return None
+
+
+def decide(request: None, moment: Moment) -> Decide:
+    steps = [
+        {"Operation": "upkeep.EmptySpace", "Body": {"Space": space}}
+        for space in (yield from fetch.dropped_spaces())
+    ]
+    for table in (yield from fetch.all_tables()):
+        for index in table.indexes:
+            if index.building:
+                body = {"TableName": table.name, "IndexName": index.name}
+                steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
+    return answer({"Steps": steps})

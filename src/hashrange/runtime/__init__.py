@@ -1,0 +1,1 @@
+"""Joins operations to storage: clock, catalog cache, the loops that drive a decision, commits."""

@@ -1,0 +1,167 @@
+"""Submissions that are decided in one transaction, in the order they came, and committed once.
+
+Every decision sees the writes of those before it. One that is refused has written nothing and
+drops only itself. Outcomes are set while deciding; they may be told after `commit`.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from hashrange import kv
+from hashrange.engine import transition
+from hashrange.engine.decision import TableChange
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keyspace import system
+from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.operations.operation import Operation
+from hashrange.runtime.catalog import Catalog, Tables
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.drive import drive
+
+CONFLICTS_MAX = 100
+"""How often a batch is run again before its requests are refused."""
+
+logger = logging.getLogger("hashrange")
+encode_response = msgspec.json.Encoder().encode
+
+Outcome = bytes | BaseException
+
+
+class Submission:
+    """A parsed request on its way to a commit. `outcome` is None until it is known."""
+
+    __slots__ = ("done", "entropy", "operation", "outcome", "region", "request", "size_bytes")
+
+    def __init__(
+        self,
+        operation: Operation,
+        request: Any,
+        size_bytes: int,
+        entropy: bytes,
+        region: str,
+        done: Callable[[Outcome], None] | None = None,
+    ) -> None:
+        self.operation = operation
+        self.request = request
+        self.size_bytes = size_bytes
+        self.entropy = entropy
+        self.region = region
+        self.done = done
+        self.outcome: Outcome | None = None
+
+
+def internal_error(error: BaseException) -> InternalServerError:
+    """Our own mistake, or the disk's: the log has it, the caller learns that it failed."""
+    if isinstance(error, kv.StoreError):
+        logger.error("storage: %s", error)
+    else:
+        logger.error("unexpected %s", type(error).__name__, exc_info=error)
+    return InternalServerError("Internal server error")
+
+
+class Batch:
+    """`now` and the catalog are those of its transaction."""
+
+    def __init__(
+        self, store: kv.Store, catalog: Catalog, clock: Clock, submissions: Sequence[Submission]
+    ) -> None:
+        self.submissions = submissions
+        self.changed_tables = False
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+        self._transaction: kv.Transaction | None = None
+
+    def decide(self, transaction: kv.Transaction) -> None:
+        """Every submission has an outcome afterwards, to be told after `commit`."""
+        try:
+            self._decide(transaction)
+        except Exception as error:
+            transaction.rollback()
+            self.fail(error)
+
+    @property
+    def has_writes(self) -> bool:
+        return self._transaction is not None
+
+    def commit(self) -> None:
+        """Make it last. Where something that was read has changed, decide all of it again."""
+        for _ in range(CONFLICTS_MAX):
+            if self._transaction is None:
+                return
+            try:
+                self._transaction.commit()
+                return
+            except kv.Conflict:
+                self._decide_again()
+            except Exception as error:
+                self.fail(error)
+                return
+        if self._transaction is not None:
+            self._transaction.rollback()
+            self.fail(kv.Conflict(f"lost {CONFLICTS_MAX} races"))
+
+    def _decide_again(self) -> None:
+        try:
+            transaction = self._store.begin()
+        except kv.StoreError as error:
+            self.fail(error)
+        else:
+            self.decide(transaction)
+
+    def fail(self, error: Exception) -> None:
+        """Nothing was written, and everybody is told so."""
+        self._transaction = None
+        refusal = internal_error(error)
+        for submission in self.submissions:
+            submission.outcome = refusal
+
+    def _decide(self, transaction: kv.Transaction) -> None:
+        version, clock = transaction.read(kv.Counters((system.CATALOG_VERSION, system.CLOCK)))
+        assert isinstance(version, int)
+        assert isinstance(clock, int)
+        self._clock.observe(clock)
+        now = self._clock.now()
+        tables = self._catalog.at(version)
+        wrote = self.changed_tables = False
+        for submission in self.submissions:
+            writes, changed_tables = _decide_one(submission, now, transaction, tables)
+            if writes:
+                transaction.write(writes)
+                wrote = True
+            if changed_tables:
+                tables = {}
+                self.changed_tables = True
+        if wrote:
+            elapsed = int(now * 1000) - clock
+            if elapsed > 0:
+                transaction.write([kv.Add(system.CLOCK, elapsed)])
+            self._transaction = transaction
+        else:
+            transaction.rollback()
+            self._transaction = None
+
+
+def _decide_one(
+    submission: Submission, now: float, transaction: kv.Transaction, tables: Tables
+) -> tuple[list[kv.Write], bool]:
+    """Sets the outcome; returns the writes, and whether a table's definition is among them."""
+    moment = Moment(now, submission.entropy, submission.region)
+    try:
+        decision = drive(
+            submission.operation.decide(submission.request, moment), transaction, tables
+        )
+        writes, receipt = transition.derive(decision)
+        submission.outcome = encode_response(decision.respond(receipt))
+    except ApiError as refusal:
+        submission.outcome = refusal
+        return [], False
+    except kv.StoreError:
+        raise
+    except Exception as error:
+        submission.outcome = internal_error(error)
+        return [], False
+    return writes, any(isinstance(change, TableChange) for change in decision.changes)

@@ -1,0 +1,42 @@
+"""A cache of table definitions, each set valid for one version of the catalog."""
+
+from typing import Protocol
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.model.tables import Table
+
+Tables = dict[str, Table]
+
+
+class Source(Protocol):
+    """A snapshot or a transaction."""
+
+    def read(self, read: kv.Read, /) -> kv.Answer: ...
+
+
+class Catalog:
+    """Definitions by name. Tables are read when first asked for, never ahead."""
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.tables: Tables = {}
+
+    def at(self, version: int) -> Tables:
+        """The definitions known of this version; to be added to by `find_table`."""
+        if version > self.version:
+            self.tables = {}
+            self.version = version
+        return self.tables if version == self.version else {}
+
+
+def find_table(source: Source, tables: Tables, name: str) -> Table | None:
+    """The definition of a table out of the cache, else out of the database."""
+    table = tables.get(name)
+    if table is None:
+        [value] = source.read(kv.Get(((kv.SYSTEM_SPACE, system.table_row(name)),)))
+        if value is None:
+            return None
+        assert isinstance(value, bytes)
+        table = tables[name] = system.decode(value, Table)
+    return table

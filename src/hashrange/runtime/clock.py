@@ -1,0 +1,28 @@
+"""Time that never falls: not when the wall clock is set back, not across restarts or processes.
+
+Every commit stores the highest time it was decided at; whoever opens the database later, or
+commits after another process, goes on from there.
+"""
+
+import time
+from collections.abc import Callable
+from threading import Lock
+
+
+class Clock:
+    """`source` gives epoch seconds and may jump; `now()` does not fall."""
+
+    def __init__(self, source: Callable[[], float] = time.time) -> None:
+        self._source = source
+        self._latest = 0.0
+        self._lock = Lock()
+
+    def now(self) -> float:
+        with self._lock:
+            self._latest = max(self._latest, self._source())
+            return self._latest
+
+    def observe(self, milliseconds: int) -> None:
+        """Take note of a time that was stored."""
+        with self._lock:
+            self._latest = max(self._latest, milliseconds / 1000)

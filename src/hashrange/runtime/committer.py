@@ -1,0 +1,142 @@
+"""Group commit: whoever holds the lock works for everybody.
+
+A thread that calls `execute` either finds its submission done when it gets the lock, or does
+the next batch itself. On an event loop a batch is decided at the end of the loop's turn, and
+only the commit, which may wait for a disk, goes to a thread: two threads that both compute
+would fight over the interpreter instead. Nothing waits for a lock on the loop.
+"""
+
+from asyncio import AbstractEventLoop
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+from hashrange import kv
+from hashrange.runtime.batch import Batch, Submission
+from hashrange.runtime.catalog import Catalog
+from hashrange.runtime.clock import Clock
+
+BATCH_REQUESTS_MAX = 128
+BATCH_BYTES_MAX = 8 * 1024 * 1024
+
+
+class Committer:
+    """`on_table_change` is called after each commit that changed a table's definition."""
+
+    def __init__(
+        self, store: kv.Store, catalog: Catalog, clock: Clock, on_table_change: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+        self._on_table_change = on_table_change
+        self._waiting: deque[Submission] = deque()
+        self._lock = Lock()
+        self._scheduled = False
+        self._thread: ThreadPoolExecutor | None = None
+
+    def execute(self, submission: Submission) -> bytes:
+        """From any thread: returns the response when it is committed, or raises."""
+        self._waiting.append(submission)
+        with self._lock:
+            while submission.outcome is None:
+                batch = self._next_batch(wait=True)
+                batch.commit()
+                self._tell(batch)
+        if isinstance(submission.outcome, bytes):
+            return submission.outcome
+        raise submission.outcome
+
+    def submit(self, submission: Submission, loop: AbstractEventLoop) -> None:
+        """On the loop: `submission.done` is called there when the commit is done."""
+        self._waiting.append(submission)
+        self._schedule(loop)
+
+    def close(self) -> None:
+        """Returns when the commit under way is done."""
+        if self._thread:
+            self._thread.shutdown()
+
+    def _schedule(self, loop: AbstractEventLoop) -> None:
+        if self._waiting and not self._scheduled:
+            self._scheduled = True
+            loop.call_soon(self._turn, loop)
+
+    def _turn(self, loop: AbstractEventLoop) -> None:
+        self._scheduled = False
+        if not self._waiting:
+            return
+        if not self._lock.acquire(blocking=False):
+            self._in_thread(self._work_off, loop)
+            return
+        try:
+            batch = self._next_batch(wait=False)
+        except kv.Busy:
+            self._lock.release()
+            self._in_thread(self._work_off, loop)
+            return
+        if batch.has_writes and self._store.slow_commits:
+            self._scheduled = True  # until `_committed`: what comes meanwhile is the next batch
+            self._in_thread(self._commit, batch, loop)
+        else:
+            batch.commit()
+            self._lock.release()
+            self._tell(batch)
+            self._schedule(loop)
+
+    def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "hashrange-commit")
+        self._thread.submit(function, *arguments)
+
+    def _commit(self, batch: Batch, loop: AbstractEventLoop) -> None:
+        batch.commit()
+        self._lock.release()
+        loop.call_soon_threadsafe(self._committed, batch, loop)
+
+    def _committed(self, batch: Batch, loop: AbstractEventLoop) -> None:
+        self._scheduled = False
+        self._tell(batch)
+        self._schedule(loop)
+
+    def _work_off(self, loop: AbstractEventLoop) -> None:
+        """In the thread: somebody else is writing, so wait there."""
+        with self._lock:
+            while self._waiting:
+                batch = self._next_batch(wait=True)
+                batch.commit()
+                loop.call_soon_threadsafe(self._tell, batch)
+
+    def _next_batch(self, wait: bool) -> Batch:
+        """With the lock held. Raises Busy only where it must not wait."""
+        transaction: kv.Transaction | kv.StoreError
+        try:
+            transaction = self._store.begin(wait)
+        except kv.StoreError as error:
+            if isinstance(error, kv.Busy) and not wait:
+                raise
+            transaction = error
+        batch = Batch(self._store, self._catalog, self._clock, self._take())
+        if isinstance(transaction, kv.StoreError):
+            batch.fail(transaction)
+        else:
+            batch.decide(transaction)
+        return batch
+
+    def _take(self) -> list[Submission]:
+        taken: list[Submission] = []
+        size = 0
+        while self._waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
+            submission = self._waiting.popleft()
+            size += submission.size_bytes
+            taken.append(submission)
+        return taken
+
+    def _tell(self, batch: Batch) -> None:
+        for submission in batch.submissions:
+            if submission.done and submission.outcome is not None:
+                submission.done(submission.outcome)
+        if batch.changed_tables:
+            self._on_table_change()

@@ -1,0 +1,75 @@
+"""The in-process face of a database: operations by name, with dicts in wire form."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from hashrange import kv
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.integrity import problems
+from hashrange.runtime.runtime import DEFAULT_REGION, Runtime
+from hashrange.runtime.upkeep import Upkeep
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Database:
+    """One database. Its methods may be called from many threads, which share commits.
+
+    Also a context manager that closes it.
+    """
+
+    def __init__(
+        self, store: kv.Store, *, clock: Clock | None = None, region: str = DEFAULT_REGION
+    ) -> None:
+        self.runtime = Runtime(store, clock, on_table_change=self._wake_upkeep)
+        self._upkeep = Upkeep(self.runtime)
+        self._store = store
+        self._region = region
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
+
+        `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
+        (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`.
+        """
+        return _decode(self.runtime.call(operation, _encode(request), self._region))
+
+    async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """The same on an event loop, which never waits for a disk or a lock."""
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: bytes | BaseException) -> None:
+            if answer.cancelled():
+                return
+            if isinstance(outcome, bytes):
+                answer.set_result(outcome)
+            else:
+                answer.set_exception(outcome)
+
+        self.runtime.submit(operation, _encode(request), done, self._region)
+        return _decode(await answer)
+
+    def check(self) -> Iterator[str]:
+        """Every problem found: damaged rows, index entries or counters that do not fit."""
+        return problems(self._store)
+
+    def start_upkeep(self) -> None:
+        """Look for work that an earlier process left, and go on looking now and then."""
+        self._upkeep.wake()
+
+    def close(self) -> None:
+        self._upkeep.close()
+        self.runtime.close()
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _wake_upkeep(self) -> None:
+        self._upkeep.wake()

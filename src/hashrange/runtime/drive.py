@@ -1,0 +1,81 @@
+"""The loop that answers the reads of a decision, in one go or a slice of time at a time."""
+
+from time import perf_counter
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.decision import Decide, Decision
+from hashrange.engine.fetch import Read, TableNamed
+from hashrange.engine.keyspace import system
+from hashrange.model.errors import ApiError
+from hashrange.runtime.catalog import Source, Tables, find_table
+
+SLICE_SECONDS = 0.002
+"""How long a read may keep the event loop before others are served."""
+
+
+def answer(read: Read, source: Source, tables: Tables) -> Any:
+    if type(read) is TableNamed:
+        return find_table(source, tables, read.name)
+    return source.read(read)  # type: ignore[arg-type]
+
+
+def drive(decide: Decide, source: Source, tables: Tables) -> Decision:
+    """Run a decision to its end."""
+    reply: Any = None
+    try:
+        while True:
+            reply = answer(decide.send(reply), source, tables)
+    except StopIteration as end:
+        decision: Decision = end.value
+        return decision
+
+
+def glance(decide: Decide, store: kv.Store, version: int, tables: Tables) -> Decision | None:
+    """Run a decision that reads one row, and see in the same read that the tables are current.
+
+    None if they are not, or if it comes to a refusal, which they may be the reason of.
+    """
+    reply: Any = None
+    try:
+        while True:
+            read = decide.send(reply)
+            if type(read) is TableNamed:
+                reply = tables.get(read.name)
+                if reply is None:
+                    return None
+            else:
+                assert type(read) is kv.Get
+                [key] = read.keys
+                found, value = store.glance(system.CATALOG_VERSION, key)
+                if found != version:
+                    return None
+                reply = [value]
+    except StopIteration as end:
+        decision: Decision = end.value
+        return decision
+    except ApiError:
+        return None
+
+
+class SlicedDrive:
+    """A decision that is run a slice at a time: `advance` until it gives the decision."""
+
+    def __init__(self, decide: Decide, source: Source, tables: Tables) -> None:
+        self._decide = decide
+        self._source = source
+        self._tables = tables
+        self._reply: Any = None
+
+    def advance(self) -> Decision | None:
+        """None: the slice is over and there is more to do."""
+        end = perf_counter() + SLICE_SECONDS
+        try:
+            while True:
+                read = self._decide.send(self._reply)
+                self._reply = answer(read, self._source, self._tables)
+                if perf_counter() > end:
+                    return None
+        except StopIteration as stop:
+            decision: Decision = stop.value
+            return decision

@@ -1,0 +1,171 @@
+"""Runs operations by name on one store, from any thread or on an event loop."""
+
+import os
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.changes import Receipt
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keyspace import system
+from hashrange.model.errors import ApiError, UnknownOperationException
+from hashrange.operations import OPERATIONS
+from hashrange.operations.operation import Operation
+from hashrange.runtime.batch import Outcome, Submission, encode_response, internal_error
+from hashrange.runtime.catalog import Catalog, Tables
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.committer import Committer
+from hashrange.runtime.drive import SlicedDrive, drive, glance
+
+DEFAULT_REGION = "us-east-1"
+ENTROPY_BYTES = 16
+
+_NOTHING_CONSUMED = Receipt()
+"""Reads enter what they consume by themselves; a receipt is of changes."""
+
+Done = Callable[[Outcome], None]
+
+
+class Runtime:
+    """Operations over one store. Its methods may be called from any thread.
+
+    `on_table_change` is called after a commit that changed a table's definition.
+    """
+
+    def __init__(
+        self,
+        store: kv.Store,
+        clock: Clock | None = None,
+        operations: Mapping[str, Operation] = OPERATIONS,
+        on_table_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.operations = operations
+        self._store = store
+        self._clock = clock or Clock()
+        self._catalog = Catalog()
+        self._committer = Committer(store, self._catalog, self._clock, on_table_change)
+
+    def call(self, name: str, body: bytes, region: str = DEFAULT_REGION) -> bytes:
+        """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
+        operation = self._operation(name)
+        try:
+            request = operation.parse(body)
+            if operation.writes:
+                return self._committer.execute(_submission(operation, request, body, region))
+            return self._read(operation, request, region)
+        except ApiError:
+            raise
+        except Exception as error:
+            raise internal_error(error) from error
+
+    def submit(self, name: str, body: bytes, done: Done, region: str = DEFAULT_REGION) -> None:
+        """On an event loop: `done` gets the response's body or the error.
+
+        At once for reads of one row and other short reads; later, on the loop, for the rest.
+        """
+        try:
+            operation = self._operation(name)
+            request = operation.parse(body)
+            if operation.writes:
+                submission = _submission(operation, request, body, region, done)
+                self._committer.submit(submission, get_running_loop())
+                return
+            if operation.single_read:
+                done(self._read(operation, request, region))
+                return
+            self._read_in_slices(operation, request, region, done)
+        except ApiError as error:
+            done(error)
+        except Exception as error:
+            done(internal_error(error))
+
+    def close(self) -> None:
+        """Waits for commits under way, then closes the store."""
+        self._committer.close()
+        self._store.close()
+
+    def _operation(self, name: str) -> Operation:
+        operation = self.operations.get(name)
+        if operation is None:
+            raise UnknownOperationException("")
+        return operation
+
+    def _read(self, operation: Operation, request: Any, region: str) -> bytes:
+        moment = Moment(self._clock.now(), b"", region)
+        if operation.single_read:
+            decision = self._glance(operation, request, moment)
+            if decision:
+                return _response(decision)
+        snapshot = self._store.snapshot()
+        try:
+            return _response(
+                drive(operation.decide(request, moment), snapshot, self._tables(snapshot))
+            )
+        finally:
+            snapshot.close()
+
+    def _glance(self, operation: Operation, request: Any, moment: Moment) -> Decision | None:
+        """Answer the one read together with the catalog's version, with the table as cached.
+
+        None if the cache does not know the table or was out of date: go the long way.
+        """
+        catalog = self._catalog
+        version, tables = catalog.version, catalog.tables
+        return glance(operation.decide(request, moment), self._store, version, tables)
+
+    def _tables(self, snapshot: kv.Snapshot) -> Tables:
+        [version] = snapshot.read(kv.Counters((system.CATALOG_VERSION,)))
+        assert isinstance(version, int)
+        return self._catalog.at(version)
+
+    def _read_in_slices(
+        self, operation: Operation, request: Any, region: str, done: Done
+    ) -> None:
+        snapshot = self._store.snapshot()
+        try:
+            moment = Moment(self._clock.now(), b"", region)
+            decide = operation.decide(request, moment)
+            run = SlicedDrive(decide, snapshot, self._tables(snapshot))
+        except BaseException:
+            snapshot.close()
+            raise
+        _Reading(run, snapshot, done, get_running_loop()).step()
+
+
+class _Reading:
+    """A read that gives way to others between its slices."""
+
+    def __init__(
+        self, run: SlicedDrive, snapshot: kv.Snapshot, done: Done, loop: AbstractEventLoop
+    ) -> None:
+        self._run = run
+        self._snapshot = snapshot
+        self._done = done
+        self._loop = loop
+
+    def step(self) -> None:
+        outcome: Outcome
+        try:
+            decision = self._run.advance()
+            if decision is None:
+                self._loop.call_soon(self.step)
+                return
+            outcome = _response(decision)
+        except ApiError as error:
+            outcome = error
+        except Exception as error:
+            outcome = internal_error(error)
+        self._snapshot.close()
+        self._done(outcome)
+
+
+def _response(decision: Decision) -> bytes:
+    return encode_response(decision.respond(_NOTHING_CONSUMED))
+
+
+def _submission(
+    operation: Operation, request: Any, body: bytes, region: str, done: Done | None = None
+) -> Submission:
+    return Submission(operation, request, len(body), os.urandom(ENTROPY_BYTES), region, done)
