@@ -1,0 +1,101 @@
+"""Where the suite runs: in the process and over HTTP, or at every `--endpoint` that is given."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from .support import Client, NewTable, Table, tables
+
+IN_PROCESS = "in-process"
+HTTP = "http"
+
+# Faulty requests have to reach the server, and its first answer is the one that counts.
+CONFIG = Config(
+    parameter_validation=False,
+    retries={"total_max_attempts": 1},
+    max_pool_connections=32,
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--endpoint",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="run tests/conformance against this DynamoDB endpoint (may be repeated)",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    targets = metafunc.config.getoption("--endpoint", default=[]) or [IN_PROCESS, HTTP]
+    if "url" in metafunc.fixturenames:
+        remote = [target for target in targets if target != IN_PROCESS]
+        metafunc.parametrize("url", remote, indirect=True, scope="session")
+    elif "client" in metafunc.fixturenames:
+        metafunc.parametrize("client", targets, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a server of our own, in memory, for the whole session."""
+    command = [sys.executable, "-m", "hashrange.interfaces.cli", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
+        yield found.group()
+        process.terminate()
+
+
+@pytest.fixture(scope="session")
+def url(request: pytest.FixtureRequest) -> str:
+    """The base URL of an endpoint, for the tests that speak plain HTTP."""
+    target: str = request.param
+    return request.getfixturevalue("server") if target == HTTP else target
+
+
+@pytest.fixture(scope="session")
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    if request.param == IN_PROCESS:
+        import hashrange  # not needed where only other endpoints are tested
+
+        with hashrange.connect() as database:
+            yield _client(database.boto3_session())
+    elif request.param == HTTP:
+        yield _remote(request.getfixturevalue("server"))
+    else:
+        yield _remote(request.param)
+
+
+def _remote(url: str) -> Client:
+    session = boto3.Session(aws_access_key_id="conformance", aws_secret_access_key="conformance")
+    return _client(session, endpoint_url=url)
+
+
+def _client(session: Any, **parameters: Any) -> Client:
+    return session.client("dynamodb", region_name="us-east-1", config=CONFIG, **parameters)
+
+
+@pytest.fixture
+def new_table(client: Client) -> Iterator[NewTable]:
+    with tables(client) as new:
+        yield new
+
+
+@pytest.fixture(scope="module")
+def new_shared_table(client: Client) -> Iterator[NewTable]:
+    """`new_table` for tables that the tests of a module only read."""
+    with tables(client) as new:
+        yield new
+
+
+@pytest.fixture
+def table(new_table: NewTable) -> Table:
+    """A table with the partition key `pk` of type S."""
+    return new_table("pk")
