@@ -40,6 +40,7 @@ class ClientConnection(asyncio.Protocol):
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._call_started = 0.0
+        self._logs = access_log.isEnabledFor(logging.INFO)
         self._advancing = False
         self._paused = False
         self._writable = True
@@ -104,7 +105,8 @@ class ClientConnection(asyncio.Protocol):
 
     def _run(self, call: wire.Call) -> None:
         self._call = call
-        self._call_started = perf_counter()
+        if self._logs:
+            self._call_started = perf_counter()
         try:
             self._submit(call.operation, call.body, self._done, call.region)
         except Exception as error:
@@ -119,10 +121,11 @@ class ClientConnection(asyncio.Protocol):
             answer = wire.succeed(outcome, form)
         else:
             answer = wire.fail(refusal(call.operation, outcome), form)
-        if access_log.isEnabledFor(logging.INFO):
+        if self._logs:
             self._log(call, answer)
         self._send(answer, form.close)
-        self._advance()
+        if self._waiting:
+            self._advance()
 
     def _log(self, call: wire.Call, answer: bytes) -> None:
         access_log.info(

@@ -1,7 +1,20 @@
 """Bytes in, calls of operations out; bodies in, responses out. No sockets, no event loop."""
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
-from hashrange.wire.gate import targets
-from hashrange.wire.responses import PLAIN, Form, fail, succeed
+from hashrange.wire.gate import Targets, targets
+from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed
 
-__all__ = ["PLAIN", "Answer", "Call", "Connection", "Event", "Form", "fail", "succeed", "targets"]
+__all__ = [
+    "PLAIN",
+    "Answer",
+    "Call",
+    "Connection",
+    "Event",
+    "Form",
+    "Targets",
+    "error_body",
+    "fail",
+    "request_id",
+    "succeed",
+    "targets",
+]

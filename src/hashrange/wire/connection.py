@@ -1,6 +1,6 @@
 """One client's connection as a value: feed it bytes, it gives events, in order.
 
-    bytes -> Call(operation, body, ...)    for the database; to be answered in that form
+    bytes -> Call(operation, body, ...)    for the database; to be answered in its form
           -> Answer(data, close)           known without the database: to be written as it is
 
 It never raises and holds no more than one unfinished request. After an event that closes, it
@@ -8,28 +8,29 @@ ignores whatever follows. What could be read as two different requests is refuse
 does so for repeated lengths, lengths beside chunks and loose line ends.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
+import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.model.errors import ApiError
 from hashrange.wire.elsewhere import answer_elsewhere
-from hashrange.wire.gate import Gate, NotFoundError
+from hashrange.wire.gate import NotFoundError, Targets, admit
+from hashrange.wire.precedent import Precedent
 from hashrange.wire.responses import CONTINUE, PLAIN, Form, fail, respond
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # FACTS leaves the service's own limit open
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, gc=False):
+    """`region` is the one that the request is signed for."""
+
     operation: str
     body: bytes
     region: str
     form: Form
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, gc=False):
     data: bytes
     close: bool
 
@@ -45,19 +46,24 @@ class _RefusedError(Exception):
 
 
 class Connection:
-    def __init__(self, targets: Mapping[bytes, str]) -> None:
-        self._gate = Gate(targets)
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._precedent = Precedent(targets)
         self._events: list[Event] = []
+        self._closed = False
+        # The request being read. `_operation` is known by the head if a precedent admits it.
         self._url: list[bytes] = []
         self._fields: dict[bytes, bytes] = {}
+        self._operation: str | None = None
         self._headers: dict[bytes, bytes] = {}
-        self._body: bytes | bytearray = b""
         self._form = PLAIN
-        self._closed = False
-        self._unused_bytes = 0
-        # The parser calls whatever it finds under these names: these two cost no Python call.
+        self._body = bytearray()
+        self._pieces: list[bytes] = []
+        self._stray_bytes = 0
+        # The parser calls whatever it finds under these names; these three cost no Python call.
         self.on_url = self._url.append
-        self.on_header = self._fields.__setitem__
+        self.on_header = self._fields.setdefault
+        self.on_body = self._pieces.append
         self._parser = HttpRequestParser(self)
 
     @property
@@ -69,11 +75,10 @@ class Connection:
         if self._closed:
             return []
         events = self._events = []
-        self._unused_bytes += len(data)
+        self._stray_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            if self._unused_bytes > HEAD_BYTES_MAX:
-                raise _RefusedError(431)
+            self._check_unfinished()
         except _RefusedError as refused:
             self._refuse(refused.status)
         except (HttpParserError, HttpParserUpgrade) as error:
@@ -86,69 +91,86 @@ class Connection:
             self._closed = True
             self._events.append(Answer(respond(status, b"", Form(close=True)), close=True))
 
+    def _check_unfinished(self) -> None:
+        """Bound what one request can make us keep: its head, its body, and what is neither."""
+        if self._pieces:
+            self._stray_bytes = 0
+            self._gather()
+        if self._stray_bytes > HEAD_BYTES_MAX:
+            raise _RefusedError(431)
+
+    def _gather(self) -> None:
+        for piece in self._pieces:
+            self._body += piece
+        self._pieces.clear()
+        if len(self._body) > BODY_BYTES_MAX:
+            raise _RefusedError(413)
+
     # ---- the parser's callbacks ----
 
     def on_headers_complete(self) -> None:
-        headers = {name.lower(): value for name, value in self._fields.items()}
-        self._headers = headers
-        if self._unused_bytes > HEAD_BYTES_MAX:  # of which the body may be a part
-            self._check_head_size()
-        self._unused_bytes = 0
+        parser = self._parser
+        if parser.should_keep_alive() and parser.get_method() == b"POST":
+            self._operation = self._precedent.operation(self._url, self._fields)
+        if self._operation is None:
+            self._read_head()
+        self._stray_bytes = 0
+
+    def on_message_complete(self) -> None:
+        if self._body or len(self._pieces) != 1:
+            self._gather()
+            body = bytes(self._body)
+            self._body.clear()
+        else:
+            body = self._pieces.pop()
+        if self._operation is None:
+            self._complete_closely(body)
+        else:
+            precedent = self._precedent
+            self._events.append(Call(self._operation, body, precedent.region, precedent.form))
+            self._operation = None
+        self._url.clear()
+        self._fields.clear()
+        self._stray_bytes = 0
+
+    # ---- requests without a precedent ----
+
+    def _read_head(self) -> None:
+        parser, headers = self._parser, {k.lower(): v for k, v in self._fields.items()}
+        http_1_0 = parser.get_http_version() == "1.0"
+        if self._stray_bytes > HEAD_BYTES_MAX:  # of which the body may be a part
+            sizes = (len(name) + len(value) for name, value in headers.items())
+            if sum(sizes) + sum(map(len, self._url)) > HEAD_BYTES_MAX:
+                raise _RefusedError(431)
         if int(headers.get(b"content-length", 0)) > BODY_BYTES_MAX:
             raise _RefusedError(413)
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
             raise _RefusedError(400)
-        if self._parser.should_upgrade():  # to another protocol, or a tunnel: the body is lost
+        if parser.should_upgrade() or (b"host" not in headers and not http_1_0):
             raise _RefusedError(400)
-        if b"host" not in headers and self._parser.get_http_version() != "1.0":
-            raise _RefusedError(400)
-        self._form = self._read_form(headers)
-        if b"expect" in headers and self._parser.get_http_version() != "1.0":
+        if b"expect" in headers and not http_1_0:
             self._events.append(Answer(CONTINUE, close=False))
+        self._headers = headers
+        self._form = Form(
+            close=not parser.should_keep_alive(),
+            gzip=b"gzip" in headers.get(b"accept-encoding", b""),
+            cross_origin=b"origin" in headers,
+            head_only=parser.get_method() == b"HEAD",
+        )
+        if self._form == PLAIN:
+            self._form = PLAIN  # the very one, which `succeed` knows at a glance
 
-    def on_body(self, piece: bytes) -> None:
-        self._unused_bytes = 0
-        if not self._body:
-            self._body = piece
-        elif isinstance(self._body, bytearray):
-            self._body += piece
-        else:
-            self._body = bytearray(self._body + piece)
-        if len(self._body) > BODY_BYTES_MAX:
-            raise _RefusedError(413)
-
-    def on_message_complete(self) -> None:
-        url = self._url[0] if len(self._url) == 1 else b"".join(self._url)
-        method = self._parser.get_method()
-        body = bytes(self._body)
-        form = self._form
-        self._url.clear()
-        self._fields.clear()  # also of trailers, which mean nothing here
-        self._body = b""
-        self._unused_bytes = 0
+    def _complete_closely(self, body: bytes) -> None:
+        method, url = self._parser.get_method(), b"".join(self._url)
+        headers, form = self._headers, self._form
         self._closed = form.close
         event: Event
         try:
-            operation, region = self._gate.admit(method, url, self._headers, body)
+            operation, region = admit(self._targets, method, url, headers, body)
             event = Call(operation, body, region, form)
+            self._precedent.set(self._url, self._fields, region, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
         except NotFoundError:
-            event = Answer(answer_elsewhere(method, url, self._headers, form), form.close)
+            event = Answer(answer_elsewhere(method, url, headers, form), form.close)
         self._events.append(event)
-
-    # ---- what a head says ----
-
-    def _check_head_size(self) -> None:
-        fields = sum(len(name) + len(value) for name, value in self._fields.items())
-        if fields + sum(map(len, self._url)) > HEAD_BYTES_MAX:
-            raise _RefusedError(431)
-
-    def _read_form(self, headers: Mapping[bytes, bytes]) -> Form:
-        close = not self._parser.should_keep_alive()
-        gzip = b"gzip" in headers.get(b"accept-encoding", b"")
-        cross_origin = b"origin" in headers
-        head_only = self._parser.get_method() == b"HEAD"
-        if close or gzip or cross_origin or head_only:
-            return Form(close, gzip, cross_origin, head_only)
-        return PLAIN

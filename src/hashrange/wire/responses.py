@@ -28,29 +28,34 @@ _REASONS = {
     200: b"OK",
     400: b"Bad Request",
     404: b"Not Found",
-    408: b"Request Timeout",
     413: b"Request Entity Too Large",
     431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
-    503: b"Service Unavailable",
 }
-_HEAD = (
-    b"HTTP/1.1 %d %b\r\nServer: Server\r\nDate: %b\r\nContent-Type: %b\r\n"
-    b"Content-Length: %d\r\nConnection: %b\r\nx-amzn-RequestId: %b%016d\r\nx-amz-crc32: %d\r\n"
-    b"%b\r\n"
+
+# A request id is random letters of this process and a running number: unique, and it costs no
+# randomness per request.
+_ALPHABET = string.ascii_uppercase + string.digits
+_PROCESS = "".join(secrets.choice(_ALPHABET) for _ in range(36))
+_next_number = count(1).__next__
+
+_RESPONSE = (
+    b"HTTP/1.1 %b\r\nServer: Server\r\nDate: %b\r\nContent-Type: %b\r\nContent-Length: %b\r\n"
+    b"Connection: %b\r\nx-amzn-RequestId: "
+    + _PROCESS.encode()
+    + b"%b\r\nx-amz-crc32: %b\r\n%b\r\n%b"
 )
+# What nearly every request gets, with four places left open: date, length, number and CRC.
+_PLAIN_SUCCESS = _RESPONSE % (
+    *(b"200 OK", b"%b", JSON, b"%d", b"keep-alive", b"%016d", b"%d", b"", b"%b"),
+)
+
 _EXPOSED = (
     b"Access-Control-Allow-Origin: *\r\n"
     b"Access-Control-Expose-Headers: x-amzn-RequestId, x-amzn-ErrorType, x-amz-crc32, Date\r\n"
 )
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-# A request id is random letters of this process and a running number: unique, and it costs no
-# randomness per request.
-_process = "".join(secrets.choice(string.ascii_uppercase + string.digits) for _ in range(36))
-_process_id = _process.encode()
-_requests = count(1).__next__
 
 
 class Form(NamedTuple):
@@ -63,44 +68,50 @@ class Form(NamedTuple):
 
 
 PLAIN = Form()
-"""Most requests: compare with `is` to skip what they do not ask for."""
 
 
 def succeed(body: bytes, form: Form = PLAIN) -> bytes:
+    if form is PLAIN:
+        date = _http_date(int(time()))
+        return _PLAIN_SUCCESS % (date, len(body), _next_number(), zlib.crc32(body), body)
     return respond(200, body, form)
 
 
 def fail(error: ApiError, form: Form = PLAIN) -> bytes:
-    """The response to a request that the API refuses: `__type`, message, further members."""
-    return respond(error.status, msgspec.json.encode(error.body()), form)
+    """The response to a request that the API refuses."""
+    return respond(error.status, error_body(error), form)
+
+
+def error_body(error: ApiError) -> bytes:
+    """`__type`, the message and the error's further members, as JSON."""
+    return msgspec.json.encode(error.body())
+
+
+def request_id() -> str:
+    """A new one: 52 upper-case letters and digits."""
+    return f"{_PROCESS}{_next_number():016}"
 
 
 def respond(
     status: int, body: bytes, form: Form = PLAIN, *, content_type: bytes = JSON, more: bytes = b""
 ) -> bytes:
     """A whole response; `more` is further header lines, each with its CRLF."""
-    connection = b"keep-alive"
-    if form is not PLAIN:
-        if form.gzip and len(body) > GZIP_LARGER_THAN_BYTES:
-            body = zlib.compress(body, _GZIP_LEVEL, _GZIP_WINDOW)
-            more += b"Content-Encoding: gzip\r\n"
-        if form.cross_origin:
-            more += _EXPOSED
-        if form.close:
-            connection = b"close"
-    head = _HEAD % (
-        status,
-        _REASONS[status],
+    if form.gzip and len(body) > GZIP_LARGER_THAN_BYTES:
+        body = zlib.compress(body, _GZIP_LEVEL, _GZIP_WINDOW)
+        more += b"Content-Encoding: gzip\r\n"
+    if form.cross_origin:
+        more += _EXPOSED
+    return _RESPONSE % (
+        b"%d %b" % (status, _REASONS[status]),
         _http_date(int(time())),
         content_type,
-        len(body),
-        connection,
-        _process_id,
-        _requests(),
-        zlib.crc32(body),
+        b"%d" % len(body),
+        b"close" if form.close else b"keep-alive",
+        b"%016d" % _next_number(),
+        b"%d" % zlib.crc32(body),
         more,
+        b"" if form.head_only else body,
     )
-    return head if form.head_only else head + body
 
 
 @lru_cache(maxsize=1)
