@@ -36,12 +36,13 @@ class Moment(NamedTuple):
 
     `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
     random bytes, the same when a request is run again; `region` is that of the caller's
-    credential scope.
+    credential scope; `table_delay` is how many seconds a new table says CREATING, a setting.
     """
 
     now: float
     entropy: bytes = b""
     region: str = "us-east-1"
+    table_delay: float = 0.0
 
 
 def plain_name(name_or_arn: str) -> str:
@@ -59,6 +60,15 @@ def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
     found = yield from find_table(name_or_arn)
     if found is None or found.status(moment.now) == "CREATING":
         raise ResourceNotFoundException("Requested resource not found")
+    return found
+
+
+def described_table(name_or_arn: str) -> Fetch[Table]:
+    """A table that is spoken of by name, in whatever state it is."""
+    found = yield from find_table(name_or_arn)
+    if found is None:
+        name = plain_name(name_or_arn)
+        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
     return found
 
 

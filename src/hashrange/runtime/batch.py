@@ -33,7 +33,16 @@ Outcome = bytes | BaseException
 class Submission:
     """A parsed request on its way to a commit. `outcome` is None until it is known."""
 
-    __slots__ = ("done", "entropy", "operation", "outcome", "region", "request", "size_bytes")
+    __slots__ = (
+        "done",
+        "entropy",
+        "operation",
+        "outcome",
+        "region",
+        "request",
+        "size_bytes",
+        "table_delay",
+    )
 
     def __init__(
         self,
@@ -42,6 +51,7 @@ class Submission:
         size_bytes: int,
         entropy: bytes,
         region: str,
+        table_delay: float,
         done: Callable[[Outcome], None] | None = None,
     ) -> None:
         self.operation = operation
@@ -49,6 +59,7 @@ class Submission:
         self.size_bytes = size_bytes
         self.entropy = entropy
         self.region = region
+        self.table_delay = table_delay
         self.done = done
         self.outcome: Outcome | None = None
 
@@ -69,7 +80,7 @@ class Batch:
         self, store: kv.Store, catalog: Catalog, clock: Clock, submissions: Sequence[Submission]
     ) -> None:
         self.submissions = submissions
-        self.changed_tables = False
+        self.needs_upkeep = False
         self._store = store
         self._catalog = catalog
         self._clock = clock
@@ -126,15 +137,15 @@ class Batch:
         self._clock.observe(clock)
         now = self._clock.now()
         tables = self._catalog.at(version)
-        wrote = self.changed_tables = False
+        wrote = self.needs_upkeep = False
         for submission in self.submissions:
-            writes, changed_tables = _decide_one(submission, now, transaction, tables)
+            writes, table_changes = _decide_one(submission, now, transaction, tables)
             if writes:
                 transaction.write(writes)
                 wrote = True
-            if changed_tables:
+            if table_changes:
                 tables = {}
-                self.changed_tables = True
+                self.needs_upkeep |= any(change.old for change in table_changes)
         if wrote:
             elapsed = int(now * 1000) - clock
             if elapsed > 0:
@@ -147,9 +158,9 @@ class Batch:
 
 def _decide_one(
     submission: Submission, now: float, transaction: kv.Transaction, tables: Tables
-) -> tuple[list[kv.Write], bool]:
-    """Sets the outcome; returns the writes, and whether a table's definition is among them."""
-    moment = Moment(now, submission.entropy, submission.region)
+) -> tuple[list[kv.Write], list[TableChange]]:
+    """Sets the outcome; returns the writes, and which tables' definitions they change."""
+    moment = Moment(now, submission.entropy, submission.region, submission.table_delay)
     try:
         decision = drive(
             submission.operation.decide(submission.request, moment), transaction, tables
@@ -158,10 +169,10 @@ def _decide_one(
         submission.outcome = encode_response(decision.respond(receipt))
     except ApiError as refusal:
         submission.outcome = refusal
-        return [], False
+        return [], []
     except kv.StoreError:
         raise
     except Exception as error:
         submission.outcome = internal_error(error)
-        return [], False
-    return writes, any(isinstance(change, TableChange) for change in decision.changes)
+        return [], []
+    return writes, [change for change in decision.changes if isinstance(change, TableChange)]

@@ -23,15 +23,15 @@ BATCH_BYTES_MAX = 8 * 1024 * 1024
 
 
 class Committer:
-    """`on_table_change` is called after each commit that changed a table's definition."""
+    """`wake_upkeep` is called after each commit that changed or dropped a table."""
 
     def __init__(
-        self, store: kv.Store, catalog: Catalog, clock: Clock, on_table_change: Callable[[], None]
+        self, store: kv.Store, catalog: Catalog, clock: Clock, wake_upkeep: Callable[[], None]
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._clock = clock
-        self._on_table_change = on_table_change
+        self._wake_upkeep = wake_upkeep
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
         self._scheduled = False
@@ -138,5 +138,5 @@ class Committer:
         for submission in batch.submissions:
             if submission.done and submission.outcome is not None:
                 submission.done(submission.outcome)
-        if batch.changed_tables:
-            self._on_table_change()
+        if batch.needs_upkeep:
+            self._wake_upkeep()

@@ -23,9 +23,14 @@ class Database:
     """
 
     def __init__(
-        self, store: kv.Store, *, clock: Clock | None = None, region: str = DEFAULT_REGION
+        self,
+        store: kv.Store,
+        *,
+        clock: Clock | None = None,
+        region: str = DEFAULT_REGION,
+        table_delay: float = 0.0,
     ) -> None:
-        self.runtime = Runtime(store, clock, on_table_change=self._wake_upkeep)
+        self.runtime = Runtime(store, clock, table_delay, wake_upkeep=self.start_upkeep)
         self._upkeep = Upkeep(self.runtime)
         self._store = store
         self._region = region
@@ -70,6 +75,3 @@ class Database:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _wake_upkeep(self) -> None:
-        self._upkeep.wake()

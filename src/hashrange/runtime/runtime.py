@@ -2,7 +2,7 @@
 
 import os
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from hashrange import kv
@@ -12,6 +12,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.operations import OPERATIONS
+from hashrange.operations.upkeep import UPKEEP
 from hashrange.operations.operation import Operation
 from hashrange.runtime.batch import Outcome, Submission, encode_response, internal_error
 from hashrange.runtime.catalog import Catalog, Tables
@@ -31,21 +32,23 @@ Done = Callable[[Outcome], None]
 class Runtime:
     """Operations over one store. Its methods may be called from any thread.
 
-    `on_table_change` is called after a commit that changed a table's definition.
+    A new table says CREATING for `table_delay` seconds. `wake_upkeep` is called after a commit that changed or dropped a table.
     """
 
     def __init__(
         self,
         store: kv.Store,
         clock: Clock | None = None,
-        operations: Mapping[str, Operation] = OPERATIONS,
-        on_table_change: Callable[[], None] = lambda: None,
+        table_delay: float = 0.0,
+        wake_upkeep: Callable[[], None] = lambda: None,
     ) -> None:
-        self.operations = operations
+        self.operations = frozenset(OPERATIONS)
+        """The operations of the API; those of upkeep are not for callers from outside."""
         self._store = store
+        self._table_delay = table_delay
         self._clock = clock or Clock()
         self._catalog = Catalog()
-        self._committer = Committer(store, self._catalog, self._clock, on_table_change)
+        self._committer = Committer(store, self._catalog, self._clock, wake_upkeep)
 
     def call(self, name: str, body: bytes, region: str = DEFAULT_REGION) -> bytes:
         """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
@@ -53,7 +56,7 @@ class Runtime:
         try:
             request = operation.parse(body)
             if operation.writes:
-                return self._committer.execute(_submission(operation, request, body, region))
+                return self._committer.execute(self._submission(operation, request, body, region))
             return self._read(operation, request, region)
         except ApiError:
             raise
@@ -69,7 +72,7 @@ class Runtime:
             operation = self._operation(name)
             request = operation.parse(body)
             if operation.writes:
-                submission = _submission(operation, request, body, region, done)
+                submission = self._submission(operation, request, body, region, done)
                 self._committer.submit(submission, get_running_loop())
                 return
             if operation.single_read:
@@ -87,10 +90,23 @@ class Runtime:
         self._store.close()
 
     def _operation(self, name: str) -> Operation:
-        operation = self.operations.get(name)
+        operation = OPERATIONS.get(name) or UPKEEP.get(name)
         if operation is None:
             raise UnknownOperationException("")
         return operation
+
+    def _submission(
+        self,
+        operation: Operation,
+        request: Any,
+        body: bytes,
+        region: str,
+        done: Done | None = None,
+    ) -> Submission:
+        entropy = os.urandom(ENTROPY_BYTES)
+        return Submission(
+            operation, request, len(body), entropy, region, self._table_delay, done
+        )
 
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
         moment = Moment(self._clock.now(), b"", region)
@@ -163,9 +179,3 @@ class _Reading:
 
 def _response(decision: Decision) -> bytes:
     return encode_response(decision.respond(_NOTHING_CONSUMED))
-
-
-def _submission(
-    operation: Operation, request: Any, body: bytes, region: str, done: Done | None = None
-) -> Submission:
-    return Submission(operation, request, len(body), os.urandom(ENTROPY_BYTES), region, done)

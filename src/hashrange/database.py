@@ -1,0 +1,72 @@
+"""The composition root: the one place that puts a store under a runtime."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from hashrange import kv
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.database import Database as _Database
+from hashrange.runtime.runtime import DEFAULT_REGION
+
+if TYPE_CHECKING:
+    import boto3
+
+__all__ = ["Database", "connect"]
+
+Durability = Literal["full", "relaxed", "memory"]
+
+
+class Database(_Database):
+    """A database with the conveniences that need more than its runtime."""
+
+    def boto3_session(self, region: str = DEFAULT_REGION) -> "boto3.Session":
+        """A boto3 session whose clients and resources are answered in this process."""
+        from hashrange.interfaces.boto import boto3_session
+
+        return boto3_session(self, region)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the database as of one moment to a new file, while it is in use.
+
+        Raises FileExistsError if there is one, ValueError for a database in memory.
+        """
+        backup: Any = getattr(self._store, "backup", None)
+        if backup is None:
+            raise ValueError("a database in memory has no file to copy")
+        backup(os.fspath(path))
+
+    def check(self) -> Iterator[str]:
+        """Every problem found: in the file, in rows, indexes and counters; none is a good sign."""
+        verify: Any = getattr(self._store, "verify", None)
+        if verify:
+            yield from verify()
+        yield from super().check()
+
+
+def connect(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    durability: Durability = "full",
+    clock: Clock | None = None,
+    region: str = DEFAULT_REGION,
+    table_delay: float = 0.0,
+) -> Database:
+    """Open the database in this file, which is made if it is not there; without one, in memory.
+
+    `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
+    process but not a power cut; "memory" promises nothing. `table_delay` is how many seconds a
+    new table says CREATING before it can be used. Raises `hashrange.kv.StoreError`
+    with one line that says what to do.
+    """
+    from hashrange import storage
+
+    store: kv.Store
+    if path is None:
+        store = storage.MemoryStore()
+    else:
+        store = storage.SqliteStore(os.fspath(path), durability=durability)
+    database = Database(store, clock=clock, region=region, table_delay=table_delay)
+    if path is not None:
+        database.start_upkeep()
+    return database
