@@ -1,0 +1,1 @@
+"""hashrange beside other implementations of DynamoDB: `make bench`, or `python -m benchmarks`."""

@@ -1,0 +1,132 @@
+"""`python -m benchmarks`: start ours and the peers, drive them, print what was measured."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from benchmarks import bars, embedded, load, peers, report, runs, workloads
+from benchmarks.report import Grid
+from benchmarks.servers import Rest, Server, all_running, at_rest
+
+ITEMS_SMALL = 1_000
+QUICK = runs.Pace(rounds=1, seconds=1)
+THOROUGH = runs.Pace(rounds=3, seconds=1)
+
+
+class Bench(NamedTuple):
+    """What one run measured; everything but the loads may be empty."""
+
+    loads: report.Loads
+    disturbed: dict[str, runs.Disturbed]
+    resting: dict[str, Rest]
+    grown: list[runs.Grown]
+    in_process: dict[str, float]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one round, items of 100 bytes only")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these implementations")
+    parser.add_argument("--moto", action="store_true", help="drive moto too; it is slow")
+    parser.add_argument("--items", type=int, default=100_000, help="how far the table is grown")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
+    return parser.parse_args()
+
+
+def find_servers(given: argparse.Namespace, console: Console) -> list[Server]:
+    """Whatever can be had here, installed where needed; what cannot is said."""
+    sources: list[Callable[[], list[Server]]] = [*peers.OURS, *peers.OTHERS]
+    found: list[Server] = []
+    for source in [*sources, peers.moto] if given.moto else sources:
+        name = source.__name__
+        if given.only and name not in given.only:
+            continue
+        try:
+            console.print(f"[dim]{name} ...")
+            found += source()
+        except peers.UnavailableError as reason:
+            console.print(f"[yellow]{name} is left out: {reason}")
+    return found
+
+
+def over_http(
+    servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say
+) -> tuple[report.Loads, dict[str, runs.Disturbed]]:
+    """All servers run at once and take turns; each is idle while another is driven."""
+    pace = QUICK if given.quick else THOROUGH
+    chosen = [w for w in workloads.all_workloads() if not given.quick or w.table.size == 100]
+    with all_running(servers, folder) as running:
+        for one in running:
+            say(f"filling {one.server.name}")
+            for table in {workload.table for workload in chosen} | {workloads.SCANNED}:
+                runs.fill(one, table)
+        replays = [runs.prepare(workload, folder) for workload in chosen]
+        loads = {r.workload.label: runs.compare(running, r, pace, say) for r in replays}
+        return loads, runs.disturb_all(running, folder, pace, say)
+
+
+def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say) -> Bench:
+    loads, disturbed = over_http(servers, given, folder, say)
+    say("starting each server on nothing")
+    resting = {s.name: at_rest(s, folder / f"rest-{s.name}") for s in servers if s.reads}
+    ours = [server for server in servers if server.name == bars.OURS]
+    grown = []
+    if ours and not given.quick:
+        for items in (ITEMS_SMALL, given.items):
+            grown.append(runs.grow(ours[0], items, folder, THOROUGH, say))
+    say("Database.execute in process")
+    in_process = embedded.measure() if ours else {}
+    return Bench(loads, disturbed, resting, grown, in_process)
+
+
+def grids(bench: Bench) -> list[Grid]:
+    """All tables but that of the loads, which has two forms."""
+    return [
+        report.disturbances(bench.disturbed),
+        report.rests(bench.resting),
+        *([report.growth(bench.grown)] if bench.grown else []),
+        *([report.in_process(bench.in_process)] if bench.in_process else []),
+        report.verdicts(
+            [
+                *bars.ratios(bench.loads),
+                *bars.limits(bench.disturbed, bench.resting, bench.in_process),
+            ]
+        ),
+    ]
+
+
+def main() -> int:
+    given = arguments()
+    console = Console()
+    if reason := load.missing():
+        console.print(f"[red]{reason}")
+        return 2
+    servers = find_servers(given, console)
+    peers.RUNS.mkdir(parents=True, exist_ok=True)
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    with (
+        tempfile.TemporaryDirectory(dir=peers.RUNS) as folder,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        task = progress.add_task("")
+        bench = measure(
+            servers, given, Path(folder), lambda what: progress.update(task, description=what)
+        )
+    notes = [report.machine(), *report.strained(bench.loads)]
+    report.show([report.listed(servers, bench.loads), *grids(bench)], console)
+    for note in notes:
+        console.print(note)
+    if given.markdown:
+        tables = [report.crossed(servers, bench.loads), *grids(bench)]
+        given.markdown.write_text(report.markdown(tables, notes))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""The other implementations: how each is installed (once, into .peers/) and started."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.servers import Server
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+PEERS = ROOT / ".peers"
+RUNS = PEERS / "runs"
+"""Where databases are put while they are measured: on the disk of the project, not in memory."""
+
+DYNAMODB_LOCAL = "2.6.1"  # as in dynamodb-local.pom.xml
+DYNALITE = "4.0.0"
+DYNOXIDE = "3.2.0"
+MOTO = "5.2.5"
+
+
+class UnavailableError(Exception):
+    """This implementation cannot be had here; the message says what is missing."""
+
+
+def run(*command: str) -> None:
+    if not shutil.which(command[0]):
+        raise UnavailableError(f"{command[0]} is not installed")
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise UnavailableError(f"{command[0]} failed: {' '.join(last)}")
+
+
+def hashrange() -> list[Server]:
+    command = [sys.executable, "-m", "hashrange.interfaces.cli", "serve", "{folder}/bench.db"]
+    command += ["--port", "{port}", "--durability"]
+    return [
+        Server("hashrange", "this tree", "relaxed", [*command, "relaxed"], ROOT),
+        Server("hashrange", "this tree", "full", [*command, "full"], ROOT, reads=False),
+    ]
+
+
+def bare() -> list[Server]:
+    command = [sys.executable, "-m", "benchmarks.bare", "{folder}/bare.db", "--port", "{port}"]
+    return [
+        Server("bare server", "", "relaxed", [*command, "--durability", "relaxed"], ROOT),
+        Server("bare server", "", "full", [*command, "--durability", "full"], ROOT, reads=False),
+    ]
+
+
+def dynamodb_local() -> list[Server]:
+    folder = PEERS / "dynamodb-local"
+    if not shutil.which("java"):
+        raise UnavailableError("java is not installed")
+    if not (folder / f"DynamoDBLocal-{DYNAMODB_LOCAL}.jar").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run(
+            "mvn", "-q", "-B", "-f", str(HERE / "dynamodb-local.pom.xml"),
+            "dependency:copy-dependencies", "-DincludeScope=runtime",
+            f"-DoutputDirectory={folder}",
+        )  # fmt: skip
+    command = ["java", "-Djava.library.path=.", "-cp", "*"]
+    command += ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner"]
+    command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", "{port}"]
+    return [Server("DynamoDB Local", DYNAMODB_LOCAL, "memory", command, folder)]
+
+
+def dynalite() -> list[Server]:
+    folder = PEERS / f"dynalite-{DYNALITE}"
+    program = folder / "node_modules" / ".bin" / "dynalite"
+    if not program.exists():
+        run("npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder),
+            f"dynalite@{DYNALITE}")  # fmt: skip
+    command = [str(program), "--host", "127.0.0.1", "--port", "{port}", "--createTableMs", "0"]
+    return [Server("dynalite", DYNALITE, "memory", command, ROOT)]
+
+
+def dynoxide() -> list[Server]:
+    folder = PEERS / f"dynoxide-{DYNOXIDE}"
+    program = folder / "bin" / "dynoxide"
+    if not program.exists():
+        run("cargo", "install", "dynoxide-rs", "--version", DYNOXIDE, "--locked",
+            "--no-default-features", "--features", "native-sqlite,http-server,cli",
+            "--root", str(folder))  # fmt: skip
+    command = [str(program), "serve", "--log", "quiet", "--port", "{port}"]
+    durable = [*command, "--db-path", "{folder}/dynoxide.db"]
+    return [
+        Server("dynoxide", DYNOXIDE, "memory", command, ROOT),
+        Server("dynoxide", DYNOXIDE, "full", durable, ROOT, reads=False),
+    ]
+
+
+def moto() -> list[Server]:
+    folder = PEERS / f"moto-{MOTO}"
+    program = folder / "bin" / "moto_server"
+    if not program.exists():
+        run(sys.executable, "-m", "venv", "--clear", str(folder))
+        run(str(folder / "bin" / "pip"), "install", "-q", f"moto[server,dynamodb]=={MOTO}")
+    command = [str(program), "-H", "127.0.0.1", "-p", "{port}"]
+    return [Server("moto", MOTO, "memory", command, ROOT)]
+
+
+OURS: list[Callable[[], list[Server]]] = [hashrange, bare]
+OTHERS: list[Callable[[], list[Server]]] = [dynamodb_local, dynalite, dynoxide]

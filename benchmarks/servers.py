@@ -1,0 +1,134 @@
+"""A server under test is a command and a port; everything else about it is measured."""
+
+import http.client
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from benchmarks.load import http_request
+
+START_SECONDS_MAX = 30
+IDLE_SECONDS = 1.0
+"""How long a server is left alone before its idle memory is read."""
+
+
+class Server(NamedTuple):
+    """`command` has {port} and {folder} in it; the folder is empty and its own.
+
+    durability: "memory", "relaxed" (survives a killed process) or "full" (on disk before the
+    answer). Reads are driven at the first of an implementation's servers only.
+    """
+
+    implementation: str
+    version: str
+    durability: str
+    command: list[str]
+    working_folder: Path
+    reads: bool = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.implementation} {self.durability}"
+
+
+class Running:
+    """A started server. `first_answer_ms` is the time from its start to its first answer."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.server = server
+        self.port = free_port()
+        words = [word.format(port=self.port, folder=folder) for word in server.command]
+        started = time.perf_counter()
+        with (folder / "log").open("w") as log:
+            self.process = subprocess.Popen(
+                words, cwd=server.working_folder, stdout=log, stderr=subprocess.STDOUT
+            )
+        try:
+            self.wait_for_answer(started + START_SECONDS_MAX)
+        except OSError as error:
+            self.stop()
+            log_text = (folder / "log").read_text()[-2000:]
+            raise RuntimeError(f"{server.name} does not start: {error}\n{log_text}") from error
+        self.first_answer_ms = (time.perf_counter() - started) * 1e3
+
+    def wait_for_answer(self, deadline: float) -> None:
+        """Raises OSError when the process ends first, or at the deadline."""
+        request = http_request("ListTables", b"{}")
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                    connection.sendall(request)
+                    if connection.recv(1):
+                        return
+            except OSError:
+                if time.perf_counter() > deadline or self.process.poll() is not None:
+                    raise
+            time.sleep(0.001)
+
+    def ask(self, operation: str, body: bytes) -> tuple[int, bytes]:
+        """One request on a connection of its own; the HTTP status and the body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        head, _, body = http_request(operation, body).partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
+        try:
+            connection.request("POST", "/", body, fields)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def memory_mb(self) -> float:
+        """Resident memory of the process, in MB of 1,000,000 bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        [line] = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return int(line.split()[1]) * 1024 / 1e6
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class Rest(NamedTuple):
+    first_answer_ms: float
+    idle_memory_mb: float
+
+
+def at_rest(server: Server, folder: Path) -> Rest:
+    """Start a server on nothing, leave it alone, and stop it."""
+    with Running(server, folder) as running:
+        time.sleep(IDLE_SECONDS)
+        return Rest(running.first_answer_ms, running.memory_mb())
+
+
+@contextmanager
+def all_running(servers: list[Server], folder: Path) -> Iterator[list[Running]]:
+    started: list[Running] = []
+    try:
+        for number, server in enumerate(servers):
+            started.append(Running(server, folder / f"server-{number}"))
+        yield started
+    finally:
+        for running in started:
+            running.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
