@@ -1,4 +1,4 @@
-"""Write `model/requests.py` and `model/shapes.json` from the service model inside botocore.
+"""Write the requests and the validation tables of `model` from the service model in botocore.
 
     python scripts/generate_shapes.py            write both
     python scripts/generate_shapes.py --check    exit 1 if they differ from what would be written
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore  # type: ignore[import-untyped]
-import botocore.loaders  # type: ignore[import-untyped]
+import botocore
+import botocore.loaders
 
 MODEL = Path(__file__).parents[1] / "src" / "hashrange" / "model"
 SERVICES = ("dynamodb", "dynamodbstreams")
@@ -35,6 +35,43 @@ TYPED_OPERATIONS = (
 
 TABLE_ARN_PATTERN = r"[a-zA-Z0-9_.-]{3,255}|arn:(?s:.)*"
 """What the model does not say of a TableArn: unless it is an ARN, it must be a TableName."""
+PYTHON_PATTERNS = {
+    r"\p{Print}+": r"[\x20-\x7e]+",
+    r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*": (
+        r"[\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF\r\n\t]*"
+    ),
+}
+"""Patterns of the model that Python spells otherwise."""
+SERVICE_ORDER = {
+    "PutItemInput": "ReturnConsumedCapacity TableName Item ConditionalOperator Expected",
+    "GetItemInput": "ReturnConsumedCapacity AttributesToGet TableName Key",
+    "DeleteItemInput": "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics"
+    " Key ConditionalOperator Expected",
+    "UpdateItemInput": "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics"
+    " AttributeUpdates ReturnValues Key ConditionalOperator Expected",
+    "QueryInput": "Select IndexName ReturnConsumedCapacity QueryFilter TableName"
+    " ConditionalOperator AttributesToGet Limit KeyConditions",
+    "ScanInput": "Select IndexName TotalSegments ReturnConsumedCapacity TableName"
+    " ConditionalOperator ScanFilter Segment Limit AttributesToGet",
+    "BatchGetItemInput": "ReturnConsumedCapacity RequestItems",
+    "BatchWriteItemInput": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
+    "CreateTableInput": "AttributeDefinitions BillingMode ProvisionedThroughput TableName"
+    " KeySchema LocalSecondaryIndexes GlobalSecondaryIndexes",
+    "UpdateTableInput": "ProvisionedThroughput TableName BillingMode GlobalSecondaryIndexUpdates",
+    "ListTablesInput": "Limit ExclusiveStartTableName",
+    "ProvisionedThroughput": "WriteCapacityUnits ReadCapacityUnits",
+    "CreateGlobalSecondaryIndexAction": "Projection IndexName ProvisionedThroughput KeySchema",
+    "ReturnValue": "ALL_NEW UPDATED_OLD ALL_OLD NONE UPDATED_NEW",
+    "ConditionalOperator": "OR AND",
+    "Select": "SPECIFIC_ATTRIBUTES COUNT ALL_ATTRIBUTES ALL_PROJECTED_ATTRIBUTES",
+    "ScalarAttributeType": "B N S",
+    "ProjectionType": "ALL INCLUDE KEYS_ONLY",
+    "ComparisonOperator": "IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE"
+    " CONTAINS",
+}
+"""The order in which the service was seen to report members and to list enums, where it is not
+the model's. Members that are not named follow in the model's order."""
+
 CONSTRAINTS = ("enum", "min", "max", "pattern")
 NUMBER_BITS = {"integer": 32, "long": 64}
 SCALARS = {"string": "str", "boolean": "bool", "timestamp": "float", "double": "float"}
@@ -51,7 +88,7 @@ def main() -> int:
     outdated = False
     for name, text in {
         "requests.py": format_python(requests_module(operations, shapes)),
-        "shapes.json": json.dumps(tables(operations, shapes), indent=1) + "\n",
+        "validation/shapes.json": json.dumps(tables(operations, shapes), indent=1) + "\n",
     }.items():
         path = MODEL / name
         if path.exists() and path.read_text() == text:
@@ -110,11 +147,20 @@ def bare(shape: Shape) -> Shape:
 
 
 def tables(operations: dict[str, str], shapes: Shapes) -> dict[str, Any]:
-    return {
-        "source": source(),
-        "operations": operations,
-        "shapes": shapes,
-    }
+    ordered = {name: in_service_order(name, shape) for name, shape in shapes.items()}
+    return {"source": source(), "operations": operations, "shapes": ordered}
+
+
+def in_service_order(name: str, shape: Shape) -> Shape:
+    seen = SERVICE_ORDER.get(name, "").split()
+    if "enum" in shape:
+        return {**shape, "enum": list(dict.fromkeys([*seen, *shape["enum"]]))}
+    if "members" in shape:
+        members = shape["members"]
+        return {**shape, "members": {key: members[key] for key in [*seen, *members]}}
+    if shape.get("pattern") in PYTHON_PATTERNS:
+        return {**shape, "python_pattern": PYTHON_PATTERNS[shape["pattern"]]}
+    return shape
 
 
 def source() -> str:

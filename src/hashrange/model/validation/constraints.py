@@ -1,0 +1,138 @@
+"""The constraints of the service model: which members of a request break which, in order.
+
+Source: the service model; the wording and the order of constraints observed on the service. An
+element, key or map value that breaks its own constraints is reported at its collection: once,
+with all constraints it had to satisfy.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from hashrange.model.validation import java, shapes
+from hashrange.model.validation.shapes import Shape
+
+NOT_NULL = "Member must not be null"
+
+
+class Violation(NamedTuple):
+    """One member that breaks one constraint. `value` is as messages print it."""
+
+    path: str
+    value: str
+    constraint: str
+
+    def __str__(self) -> str:
+        return (
+            f"Value {self.value} at '{self.path}' failed to satisfy constraint: {self.constraint}"
+        )
+
+
+def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
+    """All violations in a request of this shape, whose JSON types are right."""
+    return _in_members(request, shapes.of(name), "")
+
+
+# ---- where to look ----
+
+
+def _in_members(content: dict[str, Any], shape: Shape, prefix: str) -> Iterator[Violation]:
+    for member, name in shape.members.items():
+        path = prefix + java.member_name(member)
+        if member in content:
+            yield from _in_member(content[member], name, path)
+        elif member in shape.required:
+            yield Violation(path, "null", NOT_NULL)
+
+
+def _in_member(content: Any, name: str, path: str) -> Iterator[Violation]:
+    for constraint in _broken(content, _ruling_shape(content, name)):
+        yield Violation(path, f"'{java.printed(content, name)}'", constraint)
+    yield from _inside(content, name, path)
+
+
+def _inside(content: Any, name: str, path: str) -> Iterator[Violation]:
+    shape = shapes.of(name)
+    match shape.kind:
+        case "structure":
+            yield from _in_members(content, shape, f"{path}.")
+        case "list":
+            yield from _in_parts("Member", content, shape.member, content, name, path)
+            yield from _in_elements(enumerate(content, 1), shape.member, path)
+        case "map":
+            yield from _in_parts("Map keys", content, shape.key, content, name, path)
+            yield from _in_parts("Map value", content.values(), shape.value, content, name, path)
+            yield from _in_elements(content.items(), shape.value, path)
+
+
+def _in_elements(
+    elements: Iterable[tuple[str | int, Any]], name: str, path: str
+) -> Iterator[Violation]:
+    for place, element in elements:
+        if element is None:
+            yield Violation(f"{path}.{place}.member", "null", NOT_NULL)
+        else:
+            yield from _inside(element, name, f"{path}.{place}.member")
+
+
+def _in_parts(
+    part: str, values: Iterable[Any], name: str, collection: Any, whole: str, path: str
+) -> Iterator[Violation]:
+    for value in values:
+        shape = _ruling_shape(value, name)
+        if value is not None and any(_broken(value, shape)):
+            constraint = f"{part} must satisfy constraint: [{', '.join(_all(shape))}]"
+            yield Violation(path, f"'{java.printed(collection, whole)}'", constraint)
+            return
+
+
+# ---- the constraints of one value ----
+
+
+def _ruling_shape(content: Any, name: str) -> Shape:
+    """A table is named by its name or its ARN; what is no ARN is held to the rules of names."""
+    if name == "TableArn" and content and not content.startswith("arn:"):
+        name = "TableName"
+    return shapes.of(name)
+
+
+def _broken(content: Any, shape: Shape) -> Iterator[str]:
+    if shape.enum and content not in shape.enum:
+        yield _enum(shape)
+    if shape.matcher and not shape.matcher.fullmatch(content):
+        yield _pattern(shape)
+    size = content if shape.kind in ("integer", "long") else None
+    if shape.min is not None and (len(content) if size is None else size) < shape.min:
+        yield _least(shape)
+    if shape.max is not None and (len(content) if size is None else size) > shape.max:
+        yield _most(shape)
+
+
+def _all(shape: Shape) -> Iterator[str]:
+    if shape.enum:
+        yield _enum(shape)
+    if shape.max is not None:
+        yield _most(shape)
+    if shape.min is not None:
+        yield _least(shape)
+    if shape.pattern:
+        yield _pattern(shape)
+
+
+def _enum(shape: Shape) -> str:
+    return f"Member must satisfy enum value set: [{', '.join(shape.enum)}]"
+
+
+def _pattern(shape: Shape) -> str:
+    return f"Member must satisfy regular expression pattern: {shape.pattern}"
+
+
+def _least(shape: Shape) -> str:
+    return f"Member must have {_measure(shape)} greater than or equal to {shape.min}"
+
+
+def _most(shape: Shape) -> str:
+    return f"Member must have {_measure(shape)} less than or equal to {shape.max}"
+
+
+def _measure(shape: Shape) -> str:
+    return "value" if shape.kind in ("integer", "long") else "length"

@@ -1,0 +1,108 @@
+"""The JSON types of a request: each must fit its shape, or SerializationException says why not.
+
+Members are read in the order in which they stand in the request, as the service reads them.
+What it does not know is passed over, null is as good as absent, and a fraction is cut off where
+an integer is wanted. Source: behaviour and texts observed on the service.
+"""
+
+import math
+from typing import Any
+
+from hashrange.model.errors import SerializationException
+from hashrange.model.validation import java, shapes
+from hashrange.model.values import check_base64
+
+_INTEGER_BITS = {"integer": 32, "long": 64}
+_NOT_A_FIELD = "Unexpected field type"
+_NOT_AN_ELEMENT = "Unexpected value type in payload"
+_NOT_A_COLLECTION_ELEMENT = (
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to "
+    "class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "
+    "java.lang.Class are in module java.base of loader 'bootstrap')"
+)
+_OBJECT_UNEXPECTED = "Start of structure or map found where not expected"
+_NOT_BASE64 = "only base-64-encoded strings are convertible to bytes"
+_NOT_BOOLEAN = "Unexpected token received from parser"
+
+
+def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
+    """What the service makes of JSON content of this shape: known members only, no null members.
+
+    A null among a list's or map's values stays; where a structure is wanted it is an empty one.
+    Raises SerializationException.
+    """
+    shape = shapes.of(name)
+    match content:
+        case dict():
+            return _read_object(content, shape)
+        case list():
+            if shape.kind != "list":
+                raise SerializationException(
+                    f"Unrecognized collection type {'' if shape.kind == 'map' else 'class '}"
+                    + java.class_name(name)
+                )
+            return [_read_element(element, shape.member) for element in content]
+    if shape.kind in ("structure", "list", "map"):
+        raise SerializationException(_refusal_of_scalar(shape, inside_collection))
+    return _read_scalar(content, name, shape)
+
+
+def _read_object(content: dict[str, Any], shape: shapes.Shape) -> dict[str, Any]:
+    if shape.kind == "structure":
+        return {
+            member: read(value, shape.members[member])
+            for member, value in content.items()
+            if value is not None and member in shape.members
+        }
+    if shape.kind == "map":
+        return {key: _read_element(value, shape.value) for key, value in content.items()}
+    raise SerializationException(_OBJECT_UNEXPECTED)
+
+
+def _read_element(content: Any, name: str) -> Any:
+    if content is None:
+        return {} if shapes.of(name).kind == "structure" else None
+    return read(content, name, inside_collection=True)
+
+
+def _refusal_of_scalar(shape: shapes.Shape, inside_collection: bool) -> str:
+    if not inside_collection:
+        return _NOT_A_FIELD
+    return _NOT_AN_ELEMENT if shape.kind == "structure" else _NOT_A_COLLECTION_ELEMENT
+
+
+def _read_scalar(content: str | float | bool, name: str, shape: shapes.Shape) -> Any:
+    match shape.kind, content:
+        case "blob", str():
+            check_base64(content)
+            return content
+        case ("string", str()) | ("boolean", bool()):
+            return content
+        case (("integer" | "long"), int() | float()) if not isinstance(content, bool):
+            if math.isfinite(content) and _fits(int(content), _INTEGER_BITS[shape.kind]):
+                return int(content)
+        case (("double" | "timestamp"), int() | float()) if not isinstance(content, bool):
+            return content
+        case "blob", _:
+            raise SerializationException(_NOT_BASE64)
+        case "boolean", str():
+            raise SerializationException(_NOT_BOOLEAN)
+    raise SerializationException(
+        f"{_token(content)} cannot be converted to {java.simple_name(name)}"
+    )
+
+
+def _fits(number: int, bits: int) -> bool:
+    return -1 << (bits - 1) <= number < 1 << (bits - 1)
+
+
+def _token(content: str | float | bool) -> str:
+    match content:
+        case bool():
+            return "TRUE_VALUE" if content else "FALSE_VALUE"
+        case int():
+            return "NUMBER_VALUE"
+        case float():
+            return "DECIMAL_VALUE"
+        case _:
+            return "STRING_VALUE"

@@ -1,0 +1,69 @@
+"""The shapes of all requests, as `scripts/generate_shapes.py` wrote them; read when first asked."""
+
+import re
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+Kind = Literal[
+    "structure",
+    "list",
+    "map",
+    "string",
+    "blob",
+    "boolean",
+    "integer",
+    "long",
+    "double",
+    "timestamp",
+]
+
+
+class Shape(msgspec.Struct, dict=True):
+    """A shape of the service model with its constraints.
+
+    What it consists of stands as names: `members` of a structure, `member` of a list, `key` and
+    `value` of a map. `min` and `max` bound the length, of a number its value.
+    """
+
+    kind: Kind = msgspec.field(name="type")
+    required: frozenset[str] = frozenset()
+    members: dict[str, str] = {}
+    member: str = ""
+    key: str = ""
+    value: str = ""
+    enum: tuple[str, ...] = ()
+    min: int | None = None
+    max: int | None = None
+    pattern: str | None = None
+    python_pattern: str | None = None
+
+    @cached_property
+    def matcher(self) -> re.Pattern[str] | None:
+        """The pattern, to be matched in full."""
+        if self.pattern is None:
+            return None
+        return re.compile(self.python_pattern or self.pattern, re.ASCII)
+
+
+class _Tables(msgspec.Struct):
+    operations: dict[str, str]
+    shapes: dict[str, Shape]
+
+
+def of(name: str) -> Shape:
+    """The shape of this name."""
+    return _tables().shapes[name]
+
+
+def of_request(operation: str) -> str:
+    """The name of the shape of an operation's request. Every operation of the API has one."""
+    return _tables().operations[operation]
+
+
+@cache
+def _tables() -> _Tables:
+    text = files(__package__).joinpath("shapes.json").read_bytes()
+    return msgspec.json.decode(text, type=_Tables)

@@ -1,0 +1,80 @@
+"""How violations become one message, and where the service departs from its own rule.
+
+The rule: one message lists up to ten violations. Since 2026 the service moves, operation by
+operation, to a newer validation that stops at the first violation it finds, names the member as
+the model does and does not repeat the value. What is here is what most regions answer.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from hashrange.model.validation.constraints import NOT_NULL, Violation
+
+_VIOLATIONS_MAX = 10
+_NOT_EMPTY = "Member must have length greater than or equal to 1"
+_NEWER = {
+    ("PutItem", "tableName", _NOT_EMPTY),
+    ("UpdateItem", "tableName", _NOT_EMPTY),
+    ("DeleteItem", "tableName", _NOT_EMPTY),
+    ("BatchGetItem", "requestItems", _NOT_EMPTY),
+    ("BatchGetItem", "keys", "Member must have length less than or equal to 100"),
+    ("Query", "limit", "Member must have value greater than or equal to 1"),
+}
+"""What is known to be validated anew: operation, member, constraint."""
+_OWN_MESSAGES = {
+    ("BatchWriteItem", "requestItems", _NOT_EMPTY): (
+        "The requestItems parameter is required for BatchWriteItem"
+    ),
+    **{
+        (operation, "tableName", NOT_NULL): (
+            "The parameter 'TableName' is required but was not present in the request"
+        )
+        for operation in (
+            *("CreateTable", "DescribeTable", "UpdateTable", "DeleteTable"),
+            *("DescribeTimeToLive", "UpdateTimeToLive"),
+        )
+    },
+}
+_RETURN_VALUES = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: "
+    "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+)
+"""(sic) UPDATE_NEW. PutItem and DeleteItem list it with the others, UpdateItem stops there."""
+
+
+def refusal(operation: str, violations: Iterable[Violation]) -> str | None:
+    """The message for a request with these violations, None if there are none."""
+    found = list(islice(violations, _VIOLATIONS_MAX))
+    for violation in found:
+        if message := _alone(operation, violation):
+            return message
+    return _listed([_text(operation, violation) for violation in found]) if found else None
+
+
+def _alone(operation: str, violation: Violation) -> str | None:
+    """The message of a violation that hides all others."""
+    parent, dot, member = violation.path.rpartition(".")
+    known = (operation, member, violation.constraint)
+    if known in _OWN_MESSAGES:
+        return _OWN_MESSAGES[known]
+    if known in _NEWER:
+        path = _in_model_case(parent) + dot + _in_model_case(member)
+        return _listed([f"Value at '{path}' failed to satisfy constraint: {violation.constraint}"])
+    if operation == "UpdateItem" and member == "returnValues":
+        return _listed([_RETURN_VALUES])
+    return None
+
+
+def _text(operation: str, violation: Violation) -> str:
+    if operation in ("PutItem", "DeleteItem") and violation.path == "returnValues":
+        return _RETURN_VALUES
+    return str(violation)
+
+
+def _listed(texts: list[str]) -> str:
+    errors = "error" if len(texts) == 1 else "errors"
+    return f"{len(texts)} validation {errors} detected: {'; '.join(texts)}"
+
+
+def _in_model_case(name: str) -> str:
+    return name[:1].upper() + name[1:]
