@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from benchmarks import bars, embedded, load, peers, report, runs, workloads
 from benchmarks.report import Grid
-from benchmarks.servers import Rest, Server, all_running, at_rest
+from benchmarks.servers import Rest, Server, ServerFailedError, all_running, at_rest
 
 ITEMS_SMALL = 1_000
 QUICK = runs.Pace(rounds=1, seconds=1)
@@ -129,4 +129,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ServerFailedError as error:
+        sys.exit(str(error))

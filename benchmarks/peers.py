@@ -34,8 +34,8 @@ def run(*command: str) -> None:
 
 
 def hashrange() -> list[Server]:
-    command = [sys.executable, "-m", "hashrange.interfaces.cli", "serve", "{folder}/bench.db"]
-    command += ["--port", "{port}", "--durability"]
+    program = Path(sys.executable).with_name("hashrange")
+    command = [str(program), "serve", "{folder}/bench.db", "--port", "{port}", "--durability"]
     return [
         Server("hashrange", "this tree", "relaxed", [*command, "relaxed"], ROOT),
         Server("hashrange", "this tree", "full", [*command, "full"], ROOT, reads=False),

@@ -62,7 +62,6 @@ def listed(servers: Sequence[Server], loads: Loads) -> Grid:
             if load := by_name.get(server.name):
                 figures = rate(load), f"{load.p50_ms:.2f}", f"{load.p99_ms:.2f}"
                 rows.append([label, heading(server), *figures, ratio(server, by_name)])
-                label = ""
     columns = ["", "server (durability)", "requests/s", "p50 ms", "p99 ms", "ours is"]
     return Grid(f"{CONNECTIONS} connections", columns, rows)
 
@@ -74,14 +73,11 @@ def crossed(servers: Sequence[Server], loads: Loads) -> Grid:
         load = by_name.get(server.name)
         if load is None:
             return "-"
-        compared = f" **{times}**" if (times := ratio(server, by_name)) else ""
+        compared = f" ({times})" if (times := ratio(server, by_name)) else ""
         return f"{rate(load)}{compared}<br>{load.p50_ms:.2f} / {load.p99_ms:.2f}"
 
     rows = [[label, *(cell(s, by_name) for s in servers)] for label, by_name in loads.items()]
-    title = (
-        f"{CONNECTIONS} connections: requests/s, **ours is so many times that**, "
-        "and below it p50 / p99 in ms"
-    )
+    title = f"{CONNECTIONS} connections: requests/s, ours as a multiple of it, p50 / p99 in ms"
     return Grid(title, ["", *map(heading, servers)], rows)
 
 

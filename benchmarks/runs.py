@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from benchmarks import load, workloads
 from benchmarks.load import Load
-from benchmarks.servers import Running, Server
+from benchmarks.servers import Running, Server, ServerFailedError
 from benchmarks.workloads import Table, Workload
 
 Say = Callable[[str], None]
@@ -43,7 +43,7 @@ def prepare(workload: Workload, folder: Path) -> Replay:
 
 
 def fill(running: Running, table: Table) -> None:
-    """Create the table, wait until it is there, and load its items. RuntimeError if refused."""
+    """Create the table, wait for it, and load its items. Raises ServerFailedError if refused."""
     status, answer = running.ask("CreateTable", table.definition())
     deadline = time.monotonic() + 10
     while b'"CREATING"' in answer and time.monotonic() < deadline:
@@ -52,7 +52,7 @@ def fill(running: Running, table: Table) -> None:
         if status == 200:
             status, answer = running.ask("BatchWriteItem", body)
     if status != 200:
-        raise RuntimeError(f"{running.server.name} cannot be filled: {answer[:500]!r}")
+        raise ServerFailedError(f"{running.server.name} cannot be filled: {answer[:500]!r}")
 
 
 def answers(running: Running, workload: Workload) -> bool:

@@ -16,6 +16,10 @@ IDLE_SECONDS = 1.0
 """How long a server is left alone before its idle memory is read."""
 
 
+class ServerFailedError(Exception):
+    """A server does not start, or refuses what all others take."""
+
+
 class Server(NamedTuple):
     """`command` has {port} and {folder} in it; the folder is empty and its own.
 
@@ -53,7 +57,7 @@ class Running:
         except OSError as error:
             self.stop()
             log_text = (folder / "log").read_text()[-2000:]
-            raise RuntimeError(f"{server.name} does not start: {error}\n{log_text}") from error
+            raise ServerFailedError(f"{server.name} does not start: {error}\n{log_text}") from error
         self.first_answer_ms = (time.perf_counter() - started) * 1e3
 
     def wait_for_answer(self, deadline: float) -> None:

@@ -42,7 +42,7 @@ def test_modules_and_lines_are_short() -> None:
         for path in sources(FOLDERS)
         for fault in faults(path.read_text())
     ]
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_modules_say_what_they_are() -> None:
@@ -51,7 +51,7 @@ def test_modules_say_what_they_are() -> None:
         for path in sources(DOCUMENTED)
         if not ast.get_docstring(ast.parse(path.read_text()))
     ]
-    assert silent == []
+    assert not silent, "\n".join(silent)
 
 
 @pytest.mark.parametrize(
