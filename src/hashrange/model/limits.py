@@ -30,6 +30,8 @@ EXPRESSION_OPERATORS_MAX = 300
 IN_OPERANDS_MAX = 100
 PLACEHOLDER_BYTES_MAX = 255
 SUBSTITUTIONS_BYTES_MAX = 2 * MB
+LIST_INDEX_MAX = 2**31 - 1
+"""In a document path. [seen]"""
 STATEMENT_LENGTH_MAX = 8192
 """Characters of a PartiQL statement. [M PartiQLStatement]"""
 

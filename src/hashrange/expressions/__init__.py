@@ -1,0 +1,13 @@
+"""Expressions: text -> tokens -> tree -> bound -> value.
+
+`Expressions` binds the texts of one request. `legacy` gives objects of the same classes for
+the parameters that expressions replaced.
+"""
+
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.key_conditions import KeyCondition, KeyQuery
+from hashrange.expressions.projections import Projection
+from hashrange.expressions.request import Expressions
+from hashrange.expressions.updates import Update
+
+__all__ = ["Condition", "Expressions", "KeyCondition", "KeyQuery", "Projection", "Update"]

@@ -1,0 +1,184 @@
+"""Text -> checked tree: what a text alone can get wrong, one small pass per rule.
+
+The passes run in DynamoDB's order of precedence (FACTS section 5). What depends on names and
+values is checked later, when the tree is bound. Checked trees are kept by their text, since a
+program sends the same few texts over and over.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from hashrange.expressions import parser
+from hashrange.expressions.operators import (
+    CONDITION_FUNCTIONS,
+    LOGICAL,
+    OPERATORS,
+    UPDATE_FUNCTIONS,
+    operators_in,
+)
+from hashrange.expressions.reserved import RESERVED_WORDS
+from hashrange.expressions.tree import (
+    Node,
+    Operation,
+    Parameter,
+    Path,
+    Section,
+    invalid,
+    postorder,
+    walk,
+)
+from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX
+from hashrange.model.values import text_size
+
+CACHED_TEXTS = 500
+"""Of each grammar. The tree of a text of 4 KB may take 100 KB."""
+
+_FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
+_OPERANDS = {"size", *UPDATE_FUNCTIONS}
+"""The functions that are operands; the others are conditions."""
+
+
+class Condition(NamedTuple):
+    """`nodes`: each after its operands."""
+
+    nodes: Sequence[Node]
+    operators: int
+
+
+class Action(NamedTuple):
+    """`operand`: its nodes, each after its operands; none where the section has no operand."""
+
+    section: Section
+    target: Path
+    operand: Sequence[Node]
+
+
+class Update(NamedTuple):
+    actions: Sequence[Action]
+    operators: int
+
+
+@lru_cache(CACHED_TEXTS)
+def condition(parameter: Parameter, text: str) -> Condition:
+    """A condition, filter or key condition. Raises ValidationException."""
+    _check_size(parameter, text)
+    parsed = parser.parse_condition(parameter, text)
+    _check_parentheses(parameter, parsed.redundant_parentheses)
+    nodes = list(walk(parsed.root))
+    _check_function_names(parameter, nodes, CONDITION_FUNCTIONS.keys())
+    _check_function_places(parameter, parsed.root)
+    _check_reserved_words(parameter, nodes)
+    _check_indexes(parameter, nodes)
+    return Condition(postorder(parsed.root), operators_in(nodes))
+
+
+@lru_cache(CACHED_TEXTS)
+def projection(text: str) -> tuple[Path, ...]:
+    """The paths of a projection. Raises ValidationException."""
+    _check_size("ProjectionExpression", text)
+    paths = parser.parse_projection(text)
+    _check_reserved_words("ProjectionExpression", paths)
+    _check_indexes("ProjectionExpression", paths)
+    return paths
+
+
+@lru_cache(CACHED_TEXTS)
+def update(text: str) -> Update:
+    """The actions of an update. Raises ValidationException."""
+    _check_size("UpdateExpression", text)
+    parsed = parser.parse_update(text)
+    _check_parentheses("UpdateExpression", parsed.redundant_parentheses)
+    nodes = [node for root in parsed.roots() for node in walk(root)]
+    _check_reserved_words("UpdateExpression", nodes)
+    _check_function_names("UpdateExpression", nodes, UPDATE_FUNCTIONS.keys())
+    _check_sections(parsed.sections)
+    _check_indexes("UpdateExpression", nodes)
+    actions = [
+        Action(section, target, postorder(operand) if operand else ())
+        for section, target, operand in parsed.actions
+    ]
+    return Update(actions, operators_in(nodes))
+
+
+# ---- the passes ----
+
+
+def _check_size(parameter: Parameter, text: str) -> None:
+    if not text:
+        raise invalid(parameter, "The expression can not be empty;")
+    size = text_size(text)
+    if size > EXPRESSION_BYTES_MAX:
+        raise invalid(
+            parameter,
+            f"Expression size has exceeded the maximum allowed size; expression size: {size}",
+        )
+
+
+def _check_parentheses(parameter: Parameter, redundant: bool) -> None:
+    if redundant:
+        raise invalid(parameter, "The expression has redundant parentheses;")
+
+
+def _check_function_names(
+    parameter: Parameter, nodes: Iterable[Node], allowed: Iterable[str]
+) -> None:
+    for node in nodes:
+        if not isinstance(node, Operation) or node.operator in OPERATORS:
+            continue
+        if node.operator not in _FUNCTIONS:
+            raise invalid(parameter, f"Invalid function name; function: {node.operator}")
+        if node.operator not in allowed:
+            kind = "an update" if parameter == "UpdateExpression" else "a condition"
+            raise invalid(
+                parameter,
+                f"The function is not allowed in {kind} expression; function: {node.operator}",
+            )
+
+
+def _check_function_places(parameter: Parameter, root: Node) -> None:
+    """A condition cannot be an operand, nor `size` a condition."""
+    waiting = [(root, True)]
+    while waiting:
+        node, is_condition = waiting.pop()
+        if not isinstance(node, Operation):
+            continue
+        name = node.operator
+        if name in _FUNCTIONS and (name in _OPERANDS) == is_condition:
+            raise invalid(
+                parameter,
+                "The function is not allowed to be used this way in an expression; "
+                f"function: {name}",
+            )
+        waiting.extend((operand, name in LOGICAL) for operand in reversed(node.operands))
+
+
+def _check_reserved_words(parameter: Parameter, nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        for part in node.parts if isinstance(node, Path) else ():
+            if isinstance(part, str) and part.upper() in RESERVED_WORDS:
+                raise invalid(
+                    parameter,
+                    f"Attribute name is a reserved keyword; reserved keyword: {part}",
+                )
+
+
+def _check_sections(sections: Iterable[Section]) -> None:
+    seen = set()
+    for section in sections:
+        if section in seen:
+            raise invalid(
+                "UpdateExpression",
+                f'The "{section}" section can only be used once in an update expression;',
+            )
+        seen.add(section)
+
+
+def _check_indexes(parameter: Parameter, nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        for part in node.parts if isinstance(node, Path) else ():
+            if isinstance(part, int) and part > LIST_INDEX_MAX:
+                raise invalid(
+                    parameter,
+                    f"List index is not within the allowable range; index: [{part}]",
+                )

@@ -1,0 +1,198 @@
+"""Bound tree -> functions of an item.
+
+Each operator and function of a condition has one function here that makes its test; operands
+become readers, which give None where the item has nothing. Source: FACTS section 5.
+"""
+
+from binascii import a2b_base64
+from collections.abc import Callable
+from typing import Any
+
+from hashrange.expressions.paths import reader
+from hashrange.expressions.tree import Node, Operation, Path, Value
+from hashrange.model.values import AttributeValue, Item, binary_size, compare, equal
+
+Read = Callable[[Item], AttributeValue | None]
+Test = Callable[[Item], bool]
+
+
+def read_of(node: Node) -> Read:
+    """The reader of a bound operand: a path, a value or `size`."""
+    if isinstance(node, Path):
+        return reader(node)
+    if isinstance(node, Value):
+        value = node.value
+        return lambda item: value
+    assert isinstance(node, Operation)
+    assert node.operator == "size", "no other function is an operand of a condition"
+    return _size(read_of(node.operands[0]))
+
+
+def test_of(node: Node) -> Test:
+    """The test of a bound condition."""
+    assert isinstance(node, Operation), "the syntax leaves no operand where a condition goes"
+    if node.operator in _LOGICAL:
+        return _LOGICAL[node.operator](tuple(map(test_of, node.operands)))
+    return _TESTS[node.operator](*map(read_of, node.operands))
+
+
+# ---- AND, OR, NOT ----
+
+
+def _all(tests: tuple[Test, ...]) -> Test:
+    def test(item: Item) -> bool:
+        for each in tests:  # noqa: SIM110 - `all` over a generator costs twice as much
+            if not each(item):
+                return False
+        return True
+
+    return test
+
+
+def _any(tests: tuple[Test, ...]) -> Test:
+    def test(item: Item) -> bool:
+        for each in tests:  # noqa: SIM110 - as above
+            if each(item):
+                return True
+        return False
+
+    return test
+
+
+def _not(tests: tuple[Test, ...]) -> Test:
+    [inner] = tests
+    return lambda item: not inner(item)
+
+
+_LOGICAL: dict[str, Callable[[tuple[Test, ...]], Test]] = {"AND": _all, "OR": _any, "NOT": _not}
+
+
+# ---- comparators: without one of the operands only <> holds ----
+
+
+def _equal(left: Read, right: Read) -> Test:
+    def test(item: Item) -> bool:
+        a, b = left(item), right(item)
+        return a is not None and b is not None and equal(a, b)
+
+    return test
+
+
+def _unequal(left: Read, right: Read) -> Test:
+    def test(item: Item) -> bool:
+        a, b = left(item), right(item)
+        return a is None or b is None or not equal(a, b)
+
+    return test
+
+
+def _ordering(holds: Callable[[int], bool]) -> Callable[[Read, Read], Test]:
+    def make(left: Read, right: Read) -> Test:
+        def test(item: Item) -> bool:
+            a, b = left(item), right(item)
+            if a is None or b is None:
+                return False
+            order = compare(a, b)
+            return order is not None and holds(order)
+
+        return test
+
+    return make
+
+
+_less_or_equal = _ordering(lambda order: order <= 0)
+
+
+def _between(middle: Read, lower: Read, upper: Read) -> Test:
+    return _all((_less_or_equal(lower, middle), _less_or_equal(middle, upper)))
+
+
+def _in(left: Read, *choices: Read) -> Test:
+    return _any(tuple(_equal(left, choice) for choice in choices))
+
+
+# ---- functions ----
+
+
+def _attribute_exists(path: Read) -> Test:
+    return lambda item: path(item) is not None
+
+
+def _attribute_not_exists(path: Read) -> Test:
+    return lambda item: path(item) is None
+
+
+def _attribute_type(path: Read, type_name: Read) -> Test:
+    def test(item: Item) -> bool:
+        value, name = path(item), type_name(item)
+        return value is not None and name is not None and name["S"] in value
+
+    return test
+
+
+def _begins_with(whole: Read, start: Read) -> Test:
+    def test(item: Item) -> bool:
+        a, b = whole(item), start(item)
+        if a is None or b is None:
+            return False
+        if "S" in a and "S" in b:
+            return bool(a["S"].startswith(b["S"]))
+        return "B" in a and "B" in b and a2b_base64(a["B"]).startswith(a2b_base64(b["B"]))
+
+    return test
+
+
+def _contains(whole: Read, part: Read) -> Test:
+    def test(item: Item) -> bool:
+        a, b = whole(item), part(item)
+        return a is not None and b is not None and contains(a, b)
+
+    return test
+
+
+def contains(whole: AttributeValue, part: AttributeValue) -> bool:
+    """A text in a text, bytes in bytes, a member in a set, an element in a list."""
+    [(kind, content)], [(part_kind, sought)] = whole.items(), part.items()
+    if kind == "L":
+        return any(equal(element, part) for element in content)
+    if kind in ("SS", "NS", "BS"):
+        return kind[0] == part_kind and sought in content
+    if kind == part_kind == "S":
+        return sought in content
+    return kind == part_kind == "B" and a2b_base64(sought) in a2b_base64(content)
+
+
+def _size(operand: Read) -> Read:
+    def read(item: Item) -> AttributeValue | None:
+        value = operand(item)
+        if value is None:
+            return None
+        [(kind, content)] = value.items()
+        size = _SIZES.get(kind)
+        return {"N": str(size(content))} if size else None
+
+    return read
+
+
+_SIZES: dict[str, Callable[[Any], int]] = {
+    "S": lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
+    "B": binary_size,
+    **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
+}
+"""`size` by type. A text has the length of its UTF-16 (?)."""
+
+_TESTS: dict[str, Callable[..., Test]] = {
+    "=": _equal,
+    "<>": _unequal,
+    "<": _ordering(lambda order: order < 0),
+    "<=": _less_or_equal,
+    ">": _ordering(lambda order: order > 0),
+    ">=": _ordering(lambda order: order >= 0),
+    "BETWEEN": _between,
+    "IN": _in,
+    "attribute_exists": _attribute_exists,
+    "attribute_not_exists": _attribute_not_exists,
+    "attribute_type": _attribute_type,
+    "begins_with": _begins_with,
+    "contains": _contains,
+}

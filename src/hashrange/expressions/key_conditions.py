@@ -1,0 +1,159 @@
+"""Key conditions: which partition a Query reads, and which part of it.
+
+Source: FACTS sections 4 (keys of several attributes) and 5; texts observed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hashrange.expressions.tree import Node, Operation, Path, Value
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparators of key conditions, as they read from right to left."""
+
+
+class KeyTest(NamedTuple):
+    """One condition on one key attribute."""
+
+    attribute: str
+    operator: str
+    operands: tuple[AttributeValue, ...]
+
+
+class KeyQuery(NamedTuple):
+    """What to read: the partition, values of leading range attributes, a test of the next one.
+
+    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; None: no further test.
+    """
+
+    hash_values: list[AttributeValue]
+    range_equals: list[AttributeValue]
+    operator: str | None
+    operands: list[AttributeValue]
+
+
+class KeyCondition:
+    """Tests of different attributes."""
+
+    def __init__(self, tests: Sequence[KeyTest]) -> None:
+        self._tests = {test.attribute: test for test in tests}
+
+    def resolve(
+        self, hash_names: Sequence[str], range_names: Sequence[str], types: Mapping[str, str]
+    ) -> KeyQuery:
+        """What to read under a key schema. `types`: S, N or B by attribute.
+
+        Raises ValidationException where the tests do not fit the schema.
+        """
+        if len(self._tests) > max(2, len(hash_names) + len(range_names)):
+            raise ValidationException("Conditions can be of length 1 or 2 only")
+        tests = [self._hash_test(name, types) for name in hash_names]
+        equals, last = self._range_tests(range_names, types)
+        unused = [*range_names[len(equals) :]] if last is None else []
+        if len(self._tests) > len(tests) + len(equals) + (last is not None):
+            raise _missed(unused[0]) if unused else _not_supported()
+        return KeyQuery(
+            [test.operands[0] for test in tests],
+            [test.operands[0] for test in equals],
+            last.operator if last else None,
+            list(last.operands) if last else [],
+        )
+
+    def _hash_test(self, name: str, types: Mapping[str, str]) -> KeyTest:
+        test = self._tests.get(name)
+        if test is None:
+            raise _missed(name)
+        _check_type(test, types[name])
+        if test.operator != "=":
+            raise _not_supported()
+        return test
+
+    def _range_tests(
+        self, names: Sequence[str], types: Mapping[str, str]
+    ) -> tuple[list[KeyTest], KeyTest | None]:
+        """Equalities from the left, then perhaps one other test, and nothing beyond."""
+        equals: list[KeyTest] = []
+        last = None
+        for name in names:
+            test = self._tests.get(name)
+            if test is None:
+                break
+            _check_type(test, types[name])
+            if test.operator != "=":
+                last = test
+                break
+            equals.append(test)
+        beyond = [name for name in names[len(equals) + 1 :] if name in self._tests]
+        if beyond:
+            gap = names[len(equals) : names.index(beyond[-1])]
+            raise ValidationException(
+                f"RANGE key attributes {', '.join(gap)} must have equality conditions specified "
+                f"in the query because a condition is present on key attribute {beyond[-1]}"
+            )
+        return equals, last
+
+
+def key_tests(root: Node) -> list[KeyTest]:
+    """The tests of a bound key condition. Raises ValidationException for what is none."""
+    tests: dict[str, KeyTest] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        assert isinstance(node, Operation), "the syntax leaves no operand where a condition goes"
+        if node.operator == "AND":
+            waiting.extend(reversed(node.operands))
+            continue
+        test = _key_test(node)
+        if test.attribute in tests:
+            raise ValidationException(
+                "KeyConditionExpressions must only contain one condition per key"
+            )
+        tests[test.attribute] = test
+    return list(tests.values())
+
+
+def _key_test(node: Operation) -> KeyTest:
+    operator, operands = node
+    if operator not in _MIRRORED and operator not in ("BETWEEN", "begins_with"):
+        raise ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
+    for operand in operands:
+        if isinstance(operand, Operation):
+            raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+        if isinstance(operand, Path) and len(operand.parts) > 1:
+            raise ValidationException(
+                "KeyConditionExpressions cannot have conditions on nested attributes"
+            )
+    attributes = [operand for operand in operands if isinstance(operand, Path)]
+    if len(attributes) > 1:
+        raise _invalid_test("Multiple attribute names used in one condition")
+    if operator in _MIRRORED and not attributes:
+        raise _invalid_test("No key attribute specified")
+    if operator in _MIRRORED and operands[1] is attributes[0]:
+        operator, operands = _MIRRORED[operator], operands[::-1]
+    name, *others = operands
+    if not isinstance(name, Path):
+        raise _invalid_test(f"{operator} operator must have the key attribute as its first operand")
+    values = tuple(operand.value for operand in others if isinstance(operand, Value))
+    return KeyTest(str(name.parts[0]), operator, values)
+
+
+def _check_type(test: KeyTest, expected: str) -> None:
+    if any(expected not in value for value in test.operands):
+        raise ValidationException(
+            "One or more parameter values were invalid: "
+            "Condition parameter type does not match schema type"
+        )
+
+
+def _missed(name: str) -> ValidationException:
+    return ValidationException(f"Query condition missed key schema element: {name}")
+
+
+def _invalid_test(fault: str) -> ValidationException:
+    return ValidationException(f"Invalid condition in KeyConditionExpression: {fault}")
+
+
+def _not_supported() -> ValidationException:
+    return ValidationException("Query key condition not supported")

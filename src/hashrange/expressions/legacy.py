@@ -1,0 +1,225 @@
+"""The legacy parameters: conditions, updates and projections that are no text.
+
+They become bound trees and changes, with rules and wording of their own. All functions raise
+ValidationException and make the values canonical in place. Source: FACTS section 6; developer
+guide, "LegacyConditionalParameters"; texts observed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.key_conditions import KeyCondition, KeyTest
+from hashrange.expressions.operators import TYPES
+from hashrange.expressions.projections import Projection
+from hashrange.expressions.tree import Node, Operation, Path, Value
+from hashrange.expressions.updates import Change, Update, add, delete
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue, compare, normalize
+
+_INVALID = "One or more parameter values were invalid: "
+_SCALARS = frozenset("SNB")
+_ADDED = frozenset(("N", "SS", "NS", "BS", "L"))
+_DELETED = frozenset(("SS", "NS", "BS"))
+
+
+class Comparison(NamedTuple):
+    """A ComparisonOperator: how many values it takes (None: one or more), of which types, and
+    the operator of expressions that it is.
+    """
+
+    values: int | None
+    types: frozenset[str]
+    operator: str
+
+
+_COMPARISONS = {
+    "EQ": Comparison(1, TYPES, "="),
+    "NE": Comparison(1, TYPES, "<>"),
+    "LT": Comparison(1, _SCALARS, "<"),
+    "LE": Comparison(1, _SCALARS, "<="),
+    "GT": Comparison(1, _SCALARS, ">"),
+    "GE": Comparison(1, _SCALARS, ">="),
+    "BETWEEN": Comparison(2, _SCALARS, "BETWEEN"),
+    "IN": Comparison(None, _SCALARS, "IN"),
+    "BEGINS_WITH": Comparison(1, frozenset("SB"), "begins_with"),
+    "CONTAINS": Comparison(1, _SCALARS | {"BOOL", "NULL"}, "contains"),
+    "NOT_CONTAINS": Comparison(1, _SCALARS | {"BOOL", "NULL"}, "contains"),
+    "NULL": Comparison(0, frozenset(), "attribute_not_exists"),
+    "NOT_NULL": Comparison(0, frozenset(), "attribute_exists"),
+}
+_INDEXABLE = frozenset(("EQ", "LE", "LT", "GE", "GT", "BEGINS_WITH", "BETWEEN"))
+
+
+def condition(
+    expected: Mapping[str, requests.ExpectedAttributeValue] | None, operator: str | None
+) -> Condition | None:
+    """Expected, joined by ConditionalOperator. None: there is nothing to expect."""
+    tests = [_expectation(name, value) for name, value in (expected or {}).items()]
+    return _joined(tests, operator)
+
+
+def filter(
+    conditions: Mapping[str, requests.Condition] | None, operator: str | None
+) -> Condition | None:
+    """QueryFilter or ScanFilter, joined by ConditionalOperator. None: all items pass."""
+    tests = []
+    for name, given in (conditions or {}).items():
+        values = given.attribute_value_list or []
+        _check_values(given.comparison_operator, values)
+        tests.append(_test(name, given.comparison_operator, values))
+    return _joined(tests, operator)
+
+
+def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
+    """KeyConditions."""
+    if not conditions:
+        raise ValidationException("Conditions can be of length 1 or 2 only")
+    tests = []
+    for name, given in conditions.items():
+        values = given.attribute_value_list or []
+        _check_values(given.comparison_operator, values)
+        if given.comparison_operator not in _INDEXABLE:
+            raise ValidationException(
+                "Attempted conditional constraint is not an indexable operation"
+            )
+        operator = _COMPARISONS[given.comparison_operator].operator
+        tests.append(KeyTest(name, operator, tuple(values)))
+    return KeyCondition(tests)
+
+
+def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> Update:
+    """AttributeUpdates."""
+    return Update([_change(name, given) for name, given in attribute_updates.items()])
+
+
+def projection(attributes_to_get: Sequence[str]) -> Projection:
+    """AttributesToGet: names of top-level attributes, whatever characters they have."""
+    for position, name in enumerate(attributes_to_get):
+        if name in attributes_to_get[:position]:
+            raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
+    return Projection([Path((name,)) for name in attributes_to_get])
+
+
+# ---- conditions ----
+
+
+def _joined(tests: Sequence[Node], operator: str | None) -> Condition | None:
+    if operator and not tests:
+        raise ValidationException("ConditionalOperator cannot be used without Filter or Expected")
+    if operator and len(tests) == 1:
+        raise ValidationException(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )
+    return Condition(Operation(operator or "AND", tuple(tests))) if tests else None
+
+
+def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation:
+    fault = _fault_of(given)
+    if fault:
+        raise ValidationException(f"{_INVALID}{fault} for Attribute: {name}")
+    if given.exists is False:
+        return _test(name, "NULL", [])
+    values = given.attribute_value_list or []
+    if given.value is not None:
+        values = [given.value]
+    comparison = given.comparison_operator or "EQ"
+    _check_values(comparison, values)
+    return _test(name, comparison, values)
+
+
+def _fault_of(given: requests.ExpectedAttributeValue) -> str | None:
+    """What is wrong with the members of one Expected entry, if anything."""
+    value, exists = given.value is not None, given.exists
+    comparison, values = given.comparison_operator, given.attribute_value_list
+    takes_none = comparison in ("NULL", "NOT_NULL")
+    faults = {
+        "Value and AttributeValueList cannot be used together": value and values is not None,
+        "Exists and ComparisonOperator cannot be used together": (
+            exists is not None and comparison is not None
+        ),
+        "AttributeValueList can only be used with a ComparisonOperator": (
+            values is not None and comparison is None
+        ),
+        f"Value or AttributeValueList must be used with ComparisonOperator: {comparison}": (
+            comparison is not None and not takes_none and not value and values is None
+        ),
+        "Value cannot be used when Exists is false": exists is False and value,
+        f"Value must be provided when Exists is {'true' if exists else 'null'}": (
+            exists is not False and comparison is None and not value
+        ),
+    }
+    return next((fault for fault, present in faults.items() if present), None)
+
+
+def _test(name: str, comparison: str, values: Sequence[AttributeValue]) -> Operation:
+    path = Path((name,))
+    operands: tuple[Node, ...] = (path, *map(Value, values))
+    test = Operation(_COMPARISONS[comparison].operator, operands)
+    if comparison != "NOT_CONTAINS":
+        return test
+    # Unlike NOT contains(...) it wants the attribute to be there.
+    exists = Operation("attribute_exists", (path,))
+    return Operation("AND", (exists, Operation("NOT", (test,))))
+
+
+def _check_values(comparison: str, values: Sequence[AttributeValue]) -> None:
+    for value in values:
+        normalize(value)
+    count, types, _ = _COMPARISONS[comparison]
+    if len(values) != count if count is not None else not values:
+        raise ValidationException(
+            f"{_INVALID}Invalid number of argument(s) for the {comparison} ComparisonOperator"
+        )
+    kinds = [next(iter(value)) for value in values]
+    if len(set(kinds)) > 1:
+        raise ValidationException(
+            f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
+        )
+    for kind in kinds:
+        if kind not in types:
+            raise ValidationException(
+                f"{_INVALID}ComparisonOperator {comparison} is not valid for {kind} "
+                "AttributeValue type"
+            )
+    if comparison == "BETWEEN" and (compare(*values) or 0) > 0:
+        raise ValidationException(
+            "The BETWEEN condition was provided a range where the lower bound is greater than "
+            "the upper bound"
+        )
+
+
+# ---- updates ----
+
+
+def _change(name: str, given: requests.AttributeValueUpdate) -> Change:
+    path, action, value = Path((name,)), given.action or "PUT", given.value
+    if value is None:
+        if action != "DELETE":
+            raise ValidationException(
+                f"{_INVALID}Only DELETE action is allowed when no attribute value is specified"
+            )
+        return Change(path, lambda item: None)
+    normalize(value)
+    if action == "PUT":
+        return Change(path, lambda item: value)
+    [kind] = value
+    types, phrase, change = _ACTIONS[action]
+    if kind not in types:
+        raise ValidationException(f"{_INVALID}{phrase} is not supported for the type {kind}")
+    return Change(path, lambda item: change(item.get(name), value, _TYPE_MISMATCH))
+
+
+_TYPE_MISMATCH = "Type mismatch for attribute to update"
+_ACTIONS: dict[
+    str,
+    tuple[
+        frozenset[str],
+        str,
+        Callable[[AttributeValue | None, AttributeValue, str], AttributeValue | None],
+    ],
+] = {
+    "ADD": (_ADDED, "ADD action", add),
+    "DELETE": (_DELETED, "DELETE action with value", delete),
+}

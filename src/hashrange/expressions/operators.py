@@ -1,0 +1,205 @@
+"""What each operator and function asks of its operands, as one table.
+
+Source: FACTS section 5; developer guide, "Expressions.OperatorsAndFunctions"; texts observed.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hashrange.expressions.tree import Node, Operation, Parameter, Path, Section, Value, invalid
+from hashrange.model.limits import IN_OPERANDS_MAX
+from hashrange.model.values import AttributeValue, compare
+
+LOGICAL = frozenset(("AND", "OR", "NOT"))
+"""The operators whose operands are conditions."""
+
+TYPES = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
+_ORDERED = frozenset("SNB")
+_TYPE_NAMES_TEXT = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+_PATH_TYPES_TEXT = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
+"""What stands for the type of a path, which is not known before the item is."""
+
+Check = Callable[[Parameter, Operation], None]
+
+
+class Operator(NamedTuple):
+    """A row of the table. The checks run in the order of these members.
+
+    `operands`: how many a function takes; the syntax sees to those of an operator.
+    `needs_path`: the first operand is a document path.
+    `distinct`: the first operand, if a path, is none of the others.
+    `types`: what an operand may be whose type is known before any item is.
+    `further`: what else must hold.
+    """
+
+    operands: int | None = None
+    needs_path: bool = False
+    distinct: bool = False
+    types: frozenset[str] = TYPES
+    further: Check | None = None
+
+
+def _check_membership(parameter: Parameter, operation: Operation) -> None:
+    count = len(operation.operands) - 1
+    if count > IN_OPERANDS_MAX:
+        raise invalid(
+            parameter,
+            f"The IN operator is provided with too many operands; number of operands: {count}",
+        )
+
+
+def _check_bounds(parameter: Parameter, operation: Operation) -> None:
+    _, lower, upper = operation.operands
+    if not (isinstance(lower, Value) and isinstance(upper, Value)):
+        return
+    order = compare(lower.value, upper.value)
+    if order is not None and order <= 0:
+        return
+    rule = (
+        "same data type for lower and upper bounds"
+        if order is None
+        else "upper bound to be greater than or equal to lower bound"
+    )
+    raise invalid(
+        parameter,
+        f"The BETWEEN operator requires {rule}; "
+        f"lower bound operand: {_show(lower.value)}, upper bound operand: {_show(upper.value)}",
+    )
+
+
+def _check_type_name(parameter: Parameter, operation: Operation) -> None:
+    name = operation.operands[1]
+    if not isinstance(name, Value) or "S" not in name.value:
+        kind = _static_type(name) or _PATH_TYPES_TEXT
+        raise _wrong_type(parameter, operation, kind)
+    if name.value["S"] not in TYPES:
+        raise invalid(
+            parameter,
+            f"Invalid attribute type name found; type: {name.value['S']}, "
+            f"valid types: {_TYPE_NAMES_TEXT}",
+        )
+
+
+_equality = Operator(distinct=True)
+_ordering = Operator(distinct=True, types=_ORDERED)
+_existence = Operator(operands=1, needs_path=True)
+_arithmetic = Operator(types=frozenset("N"))
+
+OPERATORS = {
+    "AND": Operator(),
+    "OR": Operator(),
+    "NOT": Operator(),
+    "=": _equality,
+    "<>": _equality,
+    "<": _ordering,
+    "<=": _ordering,
+    ">": _ordering,
+    ">=": _ordering,
+    "BETWEEN": _ordering._replace(further=_check_bounds),
+    "IN": Operator(distinct=True, further=_check_membership),
+    "+": _arithmetic,
+    "-": _arithmetic,
+}
+CONDITION_FUNCTIONS = {
+    "attribute_exists": _existence,
+    "attribute_not_exists": _existence,
+    "attribute_type": Operator(operands=2, distinct=True, further=_check_type_name),
+    "begins_with": Operator(operands=2, distinct=True, types=frozenset("SB")),
+    "contains": Operator(operands=2, distinct=True),
+    "size": Operator(operands=1, types=TYPES - {"N", "BOOL", "NULL"}),
+}
+UPDATE_FUNCTIONS = {
+    "if_not_exists": Operator(operands=2, needs_path=True),
+    "list_append": Operator(operands=2, types=frozenset("L")),
+}
+_ALL = OPERATORS | CONDITION_FUNCTIONS | UPDATE_FUNCTIONS
+
+_ACTION_TYPES: dict[Section, frozenset[str]] = {
+    "ADD": frozenset(("N", "SS", "NS", "BS")),
+    "DELETE": frozenset(("SS", "NS", "BS")),
+}
+_LONG_NAMES = {
+    "S": "STRING",
+    "N": "NUMBER",
+    "B": "BINARY",
+    "BOOL": "BOOLEAN",
+    "NULL": "NULL",
+    "M": "MAP",
+    "L": "LIST",
+}
+"""The types that ADD or DELETE refuses, as their message alone calls them."""
+
+_RESULT_TYPES = {"size": "N", "+": "N", "-": "N", "list_append": "L"}
+"""What an operation is as an operand of another; unlisted ones depend on the item."""
+
+
+def check_operands(parameter: Parameter, operation: Operation) -> None:
+    """Raise ValidationException if the bound operation cannot have these operands."""
+    operator, operands, rules = operation.operator, operation.operands, _ALL[operation.operator]
+    if rules.operands is not None and len(operands) != rules.operands:
+        raise invalid(
+            parameter,
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: {operator}, number of operands: {len(operands)}",
+        )
+    first = operands[0]
+    if rules.needs_path and not isinstance(first, Path):
+        raise invalid(
+            parameter,
+            f"Operator or function requires a document path; operator or function: {operator}",
+        )
+    if rules.distinct and isinstance(first, Path) and first in operands[1:]:
+        raise invalid(
+            parameter,
+            "The first operand must be distinct from the remaining operands for this operator "
+            f"or function; operator: {operator}, first operand: {first}",
+        )
+    for kind in filter(None, map(_static_type, operands)):
+        if kind not in rules.types:
+            raise _wrong_type(parameter, operation, kind)
+    if rules.further:
+        rules.further(parameter, operation)
+
+
+def check_action(section: Section, operand: Node | None) -> None:
+    """Raise ValidationException if ADD or DELETE cannot have this operand."""
+    allowed = _ACTION_TYPES.get(section)
+    kind = operand and _static_type(operand)
+    if allowed and kind not in allowed:
+        raise invalid(
+            "UpdateExpression",
+            "Incorrect operand type for operator or function; "
+            f"operator: {section}, operand type: {_LONG_NAMES[str(kind)]}",
+        )
+
+
+def operators_in(nodes: Iterable[Node]) -> int:
+    """How many operators, as the limit counts them: `a AND b AND c` has two."""
+    return sum(
+        len(node.operands) - 1 if node.operator in ("AND", "OR") else 1
+        for node in nodes
+        if isinstance(node, Operation)
+    )
+
+
+def _static_type(node: Node) -> str | None:
+    """The type of an operand, if it is known before the item is."""
+    if isinstance(node, Value):
+        return next(iter(node.value))
+    if isinstance(node, Operation):
+        return _RESULT_TYPES.get(node.operator)
+    return None
+
+
+def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> Exception:
+    return invalid(
+        parameter,
+        "Incorrect operand type for operator or function; "
+        f"operator or function: {operation.operator}, operand type: {kind}",
+    )
+
+
+def _show(value: AttributeValue) -> str:
+    """A value as the messages about bounds write it."""
+    [(kind, content)] = value.items()
+    return f"AttributeValue: {{{kind}:{content}}}"

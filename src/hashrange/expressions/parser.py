@@ -1,0 +1,260 @@
+"""Tokens -> tree, by recursive descent.
+
+The methods that may nest are generators: `node = yield self.operand()` asks `_run` for the
+node that the inner rule gives. So depth lives in a list and not on Python's stack, and a text
+of nothing but parentheses is as harmless as any other. Source of the grammar: FACTS section 5.
+"""
+
+from collections.abc import Callable, Generator
+from typing import NamedTuple, TypeAlias, cast, get_args
+
+from hashrange.expressions.tokens import END, syntax_error, tokenize
+from hashrange.expressions.tree import (
+    Action,
+    Node,
+    Operation,
+    Parameter,
+    Path,
+    Placeholder,
+    Section,
+)
+
+COMPARATORS = ("=", "<>", "<", "<=", ">", ">=")
+ARITHMETIC = ("+", "-")
+_LOGICAL = ("AND", "OR", "NOT", "BETWEEN", "IN")
+_SECTIONS: tuple[Section, ...] = get_args(Section)
+_CONDITIONS = frozenset({*_LOGICAL, *COMPARATORS})
+
+Rule: TypeAlias = "Generator[Rule, Node, Node]"
+
+
+class Condition(NamedTuple):
+    root: Node
+    redundant_parentheses: bool
+
+
+class Update(NamedTuple):
+    """`sections` as they came, repeated ones included."""
+
+    sections: tuple[Section, ...]
+    actions: tuple[Action, ...]
+    redundant_parentheses: bool
+
+    def roots(self) -> list[Node]:
+        """All targets and operands, in the order of the text."""
+        return [node for action in self.actions for node in action[1:] if node is not None]
+
+
+def parse_condition(parameter: Parameter, text: str) -> Condition:
+    """A condition, filter or key condition. Raises ValidationException with a syntax error."""
+    parser = _Parser(parameter, text, _LOGICAL)
+    root = _run(parser.condition())
+    parser.expect(END)
+    return Condition(root, parser.redundant_parentheses)
+
+
+def parse_projection(text: str) -> tuple[Path, ...]:
+    """The paths of a projection. Raises ValidationException with a syntax error."""
+    parser = _Parser("ProjectionExpression", text, ())
+    paths = [parser.path()]
+    while parser.accept(","):
+        paths.append(parser.path())
+    parser.expect(END)
+    return tuple(paths)
+
+
+def parse_update(text: str) -> Update:
+    """The actions of an update. Raises ValidationException with a syntax error."""
+    parser = _Parser("UpdateExpression", text, _SECTIONS)
+    sections: list[Section] = []
+    actions: list[Action] = []
+    while not sections or parser.word != END:
+        section = parser.section()
+        sections.append(section)
+        actions.append(parser.action(section))
+        while parser.accept(","):
+            actions.append(parser.action(section))
+    return Update(tuple(sections), tuple(actions), parser.redundant_parentheses)
+
+
+def _run(rule: Rule) -> Node:
+    """Drive a rule and all the rules it asks for; give its node."""
+    waiting = [rule]
+    answer: Node | None = None
+    while True:
+        try:
+            waiting.append(waiting[-1].send(cast(Node, answer)))
+            answer = None
+        except StopIteration as end:
+            answer = end.value
+            waiting.pop()
+            if not waiting:
+                return cast(Node, answer)
+
+
+class _Parser:
+    """A text with a position in it. `keywords` are the names that its grammar reserves."""
+
+    def __init__(self, parameter: Parameter, text: str, keywords: tuple[str, ...]) -> None:
+        self._parameter = parameter
+        self._text = text
+        self._keywords = keywords
+        self._tokens = tokenize(text)
+        self._position = 0
+        self._groups: set[tuple[int, int]] = set()
+        self.redundant_parentheses = False
+
+    # ---- tokens ----
+
+    @property
+    def word(self) -> str:
+        """The token to come: its text, keywords in capitals."""
+        token = self._tokens[self._position]
+        keyword = token.text.upper() if token.kind == "name" else ""
+        return keyword if keyword in self._keywords else token.text
+
+    def fail(self) -> Exception:
+        return syntax_error(self._parameter, self._text, self._tokens, self._position)
+
+    def accept(self, word: str) -> bool:
+        taken = self.word == word
+        self._position += taken
+        return taken
+
+    def expect(self, word: str) -> None:
+        if not self.accept(word):
+            raise self.fail()
+
+    def _take(self, *kinds: str) -> str:
+        """The text of the token to come, which must be of one of these kinds."""
+        token = self._tokens[self._position]
+        if token.kind not in kinds or self.word in self._keywords:
+            raise self.fail()
+        self._position += 1
+        return token.text
+
+    # ---- rules of all expressions ----
+
+    def path(self) -> Path:
+        parts: list[str | int] = [self._take("name", "alias")]
+        while self.word in (".", "["):
+            if self.accept("."):
+                parts.append(self._take("name", "alias"))
+            else:
+                self.expect("[")
+                parts.append(int(self._take("index")))
+                self.expect("]")
+        return Path(tuple(parts))
+
+    def placeholder(self) -> Placeholder:
+        return Placeholder(self._take("placeholder"))
+
+    def operand(self) -> Rule:
+        """A path, placeholder or function, perhaps in parentheses."""
+        if self.word == "(":
+            return (yield self._group(self.operand()))
+        token = self._tokens[self._position]
+        if token.kind == "placeholder":
+            return self.placeholder()
+        if token.kind == "name" and self._tokens[self._position + 1].text == "(":
+            return (yield self._function())
+        return self.path()
+
+    def _function(self) -> Rule:
+        name = self._take("name")
+        self.expect("(")
+        operands = [(yield self.operand())]
+        while self.accept(","):
+            operands.append((yield self.operand()))
+        self.expect(")")
+        return Operation(name, tuple(operands))
+
+    def _group(self, content: Rule) -> Rule:
+        start = self._position
+        self.expect("(")
+        node = yield content
+        end = self._position
+        self.expect(")")
+        self._groups.add((start, end))
+        if (start + 1, end - 1) in self._groups:
+            self.redundant_parentheses = True
+        return node
+
+    # ---- rules of conditions ----
+
+    def condition(self) -> Rule:
+        return (yield self._joined("OR", lambda: self._joined("AND", self._negation)))
+
+    def _joined(self, operator: str, rule: Callable[[], Rule]) -> Rule:
+        operands = [(yield rule())]
+        while self.accept(operator):
+            operands.append((yield rule()))
+        return operands[0] if len(operands) == 1 else Operation(operator, tuple(operands))
+
+    def _negation(self) -> Rule:
+        if self.accept("NOT"):
+            return Operation("NOT", ((yield self._negation()),))
+        return (yield self._comparison())
+
+    def _comparison(self) -> Rule:
+        start = self._position
+        left = yield self._group(self.condition()) if self.word == "(" else self.operand()
+        if isinstance(left, Operation) and left.operator in _CONDITIONS:
+            return left
+        operator = self.word
+        if operator in COMPARATORS:
+            self.expect(operator)
+            return Operation(operator, (left, (yield self.operand())))
+        if self.accept("BETWEEN"):
+            lower = yield self.operand()
+            self.expect("AND")
+            return Operation("BETWEEN", (left, lower, (yield self.operand())))
+        if self.accept("IN"):
+            return (yield self._membership(left))
+        if isinstance(left, Operation) or self._is_group_content(start):
+            return left
+        raise self.fail()
+
+    def _is_group_content(self, start: int) -> bool:
+        """Whether what began at `start` is all there is inside a pair of parentheses.
+
+        Only there may an operand stand alone: as in `(a) = :v`.
+        """
+        return start > 0 and self._tokens[start - 1].text == "(" and self.word == ")"
+
+    def _membership(self, left: Node) -> Rule:
+        self.expect("(")
+        operands = [left, (yield self.operand())]
+        while self.accept(","):
+            operands.append((yield self.operand()))
+        self.expect(")")
+        return Operation("IN", tuple(operands))
+
+    # ---- rules of updates ----
+
+    def section(self) -> Section:
+        for section in _SECTIONS:
+            if self.accept(section):
+                return section
+        raise self.fail()
+
+    def action(self, section: Section) -> Action:
+        target = self.path()
+        if section == "REMOVE":
+            return Action(section, target, None)
+        if section == "SET":
+            self.expect("=")
+            return Action(section, target, _run(self._value()))
+        return Action(section, target, self.placeholder())
+
+    def _value(self) -> Rule:
+        left = yield self._group(self._value()) if self.word == "(" else self.operand()
+        operator = self.word
+        if operator not in ARITHMETIC or _is_arithmetic(left):
+            return left
+        self.expect(operator)
+        return Operation(operator, (left, (yield self.operand())))
+
+
+def _is_arithmetic(node: Node) -> bool:
+    return isinstance(node, Operation) and node.operator in ARITHMETIC

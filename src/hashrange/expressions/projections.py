@@ -1,0 +1,35 @@
+"""Projections: the parts of an item that a list of document paths picks."""
+
+from collections.abc import Sequence
+
+from hashrange.expressions.paths import PathTree, member, path_tree
+from hashrange.expressions.tree import Path
+from hashrange.model.values import AttributeValue, Item
+
+
+class Projection:
+    """Disjoint bound paths."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._tree = path_tree(paths)
+        self.attributes = frozenset(map(str, self._tree))
+        """The top-level attributes that the projection names."""
+
+    def project(self, item: Item) -> Item:
+        """What the item has at the paths. Of a list only what is picked remains, in order."""
+        picked = _pick(self._tree, {"M": item})
+        return picked["M"] if picked else {}
+
+
+def _pick(tree: PathTree | int, value: AttributeValue) -> AttributeValue | None:
+    if isinstance(tree, int):
+        return value
+    picked = {}
+    for part, below in tree.items():
+        found = member(value, part)
+        inside = None if found is None else _pick(below, found)
+        if inside is not None:
+            picked[part] = inside
+    if not picked:
+        return None
+    return {"M": picked} if "M" in value else {"L": list(picked.values())}

@@ -1,0 +1,61 @@
+"""The expressions of one request, or of one action of a transaction, and their substitutions."""
+
+from hashrange.expressions import checks
+from hashrange.expressions.binding import Binding
+from hashrange.expressions.conditions import Condition
+from hashrange.expressions.key_conditions import KeyCondition, key_tests
+from hashrange.expressions.paths import check_disjoint
+from hashrange.expressions.projections import Projection
+from hashrange.expressions.substitutions import Substitutions
+from hashrange.expressions.tree import Node, Parameter
+from hashrange.expressions.updates import Update, change_of
+from hashrange.model.values import AttributeValue
+
+
+class Expressions:
+    """Binds each text to ExpressionAttributeNames and ExpressionAttributeValues.
+
+    The values become canonical in place. All methods raise ValidationException with DynamoDB's
+    text; of several faults in one text it is the one that DynamoDB reports.
+    """
+
+    def __init__(
+        self, names: dict[str, str] | None, values: dict[str, AttributeValue] | None
+    ) -> None:
+        self._substitutions = Substitutions(names, values)
+
+    def condition(self, text: str) -> Condition:
+        return Condition(self._condition("ConditionExpression", text))
+
+    def filter(self, text: str) -> Condition:
+        return Condition(self._condition("FilterExpression", text))
+
+    def key_condition(self, text: str) -> KeyCondition:
+        return KeyCondition(key_tests(self._condition("KeyConditionExpression", text)))
+
+    def projection(self, text: str) -> Projection:
+        binding = Binding("ProjectionExpression", self._substitutions)
+        paths = list(map(binding.path, checks.projection(text)))
+        check_disjoint("ProjectionExpression", paths)
+        return Projection(paths)
+
+    def update(self, text: str) -> Update:
+        binding = Binding("UpdateExpression", self._substitutions)
+        checked = checks.update(text)
+        binding.check_defined(checked)
+        targets = [binding.path(action.target) for action in checked.actions]
+        check_disjoint("UpdateExpression", targets)
+        actions = list(map(binding.action, checked.actions, targets))
+        binding.check_operators(checked.operators)
+        return Update(list(map(change_of, actions)))
+
+    def finish(self) -> None:
+        """Check that every name and value was used, once all expressions have been bound."""
+        self._substitutions.check_all_used()
+
+    def _condition(self, parameter: Parameter, text: str) -> Node:
+        binding = Binding(parameter, self._substitutions)
+        checked = checks.condition(parameter, text)
+        root = binding.tree(checked.nodes)
+        binding.check_operators(checked.operators)
+        return root

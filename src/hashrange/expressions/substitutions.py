@@ -1,0 +1,116 @@
+"""ExpressionAttributeNames and ExpressionAttributeValues of one request."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from hashrange.expressions.tree import Parameter, invalid
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import (
+    ATTRIBUTE_NAME_BYTES_MAX,
+    PLACEHOLDER_BYTES_MAX,
+    SUBSTITUTIONS_BYTES_MAX,
+)
+from hashrange.model.values import AttributeValue, normalize, text_size
+
+_NAMES = "ExpressionAttributeNames"
+_VALUES = "ExpressionAttributeValues"
+_NAME_KEY = re.compile(r"#[A-Za-z0-9_]+")
+_VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
+
+
+class Substitutions:
+    """Checked names and values, and which of them were asked for.
+
+    Raises ValidationException; makes the values canonical in place.
+    """
+
+    def __init__(
+        self, names: Mapping[str, str] | None, values: Mapping[str, AttributeValue] | None
+    ) -> None:
+        self._names = names or {}
+        self._values = values or {}
+        self._used: set[str] = set()
+        if names is not None:
+            _check_names(names)
+        if values is not None:
+            _check_values(values)
+
+    def name(self, parameter: Parameter, alias: str) -> str:
+        """The attribute name of an alias such as `#n`."""
+        if alias not in self._names:
+            raise invalid(
+                parameter,
+                "An expression attribute name used in the document path is not defined; "
+                f"attribute name: {alias}",
+            )
+        self._used.add(alias)
+        return self._names[alias]
+
+    def value(self, parameter: Parameter, placeholder: str) -> AttributeValue:
+        """The value of a placeholder such as `:v`."""
+        if placeholder not in self._values:
+            raise invalid(
+                parameter,
+                "An expression attribute value used in expression is not defined; "
+                f"attribute value: {placeholder}",
+            )
+        self._used.add(placeholder)
+        return self._values[placeholder]
+
+    def check_all_used(self) -> None:
+        """Raise ValidationException if a name or value was never asked for."""
+        for member, keys in ((_NAMES, self._names), (_VALUES, self._values)):
+            unused = sorted(keys.keys() - self._used)
+            if unused:
+                raise ValidationException(
+                    f"Value provided in {member} unused in expressions: "
+                    f"keys: {{{', '.join(unused)}}}"
+                )
+
+
+def _check_names(names: Mapping[str, str]) -> None:
+    _check_keys(_NAMES, names, _NAME_KEY)
+    for key, name in names.items():
+        if not name:
+            raise _invalid_value(_NAMES, "Empty attribute name", key)
+        if text_size(name) > ATTRIBUTE_NAME_BYTES_MAX:
+            raise _invalid_value(
+                _NAMES,
+                "Attribute name is too large, "
+                f"must be less than {ATTRIBUTE_NAME_BYTES_MAX + 1} bytes",
+                key,
+            )
+
+
+def _check_values(values: Mapping[str, AttributeValue]) -> None:
+    _check_keys(_VALUES, values, _VALUE_KEY)
+    size = 0
+    for key, value in values.items():
+        try:
+            size += text_size(key) + normalize(value)
+        except ValidationException as error:
+            raise _invalid_value(_VALUES, error.message, key) from None
+    if size > SUBSTITUTIONS_BYTES_MAX:
+        raise ValidationException(f"{_VALUES} exceeds max size")
+
+
+def _check_keys(member: str, keys: Collection[str], form: re.Pattern[str]) -> None:
+    if not keys:
+        raise ValidationException(f"{member} must not be empty")
+    for key in keys:
+        fault = None
+        if not key:
+            fault = "The expression attribute map contains an empty key;"
+        elif text_size(key) > PLACEHOLDER_BYTES_MAX:
+            fault = (
+                "The expression attribute map contains a key that is too long; "
+                f"size of key: {text_size(key)}"
+            )
+        elif not form.fullmatch(key):
+            fault = f'Syntax error; key: "{key}"'
+        if fault:
+            raise ValidationException(f"{member} contains invalid key: {fault}")
+
+
+def _invalid_value(member: str, fault: str, key: str) -> ValidationException:
+    return ValidationException(f"{member} contains invalid value: {fault} for key {key}")

@@ -1,0 +1,95 @@
+"""The tree of an expression, and what all its passes share.
+
+A parsed tree holds paths as they were written and placeholders; binding (`binding.py`) gives
+the same tree with attribute names and values in their place. The legacy parameters and
+PartiQL build bound trees directly. Operators and functions are one kind of node, as they are
+in DynamoDB's own messages.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue
+
+Parameter = Literal[
+    "ConditionExpression",
+    "FilterExpression",
+    "KeyConditionExpression",
+    "ProjectionExpression",
+    "UpdateExpression",
+]
+"""The request parameter that a text came in; messages begin with it."""
+
+Section = Literal["SET", "REMOVE", "ADD", "DELETE"]
+
+
+Parts: TypeAlias = tuple[str | int, ...]
+
+
+class Path(NamedTuple):
+    """A document path. Parts are names (or, before binding, `#` aliases) and list indexes."""
+
+    parts: Parts
+
+    def __str__(self) -> str:
+        """As messages write it: `[a, [1], b]`."""
+        parts = (part if isinstance(part, str) else f"[{part}]" for part in self.parts)
+        return f"[{', '.join(parts)}]"
+
+
+class Placeholder(NamedTuple):
+    """An expression attribute value by its name, as `:v`. Not in a bound tree."""
+
+    name: str
+
+
+class Value(NamedTuple):
+    """A canonical attribute value. Only in a bound tree."""
+
+    value: AttributeValue
+
+
+class Operation(NamedTuple):
+    """An operator or function over its operands. AND and OR take two operands or more."""
+
+    operator: str
+    operands: "tuple[Node, ...]"
+
+
+Node: TypeAlias = Path | Placeholder | Value | Operation
+
+
+class Action(NamedTuple):
+    """One action of an update expression. REMOVE has no operand."""
+
+    section: Section
+    target: Path
+    operand: Node | None
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, Operation):
+            waiting.extend(reversed(node.operands))
+
+
+def postorder(node: Node) -> list[Node]:
+    """The node after all below it, operands in the order of the text."""
+    found = []
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if isinstance(node, Operation):
+            waiting.extend(node.operands)
+    return found[::-1]
+
+
+def invalid(parameter: Parameter, reason: str) -> ValidationException:
+    """The error of an expression that cannot be."""
+    return ValidationException(f"Invalid {parameter}: {reason}")

@@ -1,0 +1,196 @@
+"""Updates: what an item becomes.
+
+All operands see the item before the update (so `SET a = b, b = a` swaps), then the results are
+written at their paths. Indexes mean the list before the update too. Source: FACTS section 5.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from hashrange.expressions.evaluation import Read
+from hashrange.expressions.paths import PathTree, path_tree, reader
+from hashrange.expressions.projections import Projection
+from hashrange.expressions.tree import Action, Node, Operation, Path, Value
+from hashrange.model import numbers
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue, Item
+
+_NO_SUCH_PATH = "The document path provided in the update expression is invalid for update"
+_NO_SUCH_ATTRIBUTE = (
+    "The provided expression refers to an attribute that does not exist in the item"
+)
+_WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+
+Compute = Callable[[Item], AttributeValue]
+"""Gives the value of an operand, or raises ValidationException."""
+
+
+class Change(NamedTuple):
+    """A path, and what it is to have; a result of None is no value."""
+
+    target: Path
+    result: Read
+
+
+class Update:
+    """Changes at disjoint paths."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        targets = [change.target for change in changes]
+        self._results = [change.result for change in changes]
+        self._tree = path_tree(targets)
+        self._targets = Projection(targets)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that are updated, or in which something is."""
+        return self._targets.attributes
+
+    def apply(self, item: Item) -> Item:
+        """A new item that shares with the old one what is unchanged.
+
+        Raises ValidationException where the item lacks what the update needs.
+        """
+        results = [result(item) for result in self._results]
+        members: Item = _write(self._tree, {"M": item}, results)["M"]
+        return members
+
+    def old_values(self, old: Item) -> Item:
+        """What UPDATED_OLD returns: the old item at the updated paths."""
+        return self._targets.project(old)
+
+    def new_values(self, new: Item) -> Item:
+        """What UPDATED_NEW returns: the new item at the updated paths."""
+        return self._targets.project(new)
+
+
+def _write(
+    tree: PathTree, container: AttributeValue | None, results: Sequence[AttributeValue | None]
+) -> AttributeValue:
+    """A copy of a map or list with the results in their places. A result of None is no value."""
+    by_name = isinstance(next(iter(tree), ""), str)
+    if container and "M" in container and by_name:
+        members = dict(container["M"])
+        for name, below in tree.items():
+            new = _new(below, members.pop(name, None), results)
+            if new is not None:
+                members[name] = new
+        return {"M": members}
+    if container and "L" in container and not by_name:
+        # Past the end there is nothing to replace: what is written there is appended.
+        elements: dict[str | int, AttributeValue | None] = dict(enumerate(container["L"]))
+        for index, below in tree.items():
+            elements[index] = _new(below, elements.get(index), results)
+        return {"L": [element for element in elements.values() if element is not None]}
+    raise ValidationException(_NO_SUCH_PATH)
+
+
+def _new(
+    below: PathTree | int, old: AttributeValue | None, results: Sequence[AttributeValue | None]
+) -> AttributeValue | None:
+    return results[below] if isinstance(below, int) else _write(below, old, results)
+
+
+# ---- what an action makes of the item before the update ----
+
+
+def change_of(action: Action) -> Change:
+    """The change that a bound action makes."""
+    section, target, operand = action
+    if operand is None:
+        return Change(target, lambda item: None)
+    if section == "SET":
+        return Change(target, _read_of(operand))
+    assert isinstance(operand, Value), "the syntax wants a placeholder here"
+    change, read, value = add if section == "ADD" else delete, reader(target), operand.value
+    return Change(target, lambda item: change(read(item), value, _WRONG_TYPE))
+
+
+def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> AttributeValue:
+    """The sum of numbers, the union of sets; lists are joined, which only legacy updates ask.
+
+    Raises ValidationException with the text `mismatch` if the types differ.
+    """
+    if old is None:
+        return operand
+    [(kind, content)], [(operand_kind, added)] = old.items(), operand.items()
+    if kind != operand_kind:
+        raise ValidationException(mismatch)
+    if kind == "N":
+        return {"N": numbers.add(content, added)}
+    if kind == "L":
+        return {"L": content + added}
+    return {kind: list(dict.fromkeys((*content, *added)))}
+
+
+def delete(
+    old: AttributeValue | None, operand: AttributeValue, mismatch: str
+) -> AttributeValue | None:
+    """The difference of sets; None instead of an empty one.
+
+    Raises ValidationException with the text `mismatch` if the types differ.
+    """
+    if old is None:
+        return None
+    [(kind, content)], [(operand_kind, deleted)] = old.items(), operand.items()
+    if kind != operand_kind:
+        raise ValidationException(mismatch)
+    rest = [member for member in content if member not in deleted]
+    return {kind: rest} if rest else None
+
+
+# ---- operands of SET: they must have a value ----
+
+
+def _read_of(node: Node) -> Compute:
+    if isinstance(node, Value):
+        value = node.value
+        return lambda item: value
+    if isinstance(node, Path):
+        return _required(reader(node))
+    assert isinstance(node, Operation)
+    if node.operator == "if_not_exists":
+        path, default = node.operands
+        assert isinstance(path, Path), "checked when it was bound"
+        return _if_not_exists(reader(path), _read_of(default))
+    return _combined(*_COMBINE[node.operator], *map(_read_of, node.operands))
+
+
+def _required(read: Read) -> Compute:
+    def required(item: Item) -> AttributeValue:
+        value = read(item)
+        if value is None:
+            raise ValidationException(_NO_SUCH_ATTRIBUTE)
+        return value
+
+    return required
+
+
+def _if_not_exists(path: Read, default: Compute) -> Compute:
+    def read(item: Item) -> AttributeValue:
+        value = path(item)
+        return default(item) if value is None else value
+
+    return read
+
+
+def _combined(
+    kind: str, combine: Callable[[Any, Any], Any], left: Compute, right: Compute
+) -> Compute:
+    """The combination of two operands which both must be of the type `kind`."""
+
+    def read(item: Item) -> AttributeValue:
+        a, b = left(item), right(item)
+        if kind not in a or kind not in b:
+            raise ValidationException(_WRONG_TYPE)
+        return {kind: combine(a[kind], b[kind])}
+
+    return read
+
+
+_COMBINE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "+": ("N", numbers.add),
+    "-": ("N", numbers.subtract),
+    "list_append": ("L", operator.add),
+}
