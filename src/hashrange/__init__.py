@@ -1,17 +1,17 @@
 """hashrange: a DynamoDB-compatible database, in the process or as a server.
 
-    import hashrange
+import hashrange
 
-    db = hashrange.connect("app.db")
-    client = db.boto3_session().client("dynamodb")
+db = hashrange.connect("app.db")
+client = db.boto3_session().client("dynamodb")
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashrange.database import Database, connect
+    from hashrange.database import Database, StoreError, connect
 
-__all__ = ["Database", "connect"]
+__all__ = ["Database", "StoreError", "connect"]
 
 
 def __getattr__(name: str) -> Any:

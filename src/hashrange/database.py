@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from hashrange import kv
+from hashrange.kv import StoreError
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.database import Database as _Database
 from hashrange.runtime.runtime import DEFAULT_REGION
@@ -12,7 +13,7 @@ from hashrange.runtime.runtime import DEFAULT_REGION
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Database", "connect"]
+__all__ = ["Database", "StoreError", "connect"]
 
 Durability = Literal["full", "relaxed", "memory"]
 
@@ -56,7 +57,7 @@ def connect(
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
     process but not a power cut; "memory" promises nothing. `table_delay` is how many seconds a
-    new table says CREATING before it can be used. Raises `hashrange.kv.StoreError`
+    new table says CREATING before it can be used. Raises `StoreError`
     with one line that says what to do.
     """
     from hashrange import storage

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Database:
         self._upkeep.close()
         self.runtime.close()
 
-    def __enter__(self) -> "Database":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,6 +8,8 @@ ignores whatever follows. What could be read as two different requests is refuse
 does so for repeated lengths, lengths beside chunks and loose line ends.
 """
 
+import re
+
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -19,6 +21,8 @@ from hashrange.wire.responses import CONTINUE, PLAIN, Form, fail, respond
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # FACTS leaves the service's own limit open
+
+_ACCEPTS_GZIP = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)
 
 
 class Call(msgspec.Struct, gc=False):
@@ -153,7 +157,7 @@ class Connection:
         self._headers = headers
         self._form = Form(
             close=not parser.should_keep_alive(),
-            gzip=b"gzip" in headers.get(b"accept-encoding", b""),
+            gzip=_ACCEPTS_GZIP.search(headers.get(b"accept-encoding", b"")) is not None,
             cross_origin=b"origin" in headers,
             head_only=parser.get_method() == b"HEAD",
         )

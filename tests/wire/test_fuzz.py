@@ -1,0 +1,51 @@
+"""Whatever comes: no exception, no event after the end, and how it is cut makes no difference."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from requests_as_sent import TARGETS, request
+
+from hashrange import wire
+
+FRAGMENTS = (
+    *(b"POST / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n", b"PUT ", b"/", b" HTTP/1.0\r\n", b"\r\n"),
+    *(b"Host: x\r\n", b"Content-Length: 2\r\n", b"Transfer-Encoding: chunked\r\n", b"2\r\n"),
+    *(b"Content-Length: 99999999999\r\n", b"Expect: 100-continue\r\n", b"Connection: close\r\n"),
+    *(b"{}", b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"Upgrade: x\r\n", b":", b"\n", b"\r", b"\0"),
+    *(b"X-Amz-Target: DynamoDB_20120810.GetItem\r\n", b"Authorization: AWS4-", b"\xff"),
+    request(),
+)
+data = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=12).map(b"".join)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A good request with a few bytes changed, and another behind it."""
+    sent = bytearray(request())
+    for _ in range(draw(st.integers(1, 4))):
+        sent[draw(st.integers(0, len(sent) - 1))] = draw(st.integers(0, 255))
+    return bytes(sent) + request()
+
+
+def said(connection: wire.Connection, pieces: list[bytes]) -> list[object]:
+    told: list[object] = []
+    ended = False
+    for piece in pieces:
+        for event in connection.feed(piece):
+            assert not ended
+            if isinstance(event, wire.Call):
+                told.append(event)
+                ended = event.form.close
+            else:
+                told.append((event.data[:12], event.close))
+                ended = event.close
+    return told
+
+
+@given(data | damaged(), st.lists(st.integers(0, 600), max_size=5))
+def test_any_bytes_cut_anywhere(sent: bytes, cuts: list[int]) -> None:
+    bounds = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
+    pieces = [sent[start:end] for start, end in pairwise(bounds)]
+    whole = said(wire.Connection(TARGETS), [sent])
+    assert said(wire.Connection(TARGETS), pieces) == whole
