@@ -8,6 +8,7 @@ from typing import Any
 
 from hashrange.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from hashrange.model.tables import Index, Table
+from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
@@ -60,3 +61,24 @@ class Consumed:
                     member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
                     shown.setdefault(member, {})[index.name] = arm(self.indexes[index.name])
         return shown
+
+
+class Receipt:
+    """What a decision's changes consumed, per table in order of first use.
+
+    With `transactional`, the tables' own arms are charged twice. `collections` holds the sizes
+    in bytes, after the changes, of the item collections they touched: by table name, then by
+    partition digest, each with the collection's key.
+    """
+
+    __slots__ = ("collections", "consumed", "transactional")
+
+    def __init__(self, transactional: bool = False) -> None:
+        self.consumed: dict[str, Consumed] = {}
+        self.collections: dict[str, dict[bytes, tuple[Item, int]]] = {}
+        self.transactional = transactional
+
+    def of(self, table: Table) -> Consumed:
+        if table.name not in self.consumed:
+            self.consumed[table.name] = Consumed(table)
+        return self.consumed[table.name]

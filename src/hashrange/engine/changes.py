@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hashrange import kv
-from hashrange.engine.capacity import Consumed, write_units
+from hashrange.engine.capacity import Consumed, Receipt, write_units
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, index_key, parse_raw
 from hashrange.engine.keyspace.rows import encode_item, encode_row
@@ -23,27 +23,6 @@ class Entry(NamedTuple):
     key: RowKey
     view: Item
     size: int
-
-
-class Receipt:
-    """What a decision's changes consumed, per table in order of first use.
-
-    With `transactional`, the tables' own arms are charged twice. `collections` holds the sizes
-    in bytes, after the changes, of the item collections they touched: by table name, then by
-    partition digest, each with the collection's key.
-    """
-
-    __slots__ = ("collections", "consumed", "transactional")
-
-    def __init__(self, transactional: bool = False) -> None:
-        self.consumed: dict[str, Consumed] = {}
-        self.collections: dict[str, dict[bytes, tuple[Item, int]]] = {}
-        self.transactional = transactional
-
-    def of(self, table: Table) -> Consumed:
-        if table.name not in self.consumed:
-            self.consumed[table.name] = Consumed(table)
-        return self.consumed[table.name]
 
 
 def derive(changes: Sequence[Change], receipt: Receipt) -> list[kv.Write]:
@@ -152,4 +131,3 @@ def project(table: Table, index: Index, item: Item) -> Item:
 def put_entry(index: Index, entry: Entry) -> kv.Put:
     value = encode_row(entry.key.raw, encode_item(entry.view), entry.size)
     return kv.Put(index.space, entry.key.key, value)
-

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from hashrange.engine.changes import Entry, Receipt
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.changes import Entry
 from hashrange.engine.fetch import Read
 from hashrange.engine.writes import Change
 from hashrange.model.tables import Index, Table
@@ -39,7 +40,7 @@ class Backfill(NamedTuple):
     `resume` is the first key of the table that was not looked at; None: that was the end.
     """
 
-    index: Index
+    target: Index
     entries: Sequence[Entry]
     resume: bytes | None
 

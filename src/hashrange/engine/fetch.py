@@ -15,6 +15,9 @@ from hashrange.engine.keyspace.rows import Row, row_at
 from hashrange.model.errors import ResourceNotFoundException
 from hashrange.model.tables import Table, View
 
+__all__ = ["Bounds", "Row", "RowKey"]
+"""Names of the keyspace that operations hand on without looking inside."""
+
 T = TypeVar("T")
 
 
@@ -88,9 +91,7 @@ def rows(
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
     """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
-    page: kv.Page = yield kv.Range(
-        view.space, bounds.start, bounds.end, reverse, limit, bytes_max
-    )
+    page: kv.Page = yield kv.Range(view.space, bounds.start, bounds.end, reverse, limit, bytes_max)
     found = [Row(value) for _, value in page.rows]
     return found, None if page.exhausted else resume(bounds, page.rows[-1][0], reverse)
 
@@ -107,7 +108,9 @@ def system_row(key: bytes, type_: type[T]) -> Fetch[T | None]:
 
 def statistics(views: Sequence[View]) -> Fetch[list[tuple[int, int]]]:
     """ItemCount and size in bytes of tables and indexes."""
-    names = [name for v in views for name in (system.item_count(v.space), system.size_bytes(v.space))]
+    names = [
+        name for v in views for name in (system.item_count(v.space), system.size_bytes(v.space))
+    ]
     values = yield from counters(names)
     return list(zip(values[::2], values[1::2], strict=True))
 

@@ -13,7 +13,8 @@ INVALID = "One or more parameter values were invalid: "
 NOT_VALID = "One or more parameter values are not valid. "
 NO_MATCH = "The provided key element does not match the schema"
 HASH_TOO_LONG = (
-    f"{INVALID}Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES_MAX} bytes"
+    f"{INVALID}Size of hashkey has exceeded the maximum size limit "
+    f"of{PARTITION_KEY_BYTES_MAX} bytes"
 )
 RANGE_TOO_LONG = (
     f"{INVALID}Aggregated size of all range keys has exceeded the size limit of "

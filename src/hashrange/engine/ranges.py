@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hashrange.engine.keys import is_key_value
 from hashrange.engine.keyspace import bounds as bound
 from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import (
@@ -15,16 +16,13 @@ from hashrange.engine.keyspace.keys import (
     table_key,
 )
 from hashrange.engine.keyspace.rows import Row
-from hashrange.engine.keys import INVALID, is_key_value
 from hashrange.expressions import KeyQuery
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 
 BAD_START = "The provided starting key is invalid"
-START_OUTSIDE = (
-    "The provided starting key is outside query boundaries based on provided conditions"
-)
+START_OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 
 
 def of_query(query: KeyQuery) -> Bounds:

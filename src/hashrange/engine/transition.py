@@ -2,7 +2,7 @@
 
 from hashrange import kv
 from hashrange.engine import changes
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import (
     AnyChange,
     Backfill,
@@ -90,8 +90,8 @@ def _forget(change: Forget) -> list[kv.Write]:
 
 
 def _backfill(change: Backfill) -> list[kv.Write]:
-    space = change.index.space
-    writes: list[kv.Write] = [changes.put_entry(change.index, entry) for entry in change.entries]
+    space = change.target.space
+    writes: list[kv.Write] = [changes.put_entry(change.target, entry) for entry in change.entries]
     writes.append(kv.Add(system.item_count(space), len(change.entries)))
     writes.append(kv.Add(system.size_bytes(space), sum(entry.size for entry in change.entries)))
     position = system.backfill_row(space)

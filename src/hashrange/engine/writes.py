@@ -15,6 +15,7 @@ from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import Item, item_size
 
+
 class Old(NamedTuple):
     """An item before a write: its row, and its collection's size if there are local indexes."""
 
@@ -65,9 +66,7 @@ def delete(table: Table, key: Item, condition: Condition | None, return_old: boo
     return ItemWrite(table, row_key, lambda old: None, condition, return_old, size=0)
 
 
-def condition_check(
-    table: Table, key: Item, condition: Condition, return_old: bool
-) -> ItemWrite:
+def condition_check(table: Table, key: Item, condition: Condition, return_old: bool) -> ItemWrite:
     row_key = keys.of_key(table, key)
     return ItemWrite(table, row_key, lambda old: old, condition, return_old, check=True)
 
@@ -81,8 +80,7 @@ def update(
     for name in table.key:
         if name in change.attributes:
             raise ValidationException(
-                f"{keys.INVALID}Cannot update attribute {name}. "
-                "This attribute is part of the key"
+                f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
 
     def edit(old: Item | None) -> Item:
@@ -123,9 +121,7 @@ def decide(write: ItemWrite, before: Old) -> Change:
     if size is None:
         size = 0 if new is None else item_size(new)
         if size > ITEM_BYTES_MAX:
-            raise ValidationException(
-                "Item size to update has exceeded the maximum allowed size"
-            )
+            raise ValidationException("Item size to update has exceeded the maximum allowed size")
     return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
 
 

@@ -70,7 +70,9 @@ def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
         units = Consumed(tables[name])
         for key in wanted.keys:
             row: Row | None = next(rows)
-            if size > BATCH_GET_BYTES_MAX or (size and row and size + row.size > BATCH_GET_BYTES_MAX):
+            if size > BATCH_GET_BYTES_MAX or (
+                size and row and size + row.size > BATCH_GET_BYTES_MAX
+            ):
                 size = BATCH_GET_BYTES_MAX + 1
                 left.append(key)
                 continue

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from hashrange.engine import fetch, writes
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import ItemWrite
@@ -59,7 +59,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     for name in request.writes:
         tables[name] = yield from fetch.table(name, moment)
     wanted = [
-        _item_write(tables[name], write) for name, group in request.writes.items() for write in group
+        _item_write(tables[name], write)
+        for name, group in request.writes.items()
+        for write in group
     ]
     if len({(write.table.space, write.key.key) for write in wanted}) < len(wanted):
         raise ValidationException(inputs.DUPLICATES)

@@ -27,8 +27,8 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
         )
     if table.deletion_protection:
         raise ValidationException(
-            f"Resource cannot be deleted as it is currently protected against deletion. "
-            f"Disable deletion protection first."
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
         )
     statistics = yield from fetch.statistics([table, *table.indexes])
     description = describe(table, "DELETING", statistics)

@@ -42,7 +42,5 @@ def decide(request: Request, moment: Moment) -> Decide:
     if given.return_consumed_capacity:
         consumed = Consumed(table)
         consumed.add(read_units(row.size if row else 0, bool(given.consistent_read)))
-        outputs.add_consumed(
-            response, consumed, given.return_consumed_capacity, given.table_name
-        )
+        outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
     return answer(response)

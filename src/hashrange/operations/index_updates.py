@@ -41,7 +41,8 @@ def parse(given: requests.UpdateTable) -> IndexUpdate:
         ]
         if len(actions) != 1:
             raise table_schema.refuse(
-                "One of Create, Update or Delete must be specified for each GlobalSecondaryIndexUpdate"
+                "One of Create, Update or Delete must be specified for each "
+                "GlobalSecondaryIndexUpdate"
             )
         if actions[0].index_name in names:
             raise table_schema.refuse(
@@ -67,7 +68,9 @@ def apply(table: Table, update: IndexUpdate, space: int) -> Table:
         table = _updated(table, change)
     if (update.create or update.delete) and any(index.building for index in table.indexes):
         building = next(index for index in table.indexes if index.building)
-        if not (update.delete and update.delete.index_name == building.name and building.backfilling):
+        if not (
+            update.delete and update.delete.index_name == building.name and building.backfilling
+        ):
             raise LimitExceededException(ONE_AT_A_TIME)
     if update.delete:
         return _without(table, _existing(table, update.delete.index_name))
@@ -87,9 +90,7 @@ def _updated(table: Table, change: requests.UpdateGlobalSecondaryIndexAction) ->
     index = _existing(table, change.index_name)
     if change.provisioned_throughput is not None:
         if table.on_demand:
-            raise ValidationException(
-                f"{table_capacity.NEITHER_ON_DEMAND} for index: {index.name}"
-            )
+            raise ValidationException(f"{table_capacity.NEITHER_ON_DEMAND} for index: {index.name}")
         index = replace(index, throughput=table_capacity.throughput(change.provisioned_throughput))
     if change.on_demand_throughput is not None:
         index = replace(index, on_demand=table_capacity.on_demand(change.on_demand_throughput))
@@ -114,9 +115,7 @@ def _with(
 ) -> Table:
     """Definitions that the new index does not use are dropped; known types stay as they are."""
     if table.index(create.index_name):
-        raise ValidationException(
-            f"{INVALID}Index with name: {create.index_name} already exists"
-        )
+        raise ValidationException(f"{INVALID}Index with name: {create.index_name} already exists")
     types = {**definitions, **table.types}
     table_schema.check_global_index(create, types)
     table_capacity.check_index(table, create)

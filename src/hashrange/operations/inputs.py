@@ -1,4 +1,4 @@
-"""What several operations check of their requests in the same way, before any table is looked up."""
+"""What several operations check of their requests alike, before any table is looked up."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn

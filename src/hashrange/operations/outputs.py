@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hashrange.engine.capacity import Consumed
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Consumed, Receipt
 from hashrange.engine.decision import Response
 from hashrange.model.tables import Table
 
@@ -45,9 +44,7 @@ def table_consumed(consumed: Consumed, mode: str | None, name: str) -> list[dict
     return [consumed.render(mode, name)] if mode and mode != "NONE" else []
 
 
-def add_batch(
-    response: Response, receipt: Receipt, tables: dict[str, Table], given: Any
-) -> None:
+def add_batch(response: Response, receipt: Receipt, tables: dict[str, Table], given: Any) -> None:
     """ConsumedCapacity and ItemCollectionMetrics, per table under the name it was called by."""
     consumed = [
         entry
@@ -77,6 +74,5 @@ def add_transaction(
     """ConsumedCapacity of a transaction: units once more as read or write units."""
     if mode and mode != "NONE":
         response["ConsumedCapacity"] = [
-            consumed.render(mode, names[name], split)
-            for name, consumed in receipt.consumed.items()
+            consumed.render(mode, names[name], split) for name, consumed in receipt.consumed.items()
         ]

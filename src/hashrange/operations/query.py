@@ -34,7 +34,7 @@ def parse(body: bytes) -> Request:
     if placeholders and given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
     elif given.query_filter is not None:
-        filter_ = legacy.filter(given.query_filter, given.conditional_operator, "QueryFilter")
+        filter_ = legacy.filter(given.query_filter, given.conditional_operator)
     common = reading.parse(given, placeholders, filter_)
     if placeholders and given.key_condition_expression is not None:
         key_condition = placeholders.key_condition(given.key_condition_expression)

@@ -67,7 +67,9 @@ def view_of(table: Table, reading: Reading) -> View:
         return table
     index = table.index(given.index_name)
     if index is None:
-        raise ValidationException(f"The table does not have the specified index: {given.index_name}")
+        raise ValidationException(
+            f"The table does not have the specified index: {given.index_name}"
+        )
     if not index.local:
         _check_global(index, table, reading)
     return index
@@ -90,8 +92,7 @@ def _check_global(index: Index, table: Table, reading: Reading) -> None:
     missing = sorted(_unprojected(index, table, reading))
     if missing:
         raise ValidationException(
-            f"{INVALID}Global secondary index {index.name} does not project "
-            f"[{', '.join(missing)}]"
+            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
 
 
@@ -135,7 +136,10 @@ def page(table: Table, view: View, bounds: Bounds, reading: Reading) -> Fetch[Re
         rows, left = yield from fetch.rows(
             view, left, reverse, rows_max, PAGE_BYTES_MAX - found.size
         )
-        if not PAGE_INCLUDES_CROSSING_ITEM and found.size + sum(r.size for r in rows) > PAGE_BYTES_MAX:
+        if (
+            not PAGE_INCLUDES_CROSSING_ITEM
+            and found.size + sum(r.size for r in rows) > PAGE_BYTES_MAX
+        ):
             rows = rows[:-1]
         for row in rows:
             found.size += row.size
@@ -188,7 +192,5 @@ def _respond(
         consumed.add(units, view if isinstance(view, Index) else None)
         if found.fetched_units:
             consumed.add(found.fetched_units)
-        outputs.add_consumed(
-            response, consumed, given.return_consumed_capacity, given.table_name
-        )
+        outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
     return response

@@ -3,7 +3,7 @@
 from msgspec import Raw
 
 from hashrange.engine import writes
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.writes import ItemWrite
 from hashrange.model.requests import DeleteItem, PutItem

@@ -33,7 +33,7 @@ def parse(body: bytes) -> Request:
     if placeholders and given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
     elif given.scan_filter is not None:
-        filter_ = legacy.filter(given.scan_filter, given.conditional_operator, "ScanFilter")
+        filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
     common = reading.parse(given, placeholders, filter_)
     if placeholders:
         placeholders.finish()
@@ -69,7 +69,5 @@ def decide(request: Request, moment: Moment) -> Decide:
             f"{ranges.BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
             f"correct Segment. TotalSegments: {given.total_segments} Segment: {given.segment}"
         )
-        bounds = ranges.after_start(
-            table, view, bounds, given.exclusive_start_key, False, outside
-        )
+        bounds = ranges.after_start(table, view, bounds, given.exclusive_start_key, False, outside)
     return answer((yield from reading.page(table, view, bounds, request.reading)))

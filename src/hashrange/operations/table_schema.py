@@ -184,7 +184,8 @@ def check_names(indexes: Iterable[GivenIndex]) -> None:
         projected += len(index.projection.non_key_attributes or ())
     if projected > PROJECTED_NAMES_MAX:
         raise refuse(
-            f"Number of NonKeyAttributes over all indexes exceeds the limit of {PROJECTED_NAMES_MAX}"
+            "Number of NonKeyAttributes over all indexes exceeds the limit of "
+            f"{PROJECTED_NAMES_MAX}"
         )
 
 

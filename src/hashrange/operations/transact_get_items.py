@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.capacity import read_units
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment, Row
 from hashrange.expressions import Projection

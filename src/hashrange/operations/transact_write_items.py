@@ -11,8 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.engine import fetch, tokens, writes
-from hashrange.engine.capacity import read_units
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import ItemWrite

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from hashrange.engine import fetch, writes
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import Change

@@ -86,5 +86,7 @@ def _with_capacity(table: Table, given: requests.UpdateTable, moment: Moment) ->
             raise table_schema.refuse(
                 "OnDemandThroughput cannot be specified when BillingMode is PROVISIONED"
             )
-        table = replace(table, on_demand_limits=table_capacity.on_demand(given.on_demand_throughput))
+        table = replace(
+            table, on_demand_limits=table_capacity.on_demand(given.on_demand_throughput)
+        )
     return table

@@ -20,6 +20,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import drive
+from hashrange.runtime.source import counters
 
 CONFLICTS_MAX = 100
 """How often a batch is run again before its requests are refused."""
@@ -131,9 +132,7 @@ class Batch:
             submission.outcome = refusal
 
     def _decide(self, transaction: kv.Transaction) -> None:
-        version, clock = transaction.read(kv.Counters((system.CATALOG_VERSION, system.CLOCK)))
-        assert isinstance(version, int)
-        assert isinstance(clock, int)
+        version, clock = counters(transaction, system.CATALOG_VERSION, system.CLOCK)
         self._clock.observe(clock)
         now = self._clock.now()
         tables = self._catalog.at(version)

@@ -1,18 +1,11 @@
 """A cache of table definitions, each set valid for one version of the catalog."""
 
-from typing import Protocol
-
 from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.model.tables import Table
+from hashrange.runtime.source import Source, row
 
 Tables = dict[str, Table]
-
-
-class Source(Protocol):
-    """A snapshot or a transaction."""
-
-    def read(self, read: kv.Read, /) -> kv.Answer: ...
 
 
 class Catalog:
@@ -34,9 +27,8 @@ def find_table(source: Source, tables: Tables, name: str) -> Table | None:
     """The definition of a table out of the cache, else out of the database."""
     table = tables.get(name)
     if table is None:
-        [value] = source.read(kv.Get(((kv.SYSTEM_SPACE, system.table_row(name)),)))
+        value = row(source, kv.SYSTEM_SPACE, system.table_row(name))
         if value is None:
             return None
-        assert isinstance(value, bytes)
         table = tables[name] = system.decode(value, Table)
     return table

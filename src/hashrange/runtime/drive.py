@@ -8,7 +8,8 @@ from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Read, TableNamed
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError
-from hashrange.runtime.catalog import Source, Tables, find_table
+from hashrange.runtime.catalog import Tables, find_table
+from hashrange.runtime.source import Source
 
 SLICE_SECONDS = 0.002
 """How long a read may keep the event loop before others are served."""

@@ -10,6 +10,7 @@ from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
 from hashrange.model.tables import Index, Table
 from hashrange.model.values import item_size
+from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
 
@@ -28,8 +29,7 @@ def _rows(
     snapshot: kv.Snapshot, space: int, start: bytes = b"", end: bytes | None = None
 ) -> Iterator[tuple[bytes, bytes]]:
     while True:
-        page = snapshot.read(kv.Range(space, start, end, rows_max=CHUNK_ROWS))
-        assert isinstance(page, kv.Page)
+        page = source.page(snapshot, kv.Range(space, start, end, rows_max=CHUNK_ROWS))
         yield from page.rows
         if page.exhausted:
             return
@@ -70,7 +70,7 @@ def _entry_problems(
     entry = changes.entry(table, index, owner, row.item)
     if entry is None:
         return
-    [value] = snapshot.read(kv.Get(((index.space, entry.key.key),)))
+    value = source.row(snapshot, index.space, entry.key.key)
     if value != changes.put_entry(index, entry).value:
         what = "is missing" if value is None else "differs from its item"
         yield f"table {table.name}, index {index.name}: entry {entry.key.key.hex()} {what}"
@@ -86,9 +86,7 @@ def _count(
         counts[system.collection_bytes(table.space, key[: kv.PARTITION_BYTES])] += size
 
 
-def _count_problems(
-    snapshot: kv.Snapshot, table: Table, counts: Counter[bytes]
-) -> Iterator[str]:
+def _count_problems(snapshot: kv.Snapshot, table: Table, counts: Counter[bytes]) -> Iterator[str]:
     """Counters against what was counted, and for each index that it has no other entries."""
     for view in (table, *table.indexes):
         if isinstance(view, Index) and view.building:
@@ -101,6 +99,6 @@ def _count_problems(
         counts.setdefault(system.item_count(view.space), 0)
         counts.setdefault(system.size_bytes(view.space), 0)
     for counter, expected in counts.items():
-        [stored] = snapshot.read(kv.Counters((counter,)))
+        [stored] = source.counters(snapshot, counter)
         if stored != expected:
-            yield f"table {table.name}: counter {counter!r} is {stored}, not {expected}"
+            yield f"table {table.name}: counter {counter.decode('latin-1')} is {stored}, not {expected}"

@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange import kv
-from hashrange.engine.changes import Receipt
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.operations import OPERATIONS
-from hashrange.operations.upkeep import UPKEEP
 from hashrange.operations.operation import Operation
+from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.batch import Outcome, Submission, encode_response, internal_error
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.drive import SlicedDrive, drive, glance
+from hashrange.runtime.source import counters
 
 DEFAULT_REGION = "us-east-1"
 ENTROPY_BYTES = 16
@@ -32,7 +33,8 @@ Done = Callable[[Outcome], None]
 class Runtime:
     """Operations over one store. Its methods may be called from any thread.
 
-    A new table says CREATING for `table_delay` seconds. `wake_upkeep` is called after a commit that changed or dropped a table.
+    A new table says CREATING for `table_delay` seconds. `wake_upkeep` is called after a commit
+    that changed or dropped a table.
     """
 
     def __init__(
@@ -104,9 +106,7 @@ class Runtime:
         done: Done | None = None,
     ) -> Submission:
         entropy = os.urandom(ENTROPY_BYTES)
-        return Submission(
-            operation, request, len(body), entropy, region, self._table_delay, done
-        )
+        return Submission(operation, request, len(body), entropy, region, self._table_delay, done)
 
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
         moment = Moment(self._clock.now(), b"", region)
@@ -132,13 +132,10 @@ class Runtime:
         return glance(operation.decide(request, moment), self._store, version, tables)
 
     def _tables(self, snapshot: kv.Snapshot) -> Tables:
-        [version] = snapshot.read(kv.Counters((system.CATALOG_VERSION,)))
-        assert isinstance(version, int)
+        [version] = counters(snapshot, system.CATALOG_VERSION)
         return self._catalog.at(version)
 
-    def _read_in_slices(
-        self, operation: Operation, request: Any, region: str, done: Done
-    ) -> None:
+    def _read_in_slices(self, operation: Operation, request: Any, region: str, done: Done) -> None:
         snapshot = self._store.snapshot()
         try:
             moment = Moment(self._clock.now(), b"", region)

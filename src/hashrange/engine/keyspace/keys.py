@@ -28,10 +28,7 @@ _COMPLEMENT = bytes(255 - byte for byte in range(256))
 def canonical(value: AttributeValue) -> bytes:
     """The bytes that say which key value this is: type, length (4 bytes), content."""
     [(type_, content)] = value.items()
-    if type_ == "B":
-        data = b64decode(content)
-    else:
-        data = content.encode()
+    data = b64decode(content) if type_ == "B" else content.encode()
     return type_.encode() + len(data).to_bytes(4, "big") + data
 
 

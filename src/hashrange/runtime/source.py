@@ -1,0 +1,23 @@
+"""Reads of a snapshot or a transaction that the runtime makes by itself, each of one kind."""
+
+from typing import Protocol, cast
+
+from hashrange import kv
+
+
+class Source(Protocol):
+    """A snapshot or a transaction."""
+
+    def read(self, read: kv.Read, /) -> kv.Answer: ...
+
+
+def row(source: Source, space: int, key: bytes) -> bytes | None:
+    return cast(list[bytes | None], source.read(kv.Get(((space, key),))))[0]
+
+
+def counters(source: Source, *names: bytes) -> list[int]:
+    return cast(list[int], source.read(kv.Counters(names)))
+
+
+def page(source: Source, range_: kv.Range) -> kv.Page:
+    return cast(kv.Page, source.read(range_))
