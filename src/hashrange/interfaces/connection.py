@@ -89,7 +89,9 @@ class ClientConnection(asyncio.Protocol):
             if isinstance(event, wire.Call):
                 self._run(event)
             else:
-                self._send(event.data, event.close)
+                self._send(event.data)
+                if event.close:
+                    self._turn_away()
         self._advancing = False
         self._hold_back()
 
@@ -123,7 +125,9 @@ class ClientConnection(asyncio.Protocol):
             answer = wire.fail(refusal(call.operation, outcome), form)
         if self._logs:
             self._log(call, answer)
-        self._send(answer, form.close)
+        self._send(answer)
+        if form.close and not self._finished:
+            self._close()
         if self._waiting:
             self._advance()
 
@@ -137,19 +141,21 @@ class ClientConnection(asyncio.Protocol):
             (perf_counter() - self._call_started) * 1000,
         )
 
-    def _send(self, answer: bytes, close: bool) -> None:
-        if self._finished:
-            return
-        self._answers += 1
-        self._transport.write(answer)
-        if close:
-            self._finish()
+    def _send(self, answer: bytes) -> None:
+        if not self._finished:
+            self._answers += 1
+            self._transport.write(answer)
 
     # ---- the end ----
 
-    def _finish(self) -> None:
-        """Say that no more comes, then wait for the client's end: closing at once would reset
-        the connection under an answer that is still on its way."""
+    def _close(self) -> None:
+        """What is written is still sent."""
+        self._finished = True
+        self._transport.close()
+
+    def _turn_away(self) -> None:
+        """Say that no more comes, then wait for the client's end: closing while it sends would
+        reset the connection under the answer that says why."""
         self._finished = True
         self._transport.write_eof()
         self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
@@ -159,7 +165,7 @@ class ClientConnection(asyncio.Protocol):
         self._stopping = True
         self._waiting.clear()
         if self._call is None and not self._finished:
-            self._finish()
+            self._close()
 
     def sweep(self, seconds: float) -> None:
         """Called every so many seconds: give up a client that does not move."""

@@ -1,0 +1,287 @@
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import boto3
+import pytest
+from serving import Client, EchoRuntime, Running, request, running
+
+from hashrange.interfaces import connection as client_connection
+from hashrange.interfaces.connection import ClientConnection, access_log
+from hashrange.interfaces.server import Server, ServerError
+from hashrange.wire.connection import BODY_BYTES_MAX
+
+
+@pytest.fixture
+def server() -> Iterator[Running]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Running) -> Iterator[Client]:
+    client = server.connect()
+    yield client
+    client.close()
+
+
+def eventually(condition: Any) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# ---- requests and answers ----
+
+
+def test_a_connection_is_kept(client: Client) -> None:
+    assert client.ask(request("GetItem", b'{"a":1}')) == (200, b'{"a":1}')
+    assert client.ask(request("PutItem", b'{"a":2}')) == (200, b'{"a":2}')
+    assert client.ask(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
+
+
+def test_a_request_may_come_byte_by_byte(client: Client) -> None:
+    for byte in request("GetItem"):
+        client.send(bytes([byte]))
+    assert client.receive()[2] == b"{}"
+
+
+def test_answers_leave_in_order_and_writes_are_seen_by_what_follows(
+    server: Running, client: Client
+) -> None:
+    bodies = [b'{"n":%d}' % number for number in range(100)]
+    operations = ["PutItem" if number % 10 == 0 else "GetItem" for number in range(100)]
+    client.send(*map(request, operations, bodies))
+    assert [client.receive()[2] for _ in bodies] == bodies
+    assert server.runtime.bodies == bodies
+
+
+def test_a_pipelined_request_starts_when_its_predecessor_is_answered(
+    server: Running, client: Client
+) -> None:
+    client.send(request("UpdateItem"), request("GetItem"))
+    eventually(lambda: server.runtime.bodies)
+    time.sleep(0.05)
+    assert len(server.runtime.bodies) == 1
+    server.runtime.release()
+    assert [client.receive()[0], client.receive()[0]] == [200, 200]
+
+
+def test_an_error_of_the_api(client: Client) -> None:
+    status, body = client.ask(request("DeleteItem"))
+    assert status == 400
+    assert b"ResourceNotFoundException" in body
+
+
+def test_our_mistake_is_logged_and_the_connection_lives(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, body = client.ask(request("Query"))
+    assert status == 500
+    assert b"our mistake" not in body
+    assert "RuntimeError: our mistake" in caplog.text
+    assert client.ask(request("GetItem"))[0] == 200
+
+
+def test_boto3_is_content(server: Running) -> None:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=f"http://127.0.0.1:{server.port}",
+        region_name="us-east-1",
+        aws_access_key_id="x",
+        aws_secret_access_key="y",
+    )
+    answer = client.get_item(TableName="Things", Key={"pk": {"S": "a"}})
+    assert answer["ResponseMetadata"]["RetryAttempts"] == 0
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.delete_item(TableName="Things", Key={"pk": {"S": "a"}})
+
+
+# ---- ends ----
+
+
+def test_asked_to_close(client: Client) -> None:
+    assert client.ask(request("GetItem", b"{}", "Connection: close"))[0] == 200
+    with pytest.raises(EOFError):
+        client.receive()
+
+
+def test_a_refused_client_can_read_why_while_it_sends_on(client: Client) -> None:
+    head, _, _ = request("PutItem").partition(b"Content-Length")
+    client.send(head, b"Content-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
+    for _ in range(20):
+        client.send(b"x" * 65536)
+    assert client.receive()[0] == 413
+    with pytest.raises(EOFError):
+        client.receive()
+
+
+def test_a_client_that_leaves_early_harms_nobody(server: Running, client: Client) -> None:
+    leaving = server.connect()
+    leaving.send(request("UpdateItem"))
+    eventually(lambda: server.runtime.bodies)
+    leaving.close()
+    eventually(lambda: server.call(lambda: len(server.server.connections)) == 1)
+    server.runtime.release()
+    assert client.ask(request("GetItem"))[0] == 200
+    assert len(server.runtime.bodies) == 2
+
+
+def test_stopping_finishes_what_runs(server: Running, client: Client) -> None:
+    idle = server.connect()
+    assert idle.ask(request("GetItem"))[0] == 200
+    client.send(request("PutItem", b'{"a":1}'), request("GetItem"))
+    eventually(lambda: len(server.runtime.bodies) == 2)
+    server.run(server.server.stop())
+    _, headers, body = client.receive()
+    assert (headers["connection"], body) == ("close", b'{"a":1}')
+    for each in (client, idle):
+        with pytest.raises(EOFError):
+            each.receive()
+        each.close()
+    with pytest.raises(OSError, match="refused"):
+        server.connect()
+
+
+# ---- clients that are slow, idle or greedy ----
+
+
+def test_no_more_runs_for_a_client_that_does_not_read(server: Running, client: Client) -> None:
+    client.send(*[request("Scan")] * 100)
+    time.sleep(0.3)
+    assert 0 < len(server.runtime.bodies) < 50
+    for _ in range(100):
+        assert len(client.receive()[2]) == 1_000_000
+
+
+def test_no_more_is_read_from_a_client_while_its_requests_wait(
+    server: Running, client: Client
+) -> None:
+    client.socket.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        client.send(*[request("UpdateItem", b" " * 100_000)] * 1000)
+    assert len(server.runtime.bodies) == 1
+    [serving] = server.call(lambda: list(server.server.connections))
+    assert server.call(lambda: len(serving._waiting)) < 10
+    client.close()
+    eventually(lambda: (server.runtime.release(), not server.server.connections)[1])
+
+
+UNFINISHED = b"POST / HTTP/1.1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds_max"),
+    [
+        (b"", client_connection.IDLE_SECONDS_MAX),
+        (UNFINISHED, client_connection.UNFINISHED_SECONDS_MAX),
+    ],
+    ids=["idle", "unfinished"],
+)
+def test_a_client_that_does_not_move_is_given_up(
+    server: Running, client: Client, sent: bytes, seconds_max: int
+) -> None:
+    client.send(request("GetItem"), sent)
+    assert client.receive()[0] == 200
+    [serving] = server.call(lambda: list(server.server.connections))
+    server.call(lambda: serving.sweep(10))
+    server.call(lambda: serving.sweep(seconds_max - 1))
+    client.ask(b"Host: x\r\n\r\n" if sent else request("GetItem"))  # it moves again
+    client.send(sent)
+    eventually(lambda: server.call(lambda: serving._wire.reading) == bool(sent))
+    server.call(lambda: serving.sweep(10))
+    server.call(lambda: serving.sweep(seconds_max - 1))
+    assert server.call(lambda: list(server.server.connections)) == [serving]
+    server.call(lambda: serving.sweep(1))
+    with pytest.raises((EOFError, ConnectionResetError)):
+        client.receive()
+
+
+def test_a_client_that_waits_for_its_answer_is_not_given_up(
+    server: Running, client: Client
+) -> None:
+    client.send(request("UpdateItem"))
+    eventually(lambda: server.runtime.bodies)
+    [serving] = server.call(lambda: list(server.server.connections))
+    for _ in range(3):
+        server.call(lambda: serving.sweep(client_connection.IDLE_SECONDS_MAX))
+    server.runtime.release()
+    assert client.receive()[0] == 200
+
+
+class Transport:
+    """Counts what is written."""
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+    def write(self, data: bytes) -> None:
+        self.writes += 1
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
+    async def written_by_turn() -> list[int]:
+        server = Server(EchoRuntime())
+        server.loop = asyncio.get_running_loop()
+        connection = ClientConnection(server)
+        transport = Transport()
+        connection.connection_made(cast(asyncio.Transport, transport))
+        connection.data_received(request("GetItem") * 40)
+        turns = [transport.writes]
+        while turns[-1] < 40:
+            await asyncio.sleep(0)
+            turns.append(transport.writes)
+        return turns
+
+    assert asyncio.run(written_by_turn()) == [16, 32, 40]
+
+
+# ---- where it listens, and what it logs ----
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", ""])
+def test_only_this_machine_is_served(host: str) -> None:
+    with pytest.raises(ServerError, match="is not a loopback address"):
+        asyncio.run(Server(EchoRuntime()).start(host, 0))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3"])
+def test_loopback_addresses(host: str) -> None:
+    async def start_and_stop() -> int:
+        server = Server(EchoRuntime())
+        port = await server.start(host, 0)
+        await server.stop()
+        return port
+
+    assert asyncio.run(start_and_stop()) > 0
+
+
+def test_a_port_in_use(server: Running) -> None:
+    with pytest.raises(ServerError, match=f"^port {server.port} of 127.0.0.1 is in use$"):
+        asyncio.run(Server(EchoRuntime()).start("127.0.0.1", server.port))
+
+
+def test_a_line_for_each_request_when_asked(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger=access_log.name):
+        client = server.connect()
+        client.ask(request("GetItem"))
+        client.ask(request("DeleteItem"))
+        client.close()
+    first, second = caplog.messages
+    assert first.startswith("operation=GetItem status=200 request_bytes=2 response_bytes=")
+    assert second.startswith("operation=DeleteItem status=400 ")
+
+
+def test_else_the_log_is_quiet(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    client.ask(request("GetItem"))
+    client.ask(request("DeleteItem"))
+    assert caplog.messages == []
