@@ -6,6 +6,7 @@ import typer
 
 from hashrange.interfaces.cli.backup import backup
 from hashrange.interfaces.cli.check import check
+from hashrange.interfaces.cli.design import app as design
 from hashrange.interfaces.cli.serve import serve
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(backup)
 app.command()(check)
+app.add_typer(design, name="design")
 
 
 def _print_version(wanted: bool) -> None:

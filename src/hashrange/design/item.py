@@ -1,0 +1,261 @@
+"""Declaring items: a pydantic model, and templates that say how it is keyed.
+
+    class Sensor(st.Item):
+        key = st.key("sensor#{sensor_id}", "info")
+        in_room = st.index("GSI3", "room#{room_id}", "sensor#{sensor_id}")
+
+        sensor_id: str
+        room_id: str | None = None          # None: not in GSI3
+
+The physical key attributes are no fields: they are computed at every write, and never read.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack
+
+from pydantic import BaseModel, ConfigDict
+
+from hashrange.design.errors import DeclarationError, suggest
+from hashrange.model.values import Item as WireItem
+
+E = TypeVar("E", bound="Item")
+F = TypeVar("F", bound=Callable[..., Any])
+
+AS_READ = "_as_read"
+"""Where an item keeps the stored item that it was read from. Not a field: pydantic carries it
+along in copies and leaves it out of comparisons and dumps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """A field that is a key attribute as it is (S, N or B)."""
+
+    field: str
+
+
+KeyPart = str | Attr | tuple[str, ...]
+"""A template, one field as it is, or (in a global index) several fields as they are."""
+Projection = Literal["ALL", "KEYS_ONLY"] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """See `key`."""
+
+    hash: KeyPart
+    range: KeyPart | None
+
+
+@dataclass(frozen=True)
+class Index:
+    """See `index` and `local`. `hash` is None in a local index: it is the table's own."""
+
+    name: str
+    hash: KeyPart | None
+    range: KeyPart | None
+    project: Projection
+    when: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unique:
+    """See `unique`."""
+
+    template: str
+
+
+@dataclass(frozen=True)
+class Copy:
+    """See `copy`. It is also the field's value until it is filled."""
+
+    owner: type["Item"]
+    field: str
+    sync: Literal["transaction", "batch"]
+
+
+def key(hash: KeyPart, range: KeyPart | None = None, /) -> Key:
+    """The primary key: templates, or fields as they are (`st.attr("name")`)."""
+    return Key(hash, range)
+
+
+def index(
+    name: str,
+    hash: KeyPart,
+    range: KeyPart | None = None,
+    /,
+    *,
+    project: Literal["ALL", "KEYS_ONLY"] | Sequence[str] = "ALL",
+    when: str | None = None,
+    **values: Any,
+) -> Index:
+    """This entity's keys in the global index `name`.
+
+    An item is left out while a field of the keys is None, or `when` does not hold, e.g.
+    `when="status = :open", open="OPEN"`. `project`: "ALL", "KEYS_ONLY" or names of fields.
+    """
+    return Index(name, hash, range, _projection(project), when, values)
+
+
+def local(
+    name: str,
+    range: KeyPart,
+    /,
+    *,
+    project: Literal["ALL", "KEYS_ONLY"] | Sequence[str] = "ALL",
+    when: str | None = None,
+    **values: Any,
+) -> Index:
+    """This entity's sort key in the local index `name`: the table's partitions, another order."""
+    return Index(name, None, range, _projection(project), when, values)
+
+
+def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
+    if project == "ALL" or project == "KEYS_ONLY":
+        return project
+    return tuple(project)
+
+
+def attr(field: str) -> Attr:
+    """The field itself is the key attribute, under its own name and type."""
+    return Attr(field)
+
+
+def unique(template: str) -> Unique:
+    """No two items have the same text here: a marker item holds it, in one transaction."""
+    return Unique(template)
+
+
+def copy(owner: type["Item"], field: str, *, sync: Literal["transaction", "batch"]) -> Any:
+    """The field repeats `owner.field`; the owner is found through its key's fields, by name.
+
+    Filled from the owner when it is not given. `sync` says how a change of the owner reaches
+    the copies: "transaction": at once, or not at all; "batch": resumably, after the owner.
+    """
+    return Copy(owner, field, sync)
+
+
+def upgrade(*, from_version: int) -> Callable[[F], F]:
+    """Map an old shape on read: the function gets plain values by attribute name.
+
+    The class says its present shape (`class Sensor(st.Item, shape=2)`), which is then stored;
+    an item without one has shape 1.
+    """
+
+    def decorate(change: F) -> F:
+        change.__upgrades_from__ = from_version  # type: ignore[attr-defined]
+        return change
+
+    return decorate
+
+
+DECLARATIONS = (Key, Index, Unique)
+
+
+class Item(BaseModel):
+    """The base of entities. `name` is what the type attribute stores (default: the class's)."""
+
+    model_config = ConfigDict(
+        ignored_types=DECLARATIONS,
+        extra="forbid",
+        validate_assignment=True,
+        populate_by_name=True,
+    )
+    key: ClassVar[Any]
+    entity_name: ClassVar[str]
+    entity_shape: ClassVar[int]
+
+    def __init_subclass__(
+        cls, *, name: str | None = None, shape: int = 1, **config: Unpack[ConfigDict]
+    ) -> None:
+        super().__init_subclass__(**config)
+        cls.entity_name = name or cls.__name__
+        cls.entity_shape = shape
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        declared = {n for base in cls.__mro__ for n, v in vars(base).items() if _declares(v)}
+        inherited = {n for base in cls.__mro__[1:] for n, v in vars(base).items() if _declares(v)}
+        for name in cls.model_fields:
+            if name == "key" or name in declared | inherited:
+                raise DeclarationError(
+                    f"the field {name!r} takes the place of a declaration: rename one", at=cls
+                )
+            if hasattr(Item, name):
+                raise DeclarationError(
+                    f"the field {name!r} hides a method of pydantic's models: rename it, and "
+                    f"keep the attribute's name with Field(alias={name!r})",
+                    at=cls,
+                )
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with other values, validated, that `save` can compare with what was read."""
+        values = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name in type(self).model_fields and not isinstance(value, Copy)
+        }
+        unknown = [name for name in changes if name not in type(self).model_fields]
+        if unknown:
+            hint = suggest(unknown[0], type(self).model_fields)
+            raise TypeError(f"{type(self).__name__} has no field {unknown[0]!r}{hint}")
+        new = type(self).model_validate({**values, **changes})
+        if AS_READ in self.__dict__:
+            new.__dict__[AS_READ] = self.__dict__[AS_READ]
+        return new
+
+
+def _declares(value: object) -> bool:
+    return isinstance(value, DECLARATIONS)
+
+
+def as_read(item: Item) -> WireItem | None:
+    """The stored item that this one was read from."""
+    raw: WireItem | None = item.__dict__.get(AS_READ)
+    return raw
+
+
+def declarations(model: type[Item]) -> dict[str, Key | Index | Unique]:
+    """The model's own and inherited templates, in the order they were written."""
+    found: dict[str, Key | Index | Unique] = {}
+    for base in reversed(model.__mro__):
+        found |= {name: value for name, value in vars(base).items() if _declares(value)}
+    return found
+
+
+def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str, Any]]]:
+    """The functions marked with `upgrade`, by the shape that they start from."""
+    found = {}
+    for name in dir(model):
+        function = getattr(model, name, None) if not name.startswith("__") else None
+        shape = getattr(function, "__upgrades_from__", None)
+        if shape is not None and callable(function):
+            found[shape] = function
+    return found
+
+
+class View(BaseModel, Generic[E]):
+    """Some fields of an entity, to read only: `class SensorRef(st.View[Sensor])`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        if cls.__pydantic_generic_metadata__["origin"] is View:
+            return
+        entity = viewed(cls)
+        for name in cls.model_fields:
+            if name not in entity.model_fields:
+                hint = suggest(name, entity.model_fields)
+                raise DeclarationError(f"{entity.__name__} has no field {name!r}{hint}", at=cls)
+
+
+def viewed(view: type[View[Any]]) -> type[Item]:
+    """The entity that a view shows."""
+    for base in view.__mro__:
+        metadata = getattr(base, "__pydantic_generic_metadata__", None)
+        if metadata and metadata["origin"] is View:
+            entity: type[Item] = metadata["args"][0]
+            return entity
+    raise DeclarationError("a view says what it shows: st.View[Sensor]", at=view)

@@ -1,0 +1,90 @@
+"""Which strings a key template can produce, and whether two templates can produce the same one.
+
+A template is seen as a row of runs: between `least` and `most` characters out of a set. Two rows
+are walked together, as automata are, so the answer is exact for the sets and lengths given.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Chars(NamedTuple):
+    """A set of characters: these, or (inverted) all but these."""
+
+    members: frozenset[str]
+    inverted: bool = False
+
+    def meets(self, other: "Chars") -> bool:
+        if self.inverted and other.inverted:
+            return True
+        if self.inverted:
+            return bool(other.members - self.members)
+        if other.inverted:
+            return bool(self.members - other.members)
+        return bool(self.members & other.members)
+
+
+ANY = Chars(frozenset(), inverted=True)
+DIGITS = Chars(frozenset("0123456789"))
+
+
+class Run(NamedTuple):
+    """`most` is None where there is no limit. A run longer than 64 counts as unlimited."""
+
+    chars: Chars
+    least: int = 1
+    most: int | None = None
+
+
+Runs = Sequence[Run]
+REST = Run(ANY, 0)
+"""Appended to a prefix: everything that begins with it."""
+
+
+def literal(text: str) -> list[Run]:
+    return [Run(Chars(frozenset(c)), 1, 1) for c in text]
+
+
+def meet(a: Runs, b: Runs) -> bool:
+    """Whether some string belongs to both."""
+    first, second = _Automaton(a), _Automaton(b)
+    seen = {(0, 0, 0, 0)}
+    waiting = list(seen)
+    while waiting:
+        i, m, j, n = waiting.pop()
+        if first.ends(i, m) and second.ends(j, n):
+            return True
+        for i2, m2, chars in first.steps(i, m):
+            for j2, n2, others in second.steps(j, n):
+                state = (i2, m2, j2, n2)
+                if state not in seen and chars.meets(others):
+                    seen.add(state)
+                    waiting.append(state)
+    return False
+
+
+class _Automaton:
+    """A state is (run, characters taken from it); counts stop where they stop mattering."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = [r if r.most is None or r.most <= 64 else r._replace(most=None) for r in runs]
+
+    def ends(self, run: int, taken: int) -> bool:
+        return self._left(run, taken) and all(r.least == 0 for r in self.runs[run + 1 :])
+
+    def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
+        """Every (run, taken, characters) that one more character can lead to."""
+        found = []
+        while run < len(self.runs):
+            current = self.runs[run]
+            if current.most is None:
+                found.append((run, min(taken + 1, current.least), current.chars))
+            elif taken < current.most:
+                found.append((run, taken + 1, current.chars))
+            if taken < current.least:
+                break
+            run, taken = run + 1, 0
+        return found
+
+    def _left(self, run: int, taken: int) -> bool:
+        return run >= len(self.runs) or taken >= self.runs[run].least

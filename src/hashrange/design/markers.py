@@ -1,0 +1,95 @@
+"""What a model writes inside `Annotated[...]`, and the types made of it.
+
+st.TTL        a datetime that DynamoDB deletes the item at (stored as epoch seconds)
+st.Version    a counter that `save`, `edit` and `update` guard with
+st.Slug       letters, digits, `-` and `_`: never meets a delimiter
+st.Day        in a pattern: the day of a datetime field
+st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import StringConstraints
+
+T = TypeVar("T")
+OperatorName = Literal[
+    "=", "at least", "at most", "after", "before", "between", "begins with", "day"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Expires:
+    """The field is the table's TTL attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The field is the item's version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delimited:
+    """The field's text has no delimiter in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """How an argument is compared with a field; without `field`, the one of the same name."""
+
+    name: OperatorName
+    field: str | None = None
+
+
+TTL = Annotated[datetime, Expires()]
+Version = Annotated[int, Counts()]
+Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$"), Delimited()]
+
+Day = Annotated[date, Operator("day")]
+AtLeast = Annotated[T, Operator("at least")]
+AtMost = Annotated[T, Operator("at most")]
+After = Annotated[T, Operator("after")]
+Before = Annotated[T, Operator("before")]
+Between = Annotated[tuple[T, T], Operator("between")]
+Prefix = Annotated[T, Operator("begins with")]
+
+
+def equal(field: str) -> Operator:
+    """field = argument, under another name: `Annotated[str, st.equal("user_id")]`."""
+    return Operator("=", field)
+
+
+def at_least(field: str) -> Operator:
+    """field >= argument: `since: Annotated[date, st.at_least("at")]`."""
+    return Operator("at least", field)
+
+
+def at_most(field: str) -> Operator:
+    """field <= argument."""
+    return Operator("at most", field)
+
+
+def after(field: str) -> Operator:
+    """field > argument."""
+    return Operator("after", field)
+
+
+def before(field: str) -> Operator:
+    """field < argument."""
+    return Operator("before", field)
+
+
+def between(field: str) -> Operator:
+    """argument[0] <= field <= argument[1]: both ends are included, as DynamoDB's BETWEEN."""
+    return Operator("between", field)
+
+
+def prefix(field: str) -> Operator:
+    """field begins with the argument."""
+    return Operator("begins with", field)
+
+
+def day(field: str) -> Operator:
+    """The datetime field's day, in UTC, is the argument."""
+    return Operator("day", field)
