@@ -53,10 +53,10 @@ class EchoRuntime:
 class Running:
     """A server in a thread of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.runtime = EchoRuntime()
         self.server = Server(self.runtime)
-        self._loop = asyncio.new_event_loop()
+        self._loop = loop
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         self.port = self.run(self.server.start("127.0.0.1", 0))
@@ -83,8 +83,8 @@ class Running:
 
 
 @contextmanager
-def running() -> Iterator[Running]:
-    server = Running()
+def running(loop: asyncio.AbstractEventLoop) -> Iterator[Running]:
+    server = Running(loop)
     try:
         yield server
         server.run(server.server.stop())

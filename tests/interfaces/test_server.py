@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import boto3
 import pytest
+import uvloop
 from serving import Client, EchoRuntime, Running, request, running
 
 from hashrange.interfaces import connection as client_connection
@@ -14,9 +15,9 @@ from hashrange.interfaces.server import Server, ServerError
 from hashrange.wire.connection import BODY_BYTES_MAX
 
 
-@pytest.fixture
-def server() -> Iterator[Running]:
-    with running() as server:
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    with running(request.param()) as server:
         yield server
 
 

@@ -130,9 +130,9 @@ class _Content:
 def _answer(database: Database, request: AWSPreparedRequest, default_region: str) -> AWSResponse:
     target = _TARGET.fullmatch(_text(request.headers["X-Amz-Target"]))
     assert target, "botocore's model of the service names the target"
-    status, body = 200, b""
+    runtime, region = database.runtime, _region(request, default_region)
     try:
-        body = database.runtime.call(target[1], request.body, _region(request, default_region))
+        status, body = 200, runtime.call(target[1], request.body, region)
     except Exception as mistake:
         error = refusal(target[1], mistake)
         status, body = error.status, wire.error_body(error)

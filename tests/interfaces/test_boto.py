@@ -1,0 +1,223 @@
+"""boto3 answered in the process, over a real database."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ChecksumError, EndpointConnectionError
+
+import hashrange
+from hashrange.interfaces.boto import boto3_session, intercept
+from hashrange.interfaces.calls import Outcome
+
+PK = {"pk": {"S": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any attempt to reach anything, credentials of this machine included, fails."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+
+
+@pytest.fixture
+def database() -> Iterator[hashrange.Database]:
+    with hashrange.connect() as database:
+        yield database
+
+
+class FakeRuntime:
+    """Knows ListStreams; whatever else is asked of it is a mistake."""
+
+    operations = ("ListStreams",)
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    def call(self, name: str, body: bytes, region: str, /) -> bytes:
+        self.called.append(name)
+        if name not in self.operations:
+            raise RuntimeError("our mistake")
+        return b'{"Streams":[]}'
+
+    def submit(
+        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+    ) -> None:
+        raise AssertionError("there is no event loop")
+
+
+class FakeDatabase:
+    def __init__(self) -> None:
+        self.runtime = FakeRuntime()
+
+
+def create_table(client: Any) -> Any:
+    answer = client.create_table(
+        TableName="Things",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return answer["TableDescription"]
+
+
+class TestSession:
+    def test_a_client(self, database: hashrange.Database) -> None:
+        client = boto3_session(database).client("dynamodb")
+        create_table(client)
+        client.put_item(TableName="Things", Item={**PK, "b": {"B": b"\x00\xff"}})
+        answer = client.get_item(TableName="Things", Key=PK)
+        assert answer["Item"] == {**PK, "b": {"B": b"\x00\xff"}}
+        metadata = answer["ResponseMetadata"]
+        assert len(metadata["RequestId"]) == 52
+        assert (metadata["HTTPStatusCode"], metadata["RetryAttempts"]) == (200, 0)
+
+    def test_a_resource(self, database: hashrange.Database) -> None:
+        create_table(boto3_session(database).client("dynamodb"))
+        table = boto3_session(database).resource("dynamodb").Table("Things")
+        with table.batch_writer() as batch:
+            for number in range(30):
+                batch.put_item(Item={"pk": str(number), "n": number})
+        assert sorted(item["n"] for item in table.scan()["Items"]) == list(range(30))
+
+    def test_errors_are_botocores_own(self, database: hashrange.Database) -> None:
+        client = boto3_session(database).client("dynamodb")
+        with pytest.raises(client.exceptions.ResourceNotFoundException) as caught:
+            client.get_item(TableName="Things", Key=PK)
+        assert caught.value.response["Error"]["Message"] == "Requested resource not found"
+        assert str(caught.value).startswith(
+            "An error occurred (ResourceNotFoundException) when calling the GetItem operation: "
+        )
+
+    def test_streams_are_answered_too(self) -> None:
+        fake = FakeDatabase()
+        assert boto3_session(fake).client("dynamodbstreams").list_streams()["Streams"] == []
+        assert fake.runtime.called == ["ListStreams"]
+
+    def test_a_damaged_answer_is_noticed(
+        self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The CRC that botocore checks is the body's."""
+        client = boto3_session(database).client("dynamodb")
+        client.list_tables()
+        monkeypatch.setattr("zlib.crc32", lambda body: 1)
+        with pytest.raises(ChecksumError):
+            client.list_tables()
+
+    def test_the_region_is_the_clients(self, database: hashrange.Database) -> None:
+        session = boto3_session(database, region="eu-west-1")
+        arn = create_table(session.client("dynamodb"))["TableArn"]
+        assert arn.split(":")[3] == "eu-west-1"
+        session.client("dynamodb").delete_table(TableName="Things")
+        arn = create_table(session.client("dynamodb", region_name="us-west-2"))["TableArn"]
+        assert arn.split(":")[3] == "us-west-2"
+
+    def test_our_mistake_is_logged_and_not_tried_again(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        fake = FakeDatabase()
+        client = boto3_session(fake).client("dynamodb")
+        with pytest.raises(client.exceptions.InternalServerError):
+            client.list_tables()
+        assert "RuntimeError: our mistake" in caplog.text
+        assert fake.runtime.called == ["ListTables"]
+
+    def test_many_threads(self, database: hashrange.Database) -> None:
+        client = boto3_session(database).client("dynamodb")
+        create_table(client)
+
+        def increment(_: int) -> None:
+            client.update_item(
+                TableName="Things",
+                Key=PK,
+                UpdateExpression="ADD n :one",
+                ExpressionAttributeValues={":one": {"N": "1"}},
+            )
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(increment, range(200)))
+        assert client.get_item(TableName="Things", Key=PK)["Item"]["n"] == {"N": "200"}
+
+
+class TestIntercept:
+    def test_clients_made_inside_need_nothing(self, database: hashrange.Database) -> None:
+        with intercept(database):
+            create_table(boto3.session.Session().client("dynamodb"))
+            assert boto3.client("dynamodb").list_tables()["TableNames"] == ["Things"]
+        assert not [name for name in os.environ if name in ("AWS_ACCESS_KEY_ID", "AWS_REGION")]
+
+    def test_clients_made_before_are_answered_only_inside(
+        self, database: hashrange.Database
+    ) -> None:
+        client = boto3.client(
+            "dynamodb",
+            region_name="eu-west-1",
+            endpoint_url="http://127.0.0.1:1",
+            aws_access_key_id="x",
+            aws_secret_access_key="y",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        with intercept(database):
+            arn = create_table(client)["TableArn"]
+        assert arn.split(":")[3] == "eu-west-1"
+        with pytest.raises(EndpointConnectionError):
+            client.list_tables()
+
+    def test_in_other_threads(self, database: hashrange.Database) -> None:
+        with intercept(database), ThreadPoolExecutor(1) as pool:
+            create_table(boto3.session.Session().client("dynamodb"))
+            lists = pool.submit(lambda: boto3.session.Session().client("dynamodb").list_tables())
+            assert lists.result()["TableNames"] == ["Things"]
+
+    def test_the_latest_holds(self, database: hashrange.Database) -> None:
+        with hashrange.connect() as other, intercept(other):
+            client = boto3.session.Session().client("dynamodb")
+            with intercept(database):
+                create_table(client)
+            assert client.list_tables()["TableNames"] == []
+        assert database.execute("ListTables", {})["TableNames"] == ["Things"]
+
+    def test_it_ends_with_an_exception_too(self, database: hashrange.Database) -> None:
+        environment = dict(os.environ)
+        with pytest.raises(ZeroDivisionError), intercept(database):
+            os.environ["AWS_ACCESS_KEY_ID"] += str(1 // 0)
+        assert os.environ == environment
+
+    def test_other_services_are_let_alone(self, database: hashrange.Database) -> None:
+        with intercept(database):
+            client = boto3.client("sts", config=Config(retries={"total_max_attempts": 1}))
+            with pytest.raises(EndpointConnectionError):
+                client.get_caller_identity()
+
+    def test_what_the_environment_says_stays(
+        self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine too")
+        environment = dict(os.environ)
+        with intercept(database):
+            assert os.environ == environment
+            arn = create_table(boto3.session.Session().client("dynamodb"))["TableArn"]
+        assert arn.split(":")[3] == "eu-north-1"
+        assert os.environ == environment
+
+
+def test_the_log_is_quiet(database: hashrange.Database, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="hashrange"):
+        boto3_session(database).client("dynamodb").list_tables()
+    assert caplog.messages == []

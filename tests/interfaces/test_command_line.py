@@ -1,0 +1,239 @@
+"""The commands, each in a process of its own."""
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+import hashrange
+
+
+def command(*arguments: object) -> list[str]:
+    program = "from hashrange.interfaces.cli import main; main()"
+    return [sys.executable, "-c", program, *map(str, arguments)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def fault(*arguments: object) -> str:
+    """What a command says that fails: one line."""
+    ended = run(*arguments)
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("hashrange: ")
+    return line.removeprefix("hashrange: ")
+
+
+class Serving:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout
+        self.greeting = process.stdout.readline()
+        port = re.search(r":(\d+) ", self.greeting)
+        assert port, self.greeting
+        self.port = int(port[1])
+
+    def client(self) -> Any:
+        return boto3.client(
+            "dynamodb",
+            endpoint_url=f"http://127.0.0.1:{self.port}",
+            region_name="us-east-1",
+            aws_access_key_id="x",
+            aws_secret_access_key="y",
+        )
+
+    def end(self, number: signal.Signals) -> tuple[int, str]:
+        """Exit status and what it said on stderr."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=30)
+        return self.process.returncode, said
+
+
+@contextmanager
+def serving(*arguments: object) -> Iterator[Serving]:
+    process = subprocess.Popen(
+        command("serve", "--port", 0, *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield Serving(process)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database with one table and one item."""
+    path = tmp_path / "app.db"
+    with hashrange.connect(path) as database:
+        database.execute(
+            "CreateTable",
+            {
+                "TableName": "Things",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        database.execute("PutItem", {"TableName": "Things", "Item": {"pk": {"S": "kept"}}})
+    return path
+
+
+class TestServe:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_second_start_finds_the_data(self, path: Path, number: signal.Signals) -> None:
+        with serving(path) as first:
+            assert str(path) in first.greeting
+            item = {"pk": {"S": "a"}}
+            first.client().put_item(TableName="Things", Item=item)
+            assert first.end(number) == (0, "")
+        with serving(path, "--durability", "relaxed") as second:
+            assert second.client().get_item(TableName="Things", Key=item)["Item"] == item
+
+    def test_in_memory(self) -> None:
+        with serving() as server:
+            assert "in memory" in server.greeting
+            assert server.client().list_tables()["TableNames"] == []
+
+    def test_an_idle_client_does_not_hold_it_up(self) -> None:
+        with serving() as server, socket.create_connection(("127.0.0.1", server.port)):
+            client = server.client()
+            client.list_tables()
+            assert server.end(signal.SIGTERM) == (0, "")
+            with pytest.raises(EndpointConnectionError):
+                client.list_tables()
+
+    def test_each_request_is_logged_when_asked(self) -> None:
+        with serving("--verbose") as server:
+            server.client().list_tables()
+            _, said = server.end(signal.SIGINT)
+        [line] = said.splitlines()
+        assert "INFO hashrange.access operation=ListTables status=200 " in line
+
+    def test_its_memory(self) -> None:
+        with serving() as server:
+            server.client().list_tables()
+            status = Path(f"/proc/{server.process.pid}/status")
+            if not status.exists():
+                pytest.skip("this system tells no memory in /proc")
+            used = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+        assert used
+        assert int(used[1]) < 60 * 1024
+
+    def test_a_port_in_use(self, path: Path) -> None:
+        with serving() as server:
+            assert fault("serve", path, "--port", server.port) == (
+                f"port {server.port} of 127.0.0.1 is in use"
+            )
+
+    def test_another_address(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.db"
+        assert "0.0.0.0 is not a loopback address" in fault("serve", path, "--host", "0.0.0.0")
+        assert not path.exists()
+
+    def test_a_missing_directory(self, tmp_path: Path) -> None:
+        assert str(tmp_path / "none") in fault("serve", tmp_path / "none" / "app.db", "--port", 0)
+
+    def test_a_directory(self, tmp_path: Path) -> None:
+        assert str(tmp_path) in fault("serve", tmp_path, "--port", 0)
+
+    @pytest.mark.parametrize(
+        "content", [b"not a database at all", b"SQLite format 3\0" + b"x" * 99]
+    )
+    def test_a_foreign_file(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "foreign"
+        path.write_bytes(content)
+        assert str(path) in fault("serve", path, "--port", 0)
+        assert path.read_bytes() == content
+
+    def test_somebody_elses_database(self, tmp_path: Path) -> None:
+        path = tmp_path / "theirs.db"
+        with sqlite3.connect(path) as theirs:
+            theirs.execute("CREATE TABLE t (a)")
+        theirs.close()
+        content = path.read_bytes()
+        assert str(path) in fault("serve", path, "--port", 0)
+        assert path.read_bytes() == content
+
+    def test_a_file_that_may_not_be_written(self, path: Path) -> None:
+        path.chmod(0o400)
+        if os.access(path, os.W_OK):
+            pytest.skip("this user may write everything")
+        assert str(path) in fault("serve", path, "--port", 0)
+
+    def test_a_value_that_is_none(self) -> None:
+        ended = run("serve", "--durability", "some")
+        assert ended.returncode == 2
+        assert "full" in ended.stderr
+
+
+class TestBackup:
+    def test_the_copy_has_everything(self, path: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copy.db"
+        with serving(path):
+            assert run("backup", path, copy).returncode == 0
+        with hashrange.connect(copy) as database:
+            assert database.execute("Scan", {"TableName": "Things"})["Count"] == 1
+        assert run("check", copy).returncode == 0
+
+    def test_nothing_is_overwritten(self, path: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(b"precious")
+        assert str(copy) in fault("backup", path, copy)
+        assert copy.read_bytes() == b"precious"
+
+    def test_a_missing_file(self, tmp_path: Path) -> None:
+        missing = tmp_path / "none.db"
+        assert fault("backup", missing, tmp_path / "copy.db") == f"{missing}: there is no such file"
+        assert not missing.exists()
+
+    def test_a_missing_directory(self, path: Path, tmp_path: Path) -> None:
+        assert str(tmp_path / "none") in fault("backup", path, tmp_path / "none" / "copy.db")
+
+
+class TestCheck:
+    def test_a_sound_database(self, path: Path) -> None:
+        ended = run("check", path)
+        assert (ended.returncode, ended.stdout) == (0, f"{path}: no problem found\n")
+
+    def test_a_damaged_row(self, path: Path) -> None:
+        content = path.read_bytes()
+        assert content.count(b'"kept"') == 1
+        path.write_bytes(content.replace(b'"kept"', b'"kepd"'))
+        ended = run("check", path)
+        assert ended.returncode == 1
+        assert ended.stdout
+        assert re.fullmatch(rf"hashrange: {path}: \d problems? found\n", ended.stderr)
+
+    def test_a_missing_file(self, tmp_path: Path) -> None:
+        missing = tmp_path / "none.db"
+        assert fault("check", missing) == f"{missing}: there is no such file"
+        assert not missing.exists()
+
+
+def test_the_version() -> None:
+    assert re.fullmatch(r"hashrange \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def test_help_names_the_commands() -> None:
+    said = run().stdout
+    assert all(name in said for name in ("serve", "backup", "check"))
