@@ -48,22 +48,25 @@ class Shape(msgspec.Struct, dict=True):
         return re.compile(self.python_pattern or self.pattern, re.ASCII)
 
 
-class _Tables(msgspec.Struct):
+class Tables(msgspec.Struct):
+    """The whole data file: the request's shape by operation, and every shape by name."""
+
+    source: str
     operations: dict[str, str]
     shapes: dict[str, Shape]
 
 
+@cache
+def tables() -> Tables:
+    text = files(__package__).joinpath("shapes.json").read_bytes()
+    return msgspec.json.decode(text, type=Tables)
+
+
 def of(name: str) -> Shape:
     """The shape of this name."""
-    return _tables().shapes[name]
+    return tables().shapes[name]
 
 
 def of_request(operation: str) -> str:
     """The name of the shape of an operation's request. Every operation of the API has one."""
-    return _tables().operations[operation]
-
-
-@cache
-def _tables() -> _Tables:
-    text = files(__package__).joinpath("shapes.json").read_bytes()
-    return msgspec.json.decode(text, type=_Tables)
+    return tables().operations[operation]

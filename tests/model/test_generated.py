@@ -1,0 +1,23 @@
+"""The generated modules are what the script writes from the service model that is installed."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import botocore
+import pytest
+
+from hashrange.model.validation import shapes
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "generate_shapes.py"
+
+
+@pytest.mark.skipif(
+    not shapes.tables().source.endswith(f" {botocore.__version__}"),
+    reason="another version of the service model is installed",
+)
+def test_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--check"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+    assert (ended.value.code, capsys.readouterr().out) == (0, "")

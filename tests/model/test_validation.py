@@ -1,0 +1,116 @@
+"""The careful validator: `refusals.txt` is its table of errors in order of precedence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashrange.model.errors import ApiError, SerializationException, ValidationException
+from hashrange.model.validation import shapes, validate
+
+DEEP = 10_000
+
+
+def refusals() -> list[Any]:
+    """(operation, body, error, message) of each case; the same message may hold for several."""
+    text = Path(__file__).with_name("refusals.txt").read_text()
+    cases = [case for case in text.split("\n\n") if not case.startswith("#")]
+    parsed = []
+    for case in cases:
+        request, refusal = case.strip().split("\n")
+        operation, _, body = request.partition(" ")
+        error, _, message = refusal.partition(" ")
+        parsed.append(pytest.param(operation, body, error, message, id=request[:60]))
+    return parsed
+
+
+def refused(operation: str, body: bytes) -> ApiError:
+    with pytest.raises(ApiError) as raised:
+        validate(operation, body)
+    return raised.value
+
+
+@pytest.mark.parametrize(("operation", "body", "error", "message"), refusals())
+def test_refusal(operation: str, body: str, error: str, message: str) -> None:
+    refusal = refused(operation, body.encode())
+    assert (refusal.code, refusal.message) == (error, message.replace("\\n", "\n"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"TableName":"\xff"}',
+        b'{"TableName":"\xed\xa0\x80"}',
+        b'\xef\xbb\xbf{"TableName":"abc","Item":{}}',
+        '{"TableName":"abc","Item":{}}'.encode("utf-16"),
+        b"[" * DEEP,
+        b'{"Unknown":' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"}",
+        b'{"TableName":"abc","Item":{"a":' + b'{"L":[' * DEEP + b"]}" * DEEP + b"}}",
+        b'{"Unknown":' + b"1" * 5000 + b"}",
+        b"\0",
+    ],
+)
+def test_hostile_bytes_are_no_request(body: bytes) -> None:
+    assert isinstance(refused("PutItem", body), SerializationException)
+
+
+def test_one_request_too_many_is_printed_whole() -> None:
+    requests: list[Any] = [{"DeleteRequest": {"Key": {}}}] * 26
+    message = refused("BatchWriteItem", json.dumps({"RequestItems": {"abc": requests}}).encode())
+    printed = ", ".join(["WriteRequest(putRequest=null, deleteRequest=DeleteRequest(key={}))"] * 26)
+    assert message.message == (
+        f"1 validation error detected: Value '{{abc=[{printed}]}}' at 'requestItems' failed to "
+        "satisfy constraint: Map value must satisfy constraint: [Member must have length less "
+        "than or equal to 25, Member must have length greater than or equal to 1]"
+    )
+
+
+def test_too_many_keys_of_a_table() -> None:
+    keys: dict[str, Any] = {"Keys": [{}] * 101}
+    message = refused("BatchGetItem", json.dumps({"RequestItems": {"a.b.c": keys}}).encode())
+    assert message.message == (
+        "1 validation error detected: Value at 'RequestItems.a.b.c.member.Keys' failed to "
+        "satisfy constraint: Member must have length less than or equal to 100"
+    )
+
+
+def test_names_and_arns_of_tables_have_different_lengths() -> None:
+    def refusal(name: str) -> str:
+        return refused("PutItem", json.dumps({"TableName": name, "Item": {}}).encode()).message
+
+    assert refusal("a" * 256).endswith("Member must have length less than or equal to 255")
+    assert refusal("arn:" + "a" * 1021).endswith(
+        "Member must have length less than or equal to 1024"
+    )
+    for accepted in ("a" * 255, "arn:" + "a" * 1020):
+        body = {"TableName": accepted, "Item": {}}
+        assert validate("PutItem", json.dumps(body).encode()) == body
+
+
+def test_only_what_is_known_and_not_null_is_left() -> None:
+    body = b"""{
+        "Unknown": {"a": [1]}, "TableName": "abc", "Limit": 2.9, "Select": null, "IndexName": null,
+        "ExclusiveStartKey": {"a": {"S": "x", "X": 1, "N": null}, "b": null}
+    }"""
+    assert validate("Scan", body) == {
+        "TableName": "abc",
+        "Limit": 2,
+        "ExclusiveStartKey": {"a": {"S": "x"}, "b": {}},
+    }
+
+
+def test_every_pattern_of_the_model_is_one_for_python_too() -> None:
+    patterns = [shape for shape in shapes.tables().shapes.values() if shape.pattern]
+    assert patterns
+    for shape in patterns:
+        assert shape.matcher
+
+
+@pytest.mark.parametrize("operation", shapes.tables().operations)
+def test_every_operation_is_known(operation: str) -> None:
+    required = shapes.of(shapes.of_request(operation)).required
+    if required:
+        assert isinstance(refused(operation, b"{}"), ValidationException)
+    else:
+        assert validate(operation, b"{}") == {}

@@ -1,0 +1,112 @@
+"""The fast path accepts, the slow path explains: what one accepts the other accepts, alike."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashrange.model import requests
+from hashrange.model.errors import ApiError
+from hashrange.model.requests import Structure
+from hashrange.model.validation import shapes, validate
+from hashrange.operations.parse import decode
+
+OPERATIONS = [name for name in shapes.tables().operations if hasattr(requests, name)]
+VALUES_MAX = 2
+
+# Whether a text is base64 only the careful validator looks, so each of these is.
+texts = st.sampled_from(["", "YQ==", "NONE", "abcd", "arn:" * 9])
+numbers = st.integers(-1, 4) | st.sampled_from([0.0, 1.0, 2.5, 2**31, 2**63, 2**64, 1e300])
+scalars = st.none() | st.booleans() | numbers | texts
+anything = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2)
+)
+
+
+@cache
+def valid(name: str, values: int = 0) -> st.SearchStrategy[Any]:
+    """What satisfies a shape, often just so. `values`: how many attribute values it is inside."""
+    shape = shapes.of(name)
+    least, most = shape.min, shape.max
+    values += name == "AttributeValue"
+    match shape.kind:
+        case "structure":
+            kept = {} if values > VALUES_MAX else shape.members
+            members = {key: valid(part, values) for key, part in kept.items()}
+            required = {key: members.pop(key) for key in shape.required}
+            return st.fixed_dictionaries(required, optional=members)
+        case "list":
+            elements = valid(shape.member, values)
+            return st.lists(elements, min_size=least or 0, max_size=1)
+        case "map":
+            keys, parts = valid(shape.key), valid(shape.value, values)
+            return st.dictionaries(keys, parts, min_size=least or 0, max_size=2)
+        case "boolean":
+            return st.booleans()
+        case "blob":
+            return st.sampled_from(["", "YQ=="])
+        case "string":
+            if shape.enum:
+                return st.sampled_from(shape.enum)
+            lengths = st.integers(max(least or 0, 3), min(most or 255, 255))
+            return st.builds(str.__mul__, st.sampled_from("aZ0"), lengths)
+        case _:
+            return st.integers(0 if least is None else least, most or 2**31 - 1)
+
+
+@st.composite
+def almost_valid(draw: st.DrawFn, name: str) -> Any:
+    """A valid request in which up to two values were replaced, or members added."""
+    request = draw(valid(name))
+    for _ in range(draw(st.integers(0, 2))):
+        places = list(slots(request))
+        container, key = draw(st.sampled_from(places))
+        container[key] = draw(anything)
+    return request
+
+
+def slots(content: Any) -> list[tuple[Any, Any]]:
+    """Every place inside where a value is, and in each object one where none is yet."""
+    if isinstance(content, dict):
+        places = [*content, "Unknown"]
+        parts = list(content.values())
+    elif isinstance(content, list):
+        places = list(range(len(content)))
+        parts = content
+    else:
+        return []
+    own = [(content, place) for place in places]
+    return own + [slot for part in parts for slot in slots(part)]
+
+
+def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Structure | None:
+    try:
+        return decoder(body)
+    except (ApiError, msgspec.ValidationError):
+        return None
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_what_one_accepts_the_other_accepts(operation: str, data: st.DataObject) -> None:
+    type_: type[Structure] = getattr(requests, operation)
+    body = msgspec.json.encode(data.draw(almost_valid(shapes.of_request(operation))))
+    fast = accepted(msgspec.json.Decoder(type_).decode, body)
+    careful = accepted(lambda body: msgspec.convert(validate(operation, body), type_), body)
+    assert fast is None or fast == careful
+    assert accepted(lambda body: decode(body, type_), body) == careful
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_a_valid_request_is_accepted(operation: str, data: st.DataObject) -> None:
+    request = data.draw(valid(shapes.of_request(operation)))
+    assert validate(operation, msgspec.json.encode(request)) == request
+    decoded = msgspec.json.decode(msgspec.json.encode(request), type=getattr(requests, operation))
+    assert msgspec.to_builtins(decoded) == request
