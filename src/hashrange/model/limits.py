@@ -1,4 +1,4 @@
-"""DynamoDB's limits, each with its source.
+"""DynamoDB's limits, each with its source. Those the service model states hold in `requests`.
 
 Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the
 guide's page of capacity unit calculations, [seen] observed on the real service. A source in a
@@ -18,8 +18,6 @@ NESTING_LEVELS_MAX = 32
 ITEM_BYTES_MAX = 400 * KB
 """Names and values together. With local indexes, the item and its entries there together. [SQ]"""
 ATTRIBUTE_NAME_BYTES_MAX = 64 * KB - 1
-KEY_ATTRIBUTE_NAME_LENGTH_MAX = 255
-"""Also names in a projection's INCLUDE list, and the TTL attribute. [SQ]"""
 PARTITION_KEY_BYTES_MAX = 2048
 SORT_KEY_BYTES_MAX = 1024
 """The sum over all sort key attributes. [SQ, seen]"""
@@ -32,12 +30,8 @@ PLACEHOLDER_BYTES_MAX = 255
 SUBSTITUTIONS_BYTES_MAX = 2 * MB
 LIST_INDEX_MAX = 2**31 - 1
 """In a document path. [seen]"""
-STATEMENT_LENGTH_MAX = 8192
-"""Characters of a PartiQL statement. [M PartiQLStatement]"""
 
 # ---- tables and indexes [SQ] ----
-TABLE_NAME_LENGTH_MIN = 3
-TABLE_NAME_LENGTH_MAX = 255
 TABLES_MAX = 2500
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
@@ -45,8 +39,6 @@ INDEX_KEY_ATTRIBUTES_MAX = 4
 """Of a global index, for HASH and for RANGE each. [seen]"""
 PROJECTED_NAMES_MAX = 100
 """Names in INCLUDE lists, summed over all indexes of a table. [SQ]"""
-PROJECTED_NAMES_PER_INDEX_MAX = 20
-"""[M NonKeyAttributeNameList]"""
 INDEX_CHANGES_PER_UPDATE_MAX = 1
 TABLE_READ_UNITS_MAX = 40_000
 TABLE_WRITE_UNITS_MAX = 40_000
@@ -67,12 +59,9 @@ BATCH_GET_KEYS_MAX = 100
 BATCH_GET_BYTES_MAX = 16 * MB
 BATCH_WRITE_REQUESTS_MAX = 25
 BATCH_WRITE_BYTES_MAX = 16 * MB
-TRANSACTION_ACTIONS_MAX = 100
 TRANSACTION_BYTES_MAX = 4 * MB
 TRANSACTION_TOKEN_SECONDS = 600
-SCAN_SEGMENTS_MAX = 1_000_000
 LIST_TABLES_MAX = 100
-BATCH_STATEMENTS_MAX = 25
 
 # ---- capacity [CU] ----
 READ_UNIT_BYTES = 4 * KB
