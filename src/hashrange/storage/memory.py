@@ -1,0 +1,293 @@
+"""The store in memory: a dict and the sorted keys per space, one writer, an undo log.
+
+The open transaction changes rows in place and notes in `_undo` what they were before. So a
+snapshot looks for a row in three places: what it keeps of its own moment, the undo log, and
+the rows as they are. When a transaction commits, every open snapshot takes over the undo log;
+while none is open, nothing is copied.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from operator import itemgetter
+from typing import Generic, NamedTuple, TypeVar
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Answer,
+    Append,
+    Busy,
+    Counters,
+    CreateSpace,
+    Delete,
+    Dropped,
+    DropSpace,
+    Get,
+    Key,
+    Purge,
+    Put,
+    Range,
+    Read,
+    Write,
+)
+from hashrange.storage.paging import page_of
+from hashrange.storage.sortedkeys import SortedKeys
+
+V = TypeVar("V")
+
+
+class Rows(Generic[V]):
+    """Values by key, and the keys in order."""
+
+    __slots__ = ("keys", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[bytes, V] = {}
+        self.keys = SortedKeys()
+
+    def put(self, key: bytes, value: V) -> None:
+        if key not in self.values:
+            self.keys.add(key)
+        self.values[key] = value
+
+    def remove(self, key: bytes) -> None:
+        del self.values[key]
+        self.keys.remove(key)
+
+    def items(self, start: bytes, end: bytes | None, reverse: bool) -> Iterator[tuple[bytes, V]]:
+        values = self.values
+        for key in self.keys.between(start, end, reverse):
+            yield key, values[key]
+
+
+class Spaces(NamedTuple):
+    """Which spaces there are. Creating or dropping one makes a new pair of dicts."""
+
+    live: dict[int, Rows[bytes]]
+    dropped: dict[int, Rows[bytes]]
+
+
+Undo = dict[int, dict[bytes, bytes | None]]
+"""By space and key, what a row was (None: absent) before a transaction touched it."""
+
+
+class MemoryStore:
+    """A store that ends with the process. It opens in microseconds."""
+
+    slow_commits = False
+    busy_seconds = 30.0
+    """How long `begin` waits for another thread's transaction."""
+
+    def __init__(self) -> None:
+        self._spaces = Spaces({SYSTEM_SPACE: Rows()}, {})
+        self._counters: dict[bytes, int] = {}
+        self._sequence = 0
+        self._undo: Undo = {}
+        self._snapshots: set[MemorySnapshot] = set()
+        self._lock = threading.Lock()  # held for one step
+        self._writing = threading.Lock()  # held for one transaction
+
+    def snapshot(self) -> "MemorySnapshot":
+        with self._lock:
+            snapshot = MemorySnapshot(self)
+            self._snapshots.add(snapshot)
+        return snapshot
+
+    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+        space, name = key
+        with self._lock:
+            rows = self._spaces.live.get(space)
+            value = None if rows is None else rows.values.get(name)
+            if self._undo and space in self._undo:
+                value = self._undo[space].get(name, value)
+            return self._counters.get(counter, 0), value
+
+    def begin(self, wait: bool = True, /) -> "MemoryTransaction":
+        if not self._writing.acquire(wait, self.busy_seconds if wait else -1):
+            raise Busy("another thread is writing")
+        return MemoryTransaction(self)
+
+    def close(self) -> None:
+        """Nothing is held that the end of the object would not free."""
+
+
+class MemorySnapshot:
+    __slots__ = ("_counters", "_kept", "_spaces", "_store")
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._spaces = store._spaces
+        self._kept: dict[int, Rows[bytes | None]] = {}
+        self._counters: dict[bytes, int] = {}
+
+    def read(self, read: Read, /) -> Answer:
+        with self._store._lock:
+            match read:
+                case Get():
+                    return [self._value(space, key) for space, key in read.keys]
+                case Range():
+                    self._keep(self._store._undo, {})
+                    return page_of(self._items(read), read)
+                case Counters():
+                    now = self._store._counters
+                    return [self._counters.get(n, now.get(n, 0)) for n in read.names]
+                case Dropped():
+                    return list(self._spaces.dropped)
+
+    def close(self) -> None:
+        with self._store._lock:
+            self._store._snapshots.discard(self)
+
+    def _value(self, space: int, key: bytes) -> bytes | None:
+        rows = self._spaces.live.get(space)
+        if rows is None:
+            return None
+        if (kept := self._kept.get(space)) and key in kept.values:
+            return kept.values[key]
+        value = rows.values.get(key)
+        if (undo := self._store._undo.get(space)) is not None:
+            return undo.get(key, value)
+        return value
+
+    def _items(self, read: Range) -> Iterator[tuple[bytes, bytes]]:
+        rows = self._spaces.live.get(read.space)
+        if rows is None:
+            return iter(())
+        now = rows.items(*read[1:4])
+        kept = self._kept.get(read.space)
+        return now if kept is None else _overlay(now, kept, read)
+
+    def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
+        """Keep values of this snapshot's moment that are gone or may go; the first note counts."""
+        for space, changes in undo.items():
+            kept = self._kept.setdefault(space, Rows())
+            for key, value in changes.items():
+                if key not in kept.values:
+                    kept.put(key, value)
+        for name, number in counters.items():
+            self._counters.setdefault(name, number)
+
+
+def _overlay(
+    now: Iterator[tuple[bytes, bytes]], kept: Rows[bytes | None], read: Range
+) -> Iterator[tuple[bytes, bytes]]:
+    unchanged = (row for row in now if row[0] not in kept.values)
+    both = merge(unchanged, kept.items(*read[1:4]), key=itemgetter(0), reverse=read.reverse)
+    return ((key, value) for key, value in both if value is not None)
+
+
+class MemoryTransaction:
+    __slots__ = ("_added", "_spaces", "_store")
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._spaces = store._spaces
+        self._added: dict[bytes, int] = {}
+
+    def read(self, read: Read, /) -> Answer:
+        live = self._spaces.live
+        with self._store._lock:
+            match read:
+                case Get():
+                    return [
+                        rows.values.get(key) if (rows := live.get(space)) else None
+                        for space, key in read.keys
+                    ]
+                case Range():
+                    rows = live.get(read.space)
+                    return page_of(rows.items(*read[1:4]) if rows else (), read)
+                case Counters():
+                    now, added = self._store._counters, self._added
+                    return [now.get(name, 0) + added.get(name, 0) for name in read.names]
+                case Dropped():
+                    return list(self._spaces.dropped)
+
+    def write(self, writes: Sequence[Write], /) -> None:
+        with self._store._lock:
+            for write in writes:
+                self._write(write)
+
+    def commit(self) -> None:
+        store = self._store
+        with store._lock:
+            before = {name: store._counters.get(name, 0) for name in self._added}
+            for snapshot in store._snapshots:
+                snapshot._keep(store._undo, before)
+            for name, delta in self._added.items():
+                store._counters[name] = before[name] + delta
+            store._spaces = self._spaces
+            store._undo = {}
+        store._writing.release()
+
+    def rollback(self) -> None:
+        store = self._store
+        with store._lock:
+            for space, changes in store._undo.items():
+                rows = store._spaces.live.get(space) or store._spaces.dropped.get(space)
+                if rows is not None:  # else this transaction made it, and it goes as a whole
+                    _restore(rows, changes)
+            store._undo = {}
+        store._writing.release()
+
+    def _write(self, write: Write) -> None:
+        match write:
+            case Put():
+                self._put(write.space, write.key, write.value)
+            case Delete():
+                self._delete(self._spaces.live[write.space], write.space, write.key)
+            case Add():
+                self._added[write.name] = self._added.get(write.name, 0) + write.delta
+            case Append():
+                self._store._sequence += 1
+                number = self._store._sequence.to_bytes(8, "big")
+                self._put(write.space, write.prefix + number, write.value)
+            case CreateSpace():
+                self._create(write.space)
+            case DropSpace():
+                self._drop(write.space)
+            case Purge():
+                self._purge(write.space, write.rows_max)
+
+    def _put(self, space: int, key: bytes, value: bytes) -> None:
+        rows = self._spaces.live[space]
+        self._store._undo.setdefault(space, {}).setdefault(key, rows.values.get(key))
+        rows.put(key, value)
+
+    def _delete(self, rows: Rows[bytes], space: int, key: bytes) -> None:
+        value = rows.values.get(key)
+        if value is not None:
+            self._store._undo.setdefault(space, {}).setdefault(key, value)
+            rows.remove(key)
+
+    def _create(self, space: int) -> None:
+        live, dropped = self._spaces
+        assert space not in {**live, **dropped}, f"space {space} was used before"
+        self._spaces = Spaces({**live, space: Rows()}, dropped)
+
+    def _drop(self, space: int) -> None:
+        live, dropped = self._spaces
+        self._spaces = Spaces(
+            {other: rows for other, rows in live.items() if other != space},
+            {**dropped, space: live[space]},
+        )
+
+    def _purge(self, space: int, rows_max: int) -> None:
+        live, dropped = self._spaces
+        rows = dropped.get(space)
+        if rows is None:
+            return  # another process finished it
+        for key, _ in page_of(
+            rows.items(b"", None, False), Range(space, b"", None, False, rows_max)
+        ).rows:
+            self._delete(rows, space, key)
+        if not rows.values:
+            self._spaces = Spaces(live, {s: r for s, r in dropped.items() if s != space})
+
+
+def _restore(rows: Rows[bytes], changes: dict[bytes, bytes | None]) -> None:
+    for key, value in changes.items():
+        if value is not None:
+            rows.put(key, value)
+        elif key in rows.values:
+            rows.remove(key)

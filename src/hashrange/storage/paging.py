@@ -1,0 +1,22 @@
+"""Where a page ends, for every store."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from hashrange.kv import Page, Range
+
+
+def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
+    """Take from `rows`, which are those of the whole range in order, what `read` bounds."""
+    rows_max, weight_max = read.rows_max, read.weight_max
+    if weight_max is None:
+        taken = list(islice(rows, rows_max))
+        return Page(taken, rows_max is None or len(taken) < rows_max)
+    taken = []
+    total = 0
+    for row in rows:
+        taken.append(row)
+        total += int.from_bytes(row[1][4:8], "big")
+        if total >= weight_max or len(taken) == rows_max:
+            return Page(taken, False)
+    return Page(taken, True)

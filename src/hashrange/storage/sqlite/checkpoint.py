@@ -1,0 +1,44 @@
+"""Moves committed pages from the write-ahead log into the file, away from every request."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import apsw
+
+_EVERY_PAGES = 2_000
+_PAGES_MAX = 16_000
+"""Beyond it (64 MB) writers are held up, briefly, until no reader needs the old log."""
+
+_HOLD_UP_MILLISECONDS = 200
+
+
+class Checkpointer:
+    """Each checkpoint is a thread and a connection of its own, and no two run at once."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+        self._connect = connect
+        self._thread = threading.Thread()
+        self._pages_seen = 0
+
+    def committed(self, pages: int) -> None:
+        """Told after each commit how many pages the log has."""
+        if pages < self._pages_seen:  # the log began anew
+            self._pages_seen = 0
+        if pages - self._pages_seen >= _EVERY_PAGES and not self._thread.is_alive():
+            self._pages_seen = pages
+            self._thread = threading.Thread(target=self._checkpoint, args=(pages,), daemon=True)
+            self._thread.start()
+
+    def wait(self) -> None:
+        """Return when no checkpoint runs."""
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _checkpoint(self, pages: int) -> None:
+        # After an error the log still holds everything, and the next checkpoint begins again.
+        with suppress(apsw.Error), closing(self._connect()) as connection:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if pages >= _PAGES_MAX:
+                connection.pragma("busy_timeout", _HOLD_UP_MILLISECONDS)
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)

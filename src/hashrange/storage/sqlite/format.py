@@ -1,0 +1,108 @@
+"""What tells our file from another: application id, format version, and the tables in it.
+
+s<id>      key BLOB UNIQUE, value BLOB     the rows of a space
+d<id>      the same                        the rows of a dropped space, until purged
+counters   name BLOB UNIQUE, number        what `Add` adds to
+sequence   number                          the last number that `Append` gave
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Literal
+
+import apsw
+
+from hashrange.kv import SYSTEM_SPACE, Damaged, StoreError
+
+APPLICATION_ID = 0x48527267  # "HRrg"
+VERSION = 1
+
+UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {}
+"""By version, what makes a file of that version one of the next."""
+
+Durability = Literal["full", "relaxed", "memory"]
+
+# NORMAL syncs at checkpoints only: a power cut loses the last commits, never the file. OFF leaves
+# everything to the operating system. Either survives the end of the process.
+_SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "OFF"}
+_CACHE_KIB = 16_000
+_MMAP_BYTES = 256 << 20  # another's commit voids a connection's cache, but not its mapped pages
+_WAL_BYTES_KEPT = 64 << 20
+_STATEMENTS_CACHED = 400
+
+
+def connect(path: str, durability: Durability, busy_seconds: float) -> apsw.Connection:
+    connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
+    on_macos = int(sys.platform == "darwin")
+    for name, value in (
+        ("busy_timeout", int(busy_seconds * 1000)),
+        ("synchronous", _SYNCHRONOUS[durability]),
+        ("fullfsync", on_macos),
+        ("checkpoint_fullfsync", on_macos),
+        ("wal_autocheckpoint", 0),
+        ("journal_size_limit", _WAL_BYTES_KEPT),
+        ("cache_size", -_CACHE_KIB),
+        ("mmap_size", _MMAP_BYTES),
+    ):
+        connection.pragma(name, value)
+    return connection
+
+
+def check_folder(path: str) -> None:
+    """Raise what SQLite would report as "unable to open database file"."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise StoreError(f"{path}: there is no directory {folder}; create it first")
+    if os.path.isdir(path):
+        raise StoreError(f"{path}: is a directory; name a file")
+
+
+def prepare(connection: apsw.Connection, path: str) -> None:
+    """Make a new file ours, bring an older one up to date, refuse any other. Raises `Damaged`."""
+    if connection.readonly("main"):
+        raise StoreError(f"{path}: cannot be written; check its permissions")
+    if connection.pragma("journal_mode") == "wal" and _version(connection, path) == VERSION:
+        return
+    _version(connection, path)  # refuse before anything is changed
+    if connection.pragma("journal_mode", "WAL") != "wal":
+        raise StoreError(f"{path}: this file system cannot share memory; use a local disk")
+    connection.execute("BEGIN IMMEDIATE")
+    try:  # another process may have done it meanwhile: look again, now that it cannot
+        version = _version(connection, path)
+        if version == 0:
+            _create(connection)
+        for older in range(version or VERSION, VERSION):
+            UPGRADES[older](connection)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", VERSION)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def create_space(connection: apsw.Connection, space: int) -> None:
+    connection.execute(f"CREATE TABLE s{space:d} (key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)")
+
+
+def _create(connection: apsw.Connection) -> None:
+    connection.execute("CREATE TABLE counters (name BLOB NOT NULL UNIQUE, number INTEGER NOT NULL)")
+    connection.execute("CREATE TABLE sequence (number INTEGER NOT NULL)")
+    connection.execute("INSERT INTO sequence VALUES (0)")
+    create_space(connection, SYSTEM_SPACE)
+
+
+def _version(connection: apsw.Connection, path: str) -> int:
+    """The format version of the file; 0 when it is empty. Raises `Damaged` if not ours."""
+    application_id = connection.pragma("application_id")
+    version: int = connection.pragma("user_version")
+    if application_id == version == connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        return 0  # all of them 0
+    if application_id != APPLICATION_ID or version < 1:
+        raise Damaged(f"{path}: a database of another program; name another file")
+    if version > VERSION:
+        raise Damaged(
+            f"{path}: format {version}, and this hashrange knows {VERSION}; install a newer one"
+        )
+    return version

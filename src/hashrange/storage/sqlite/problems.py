@@ -1,0 +1,44 @@
+"""What SQLite reports, as the store's errors: one line that says what to do."""
+
+import apsw
+
+from hashrange.kv import Busy, Damaged, Full, ReadOnly, StoreError
+
+_NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
+
+
+def explain(error: apsw.Error, path: str) -> StoreError:
+    """The error to raise from `error`, which came out of a read or of opening the file."""
+    extended: int = getattr(error, "extendedresult", 0)  # missing from the driver's type stubs
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return Busy(f"{path}: another process holds the lock; try again when it is done")
+        case apsw.FullError():
+            return Full(f"{path}: the disk is full; free some space and try again")
+        case apsw.IOError() if extended in _NO_ROOM_FOR_INDEX:
+            return Full(f"{path}-shm: no room on the disk; free some space and try again")
+        case apsw.NotADBError():
+            return Damaged(f"{path}: not a hashrange database; name another file")
+        case apsw.CorruptError():
+            return Damaged(f"{path}: the file is damaged ({error}); restore a backup")
+        case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
+            return StoreError(f"{path}: cannot be opened; check the permissions of file and folder")
+        case apsw.ReadOnlyError():
+            return StoreError(
+                f"{path}: cannot be written; check the permissions of file and folder"
+            )
+        case _:
+            return StoreError(f"{path}: {type(error).__name__}: {error}; check the disk")
+
+
+def explain_write(error: apsw.Error, path: str) -> StoreError:
+    """The error to raise from `error`, which came out of a write or a commit."""
+    problem = explain(error, path)
+    if isinstance(error, apsw.IOError) and not isinstance(problem, Full):
+        return ReadOnly(f"{path}: an I/O error left open what is on disk ({error}); open it again")
+    return problem
+
+
+def absent_space(error: apsw.SQLError) -> bool:
+    """Whether a statement failed because the table of its space does not exist."""
+    return str(error).startswith("no such table: s")

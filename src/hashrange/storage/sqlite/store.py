@@ -1,0 +1,199 @@
+"""The store: who may use which connection, and when."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import apsw
+
+from hashrange.kv import Answer, Busy, Key, Read, ReadOnly, StoreError
+from hashrange.storage.sqlite import forks, maintenance
+from hashrange.storage.sqlite.checkpoint import Checkpointer
+from hashrange.storage.sqlite.format import Durability, check_folder, connect, prepare
+from hashrange.storage.sqlite.problems import explain, explain_write
+from hashrange.storage.sqlite.reads import answer, glance
+from hashrange.storage.sqlite.transaction import SqliteTransaction
+
+_IDLE_READERS_MAX = 16
+_PAUSE_SECONDS_MAX = 0.02
+
+
+class SqliteStore:
+    """One file, shared with any process that opens it; created if it does not exist.
+
+    `durability`: an acknowledged commit survives a power cut ("full"), or the end of the process
+    while a power cut may undo the last commits ("relaxed") or damage the file ("memory").
+    `busy_seconds` limits every wait for another process. Raises the errors of `hashrange.kv`.
+    """
+
+    def __init__(
+        self, path: str, *, durability: Durability = "full", busy_seconds: float = 30.0
+    ) -> None:
+        self.path = os.path.abspath(path)
+        self.slow_commits = durability == "full"
+        self._durability = durability
+        self._busy_seconds = busy_seconds
+        self._idle_readers: list[apsw.Connection] = []
+        self._writing = threading.Lock()
+        self._checkpointer = Checkpointer(self._connect)
+        self._broken = ""
+        self._closed = False
+        check_folder(self.path)
+        self._writer: apsw.Connection | None = self._open_writer()
+        forks.watch(self)
+
+    def snapshot(self) -> "SqliteSnapshot":
+        connection = self._take_reader()
+        try:
+            connection.execute("BEGIN")
+            connection.execute("SELECT number FROM sequence").fetchone()  # fixes the moment
+        except apsw.Error as error:
+            connection.close()
+            raise explain(error, self.path) from error
+        return SqliteSnapshot(self, connection)
+
+    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+        connection = self._take_reader()
+        try:
+            return glance(connection, counter, key)
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
+        finally:
+            self._give_reader(connection)
+
+    def begin(self, wait: bool = True, /) -> SqliteTransaction:
+        deadline = time.monotonic() + self._busy_seconds if wait else 0.0
+        if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
+            raise Busy(f"{self.path}: another thread is writing; try again when it is done")
+        try:
+            connection = self._begin(deadline)
+        except BaseException:
+            self._writing.release()
+            raise
+        return SqliteTransaction(connection, self._explain_write, self._writing.release)
+
+    def close(self) -> None:
+        """Let go of the file, once no transaction is open. Closing twice is fine."""
+        if not self._writing.acquire(timeout=self._busy_seconds):
+            raise Busy(f"{self.path}: a transaction is open; end it before closing")
+        self._closed = True
+        self._disconnect(checkpoint=True)
+        self._writing.release()
+
+    def backup(self, path: str) -> None:
+        """Write the database of this moment to the new file `path`, while others go on writing.
+
+        Raises `StoreError` if `path` exists, and any other error without leaving a file.
+        """
+        with closing(self._open()) as connection:
+            maintenance.backup(connection, os.path.abspath(path))
+
+    def verify(self) -> Iterator[str]:
+        """What is wrong with the file: SQLite's own structure, and the checksum of each value."""
+        with closing(self._open()) as connection:
+            yield from maintenance.verify(connection)
+
+    # ---- connections ----
+
+    def _connect(self) -> apsw.Connection:
+        return connect(self.path, self._durability, self._busy_seconds)
+
+    def _open(self) -> apsw.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path}: the store is closed; open it again")
+        try:
+            return self._connect()
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
+
+    def _open_writer(self) -> apsw.Connection:
+        connection = self._open()
+        try:
+            prepare(connection, self.path)
+            connection.pragma("busy_timeout", 0)  # `_begin` waits, so that a signal is heard
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, apsw.Error):
+                raise explain(error, self.path) from error
+            raise
+        connection.set_wal_hook(self._committed)
+        return connection
+
+    def _committed(self, _connection: apsw.Connection, _schema: str, pages: int) -> int:
+        self._checkpointer.committed(pages)
+        return apsw.SQLITE_OK
+
+    def _take_reader(self) -> apsw.Connection:
+        try:
+            return self._idle_readers.pop()
+        except IndexError:
+            return self._open()
+
+    def _give_reader(self, connection: apsw.Connection) -> None:
+        if self._closed or len(self._idle_readers) >= _IDLE_READERS_MAX:
+            connection.close()
+        else:
+            self._idle_readers.append(connection)
+
+    def _begin(self, deadline: float) -> apsw.Connection:
+        if self._broken:
+            raise ReadOnly(self._broken)
+        if self._writer is None:
+            self._writer = self._open_writer()
+        pause = 0.0005
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                return self._writer
+            except apsw.Error as error:
+                left = deadline - time.monotonic()
+                if not isinstance(error, apsw.BusyError) or left <= 0:
+                    raise explain(error, self.path) from error
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+
+    def _explain_write(self, error: apsw.Error) -> StoreError:
+        problem = explain_write(error, self.path)
+        if isinstance(problem, ReadOnly):
+            self._broken = str(problem)
+        return problem
+
+    def _disconnect(self, checkpoint: bool) -> None:
+        """Close what is idle. The last to close a file puts the log into it, if it may."""
+        self._checkpointer.wait()
+        idle = [*self._idle_readers, self._writer] if self._writer else self._idle_readers
+        self._idle_readers, self._writer = [], None
+        for connection in idle:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
+            connection.close()
+
+    def before_fork(self) -> None:
+        """See `forks`."""
+        self._writing.acquire(timeout=self._busy_seconds)
+        self._disconnect(checkpoint=False)
+
+    def after_fork(self) -> None:
+        """See `forks`."""
+        self._writing.release()
+
+
+class SqliteSnapshot:
+    """A reader's connection, for as long as its transaction is open."""
+
+    __slots__ = ("_connection", "_store")
+
+    def __init__(self, store: SqliteStore, connection: apsw.Connection) -> None:
+        self._store = store
+        self._connection = connection
+
+    def read(self, read: Read, /) -> Answer:
+        try:
+            return answer(self._connection, read)
+        except apsw.Error as error:
+            raise explain(error, self._store.path) from error
+
+    def close(self) -> None:
+        self._connection.execute("COMMIT")
+        self._store._give_reader(self._connection)

@@ -1,0 +1,127 @@
+"""The writing transaction: rows go to SQLite at once, counters and the log number at commit."""
+
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from hashrange.kv import (
+    Add,
+    Answer,
+    Append,
+    Counters,
+    CreateSpace,
+    Delete,
+    Dropped,
+    DropSpace,
+    Purge,
+    Put,
+    Read,
+    StoreError,
+    Write,
+)
+from hashrange.storage.sqlite.format import create_space
+from hashrange.storage.sqlite.problems import absent_space
+from hashrange.storage.sqlite.reads import answer, counter, statements
+
+_ADD = (
+    "INSERT INTO counters VALUES (?, ?) "
+    "ON CONFLICT (name) DO UPDATE SET number = number + excluded.number"
+)
+
+
+class SqliteTransaction:
+    """`explain` makes a store error of a failed write; `ended` lets the next writer in."""
+
+    __slots__ = ("_added", "_connection", "_ended", "_explain", "_numbered", "_sequence")
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        explain: Callable[[apsw.Error], StoreError],
+        ended: Callable[[], None],
+    ) -> None:
+        self._connection = connection
+        self._explain = explain
+        self._ended = ended
+        self._added: dict[bytes, int] = {}
+        self._sequence = 0
+        self._numbered = False
+
+    def read(self, read: Read, /) -> Answer:
+        try:
+            if isinstance(read, Counters):
+                return [self._counter(name) for name in read.names]
+            return answer(self._connection, read)
+        except apsw.Error as error:
+            raise self._explain(error) from error
+
+    def write(self, writes: Sequence[Write], /) -> None:
+        try:
+            for write in writes:
+                self._write(write)
+        except apsw.SQLError as error:
+            if not absent_space(error):
+                raise
+            raise LookupError(f"a write to a space that is not there: {error}") from error
+        except apsw.Error as error:
+            raise self._explain(error) from error
+
+    def commit(self) -> None:
+        try:
+            if self._added:
+                self._connection.executemany(_ADD, self._added.items())
+            if self._numbered:
+                self._connection.execute("UPDATE sequence SET number = ?", (self._sequence,))
+            self._connection.execute("COMMIT")
+        except apsw.Error as error:
+            raise self._explain(error) from error
+        finally:
+            self.rollback()
+
+    def rollback(self) -> None:
+        """SQLite itself has rolled back after some errors, and then there is nothing to do."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except apsw.Error as error:
+            raise self._explain(error) from error
+        finally:
+            self._ended()
+
+    def _write(self, write: Write) -> None:
+        execute = self._connection.execute
+        match write:
+            case Put(space, key, value):
+                execute(statements(space).put, (key, value))
+            case Delete(space, key):
+                execute(statements(space).delete, (key,))
+            case Add(name, delta):
+                self._added[name] = self._added.get(name, 0) + delta
+            case Append(space, prefix, value):
+                number = self._next_number().to_bytes(8, "big")
+                execute(statements(space).put, (prefix + number, value))
+            case CreateSpace(space):
+                create_space(self._connection, space)
+            case DropSpace(space):
+                execute(f"ALTER TABLE s{space:d} RENAME TO d{space:d}")
+            case Purge(space, rows_max):
+                self._purge(space, rows_max)
+
+    def _counter(self, name: bytes) -> int:
+        return counter(self._connection, name) + self._added.get(name, 0)
+
+    def _next_number(self) -> int:
+        if not self._numbered:
+            self._sequence = self._connection.execute("SELECT number FROM sequence").get
+            self._numbered = True
+        self._sequence += 1
+        return self._sequence
+
+    def _purge(self, space: int, rows_max: int) -> None:
+        if space not in answer(self._connection, Dropped()):
+            return  # another process finished it
+        execute = self._connection.execute
+        some = f"SELECT rowid FROM d{space:d} LIMIT ?"
+        execute(f"DELETE FROM d{space:d} WHERE rowid IN ({some})", (rows_max,))
+        if execute(some, (1,)).get is None:
+            execute(f"DROP TABLE d{space:d}")
