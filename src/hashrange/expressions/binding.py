@@ -1,13 +1,12 @@
 """Checked tree -> bound tree: names and values come in, and their operands are checked."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from hashrange.expressions import checks
 from hashrange.expressions.operators import check_action, check_operands
-from hashrange.expressions.paths import check_depth
 from hashrange.expressions.substitutions import Substitutions
 from hashrange.expressions.tree import (
-    Action,
+    AliasedPath,
     Node,
     Operation,
     Parameter,
@@ -26,12 +25,12 @@ class Binding:
         self._parameter = parameter
         self._substitutions = substitutions
 
-    def path(self, path: Path) -> Path:
-        bound = Path(tuple(map(self._part, path.parts)))
-        check_depth(self._parameter, bound)
-        return bound
+    def path(self, path: Path | AliasedPath) -> Path:
+        if isinstance(path, Path):
+            return path
+        return Path(tuple(map(self._part, path.parts)))
 
-    def tree(self, nodes: Iterable[Node]) -> Node:
+    def tree(self, nodes: Sequence[Node]) -> Node:
         """The bound tree of nodes that come each after its operands; so depth does no harm."""
         bound: list[Node] = []
         for node in nodes:
@@ -40,37 +39,44 @@ class Binding:
                 operation = Operation(node.operator, operands)
                 check_operands(self._parameter, operation)
                 bound[-len(operands) :] = [operation]
+            elif isinstance(node, Placeholder):
+                bound.append(self._value(node))
             else:
-                bound.append(self._leaf(node))
+                assert not isinstance(node, Value), "a parsed tree has none"
+                bound.append(self.path(node))
         [root] = bound
         return root
 
-    def action(self, action: checks.Action, target: Path) -> Action:
-        """An action whose target is bound already."""
-        operand = self.tree(action.operand) if action.operand else None
-        check_action(action.section, operand)
-        return Action(action.section, target, operand)
+    def operand(self, action: checks.Action) -> Node | None:
+        return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.Update) -> None:
         """Ask for all names of an update, then for all its values."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
-        for kind in (Path, Placeholder):
-            for leaf in leaves:
-                if isinstance(leaf, kind):
-                    self._leaf(leaf)
+        for leaf in leaves:
+            if isinstance(leaf, AliasedPath):
+                self.path(leaf)
+        for leaf in leaves:
+            if isinstance(leaf, Placeholder):
+                self._value(leaf)
 
-    def _leaf(self, leaf: Node) -> Node:
-        if isinstance(leaf, Path):
-            return self.path(leaf)
-        assert isinstance(leaf, Placeholder), "a parsed tree has no values"
-        return Value(self._substitutions.value(self._parameter, leaf.name))
+    def check_literals(self, update: checks.Update) -> None:
+        """Check the operands of ADD and DELETE, which comes before all operands of SET."""
+        for action in update.actions:
+            if action.section in ("ADD", "DELETE"):
+                check_action(action.section, self.tree(action.operand))
 
     def check_operators(self, count: int) -> None:
         if count > EXPRESSION_OPERATORS_MAX:
+            # The service stops counting where there are too many.
             raise invalid(
                 self._parameter,
-                f"The expression contains too many operators; operator count: {count}",
+                "The expression contains too many operators; "
+                f"operator count: {EXPRESSION_OPERATORS_MAX + 1}",
             )
+
+    def _value(self, placeholder: Placeholder) -> Value:
+        return Value(self._substitutions.value(self._parameter, placeholder.name))
 
     def _part(self, part: str | int) -> str | int:
         if isinstance(part, str) and part[0] == "#":

@@ -19,16 +19,19 @@ from hashrange.expressions.operators import (
 )
 from hashrange.expressions.reserved import RESERVED_WORDS
 from hashrange.expressions.tree import (
+    AliasedPath,
     Node,
     Operation,
     Parameter,
+    Parts,
     Path,
     Section,
     invalid,
     postorder,
     walk,
 )
-from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX, NESTING_LEVELS_MAX
 from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
@@ -50,7 +53,7 @@ class Action(NamedTuple):
     """`operand`: its nodes, each after its operands; none where the section has no operand."""
 
     section: Section
-    target: Path
+    target: Path | AliasedPath
     operand: Sequence[Node]
 
 
@@ -63,23 +66,22 @@ class Update(NamedTuple):
 def condition(parameter: Parameter, text: str) -> Condition:
     """A condition, filter or key condition. Raises ValidationException."""
     _check_size(parameter, text)
-    parsed = parser.parse_condition(parameter, text)
-    _check_parentheses(parameter, parsed.redundant_parentheses)
-    nodes = list(walk(parsed.root))
+    root = parser.parse_condition(parameter, text)
+    nodes = list(walk(root))
     _check_function_names(parameter, nodes, CONDITION_FUNCTIONS.keys())
-    _check_function_places(parameter, parsed.root)
+    _check_function_places(parameter, root)
     _check_reserved_words(parameter, nodes)
-    _check_indexes(parameter, nodes)
-    return Condition(postorder(parsed.root), operators_in(nodes))
+    _check_paths(parameter, nodes)
+    return Condition(postorder(root), operators_in(nodes))
 
 
 @lru_cache(CACHED_TEXTS)
-def projection(text: str) -> tuple[Path, ...]:
+def projection(text: str) -> tuple[Path | AliasedPath, ...]:
     """The paths of a projection. Raises ValidationException."""
     _check_size("ProjectionExpression", text)
     paths = parser.parse_projection(text)
     _check_reserved_words("ProjectionExpression", paths)
-    _check_indexes("ProjectionExpression", paths)
+    _check_paths("ProjectionExpression", paths)
     return paths
 
 
@@ -88,12 +90,12 @@ def update(text: str) -> Update:
     """The actions of an update. Raises ValidationException."""
     _check_size("UpdateExpression", text)
     parsed = parser.parse_update(text)
-    _check_parentheses("UpdateExpression", parsed.redundant_parentheses)
     nodes = [node for root in parsed.roots() for node in walk(root)]
     _check_reserved_words("UpdateExpression", nodes)
     _check_function_names("UpdateExpression", nodes, UPDATE_FUNCTIONS.keys())
+    _check_list_append(parsed.roots())
     _check_sections(parsed.sections)
-    _check_indexes("UpdateExpression", nodes)
+    _check_paths("UpdateExpression", nodes)
     actions = [
         Action(section, target, postorder(operand) if operand else ())
         for section, target, operand in parsed.actions
@@ -113,11 +115,6 @@ def _check_size(parameter: Parameter, text: str) -> None:
             parameter,
             f"Expression size has exceeded the maximum allowed size; expression size: {size}",
         )
-
-
-def _check_parentheses(parameter: Parameter, redundant: bool) -> None:
-    if redundant:
-        raise invalid(parameter, "The expression has redundant parentheses;")
 
 
 def _check_function_names(
@@ -145,17 +142,28 @@ def _check_function_places(parameter: Parameter, root: Node) -> None:
             continue
         name = node.operator
         if name in _FUNCTIONS and (name in _OPERANDS) == is_condition:
-            raise invalid(
-                parameter,
-                "The function is not allowed to be used this way in an expression; "
-                f"function: {name}",
-            )
+            raise _misplaced(parameter, name)
         waiting.extend((operand, name in LOGICAL) for operand in reversed(node.operands))
 
 
+def _check_list_append(roots: Iterable[Node]) -> None:
+    """`list_append` is what a SET assigns, never an operand of something else."""
+    for root in roots:
+        for node in walk(root):
+            if node is not root and isinstance(node, Operation) and node.operator == "list_append":
+                raise _misplaced("UpdateExpression", node.operator)
+
+
+def _misplaced(parameter: Parameter, function: str) -> ValidationException:
+    return invalid(
+        parameter,
+        f"The function is not allowed to be used this way in an expression; function: {function}",
+    )
+
+
 def _check_reserved_words(parameter: Parameter, nodes: Iterable[Node]) -> None:
-    for node in nodes:
-        for part in node.parts if isinstance(node, Path) else ():
+    for parts in map(_parts, nodes):
+        for part in parts:
             if isinstance(part, str) and part.upper() in RESERVED_WORDS:
                 raise invalid(
                     parameter,
@@ -174,11 +182,21 @@ def _check_sections(sections: Iterable[Section]) -> None:
         seen.add(section)
 
 
-def _check_indexes(parameter: Parameter, nodes: Iterable[Node]) -> None:
-    for node in nodes:
-        for part in node.parts if isinstance(node, Path) else ():
+def _check_paths(parameter: Parameter, nodes: Iterable[Node]) -> None:
+    """No index beyond what lists can have, no path deeper than items can be."""
+    for parts in map(_parts, nodes):
+        for part in parts:
             if isinstance(part, int) and part > LIST_INDEX_MAX:
                 raise invalid(
                     parameter,
                     f"List index is not within the allowable range; index: [{part}]",
                 )
+        if len(parts) > NESTING_LEVELS_MAX:
+            raise invalid(
+                parameter,
+                f"The document path has too many nesting levels; nesting levels: {len(parts)}",
+            )
+
+
+def _parts(node: Node) -> Parts:
+    return node.parts if isinstance(node, Path | AliasedPath) else ()

@@ -96,9 +96,11 @@ def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> U
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
     """AttributesToGet: names of top-level attributes, whatever characters they have."""
-    for position, name in enumerate(attributes_to_get):
-        if name in attributes_to_get[:position]:
+    seen = set()
+    for name in attributes_to_get:
+        if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
+        seen.add(name)
     return Projection([Path((name,)) for name in attributes_to_get])
 
 

@@ -35,7 +35,7 @@ class Operator(NamedTuple):
     operands: int | None = None
     needs_path: bool = False
     distinct: bool = False
-    types: frozenset[str] = TYPES
+    types: frozenset[str] | None = None
     further: Check | None = None
 
 
@@ -109,7 +109,7 @@ CONDITION_FUNCTIONS = {
     "size": Operator(operands=1, types=TYPES - {"N", "BOOL", "NULL"}),
 }
 UPDATE_FUNCTIONS = {
-    "if_not_exists": Operator(operands=2, needs_path=True),
+    "if_not_exists": Operator(operands=2, needs_path=True, distinct=True),
     "list_append": Operator(operands=2, types=frozenset("L")),
 }
 _ALL = OPERATORS | CONDITION_FUNCTIONS | UPDATE_FUNCTIONS
@@ -154,22 +154,22 @@ def check_operands(parameter: Parameter, operation: Operation) -> None:
             "The first operand must be distinct from the remaining operands for this operator "
             f"or function; operator: {operator}, first operand: {first}",
         )
-    for kind in filter(None, map(_static_type, operands)):
-        if kind not in rules.types:
-            raise _wrong_type(parameter, operation, kind)
+    if rules.types:
+        for kind in filter(None, map(_static_type, operands)):
+            if kind not in rules.types:
+                raise _wrong_type(parameter, operation, kind)
     if rules.further:
         rules.further(parameter, operation)
 
 
-def check_action(section: Section, operand: Node | None) -> None:
-    """Raise ValidationException if ADD or DELETE cannot have this operand."""
-    allowed = _ACTION_TYPES.get(section)
-    kind = operand and _static_type(operand)
-    if allowed and kind not in allowed:
+def check_action(section: Section, operand: Node) -> None:
+    """Raise ValidationException if ADD or DELETE cannot have this value."""
+    kind = str(_static_type(operand))
+    if kind not in _ACTION_TYPES[section]:
         raise invalid(
             "UpdateExpression",
             "Incorrect operand type for operator or function; "
-            f"operator: {section}, operand type: {_LONG_NAMES[str(kind)]}",
+            f"operator: {section}, operand type: {_LONG_NAMES[kind]}",
         )
 
 

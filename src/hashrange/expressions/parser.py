@@ -11,12 +11,14 @@ from typing import NamedTuple, TypeAlias, cast, get_args
 from hashrange.expressions.tokens import END, syntax_error, tokenize
 from hashrange.expressions.tree import (
     Action,
+    AliasedPath,
     Node,
     Operation,
     Parameter,
     Path,
     Placeholder,
     Section,
+    invalid,
 )
 
 COMPARATORS = ("=", "<>", "<", "<=", ">", ">=")
@@ -28,33 +30,27 @@ _CONDITIONS = frozenset({*_LOGICAL, *COMPARATORS})
 Rule: TypeAlias = "Generator[Rule, Node, Node]"
 
 
-class Condition(NamedTuple):
-    root: Node
-    redundant_parentheses: bool
-
-
 class Update(NamedTuple):
     """`sections` as they came, repeated ones included."""
 
     sections: tuple[Section, ...]
     actions: tuple[Action, ...]
-    redundant_parentheses: bool
 
     def roots(self) -> list[Node]:
         """All targets and operands, in the order of the text."""
         return [node for action in self.actions for node in action[1:] if node is not None]
 
 
-def parse_condition(parameter: Parameter, text: str) -> Condition:
-    """A condition, filter or key condition. Raises ValidationException with a syntax error."""
+def parse_condition(parameter: Parameter, text: str) -> Node:
+    """A condition, filter or key condition. Raises ValidationException."""
     parser = _Parser(parameter, text, _LOGICAL)
     root = _run(parser.condition())
     parser.expect(END)
-    return Condition(root, parser.redundant_parentheses)
+    return root
 
 
-def parse_projection(text: str) -> tuple[Path, ...]:
-    """The paths of a projection. Raises ValidationException with a syntax error."""
+def parse_projection(text: str) -> tuple[Path | AliasedPath, ...]:
+    """The paths of a projection. Raises ValidationException."""
     parser = _Parser("ProjectionExpression", text, ())
     paths = [parser.path()]
     while parser.accept(","):
@@ -64,7 +60,7 @@ def parse_projection(text: str) -> tuple[Path, ...]:
 
 
 def parse_update(text: str) -> Update:
-    """The actions of an update. Raises ValidationException with a syntax error."""
+    """The actions of an update. Raises ValidationException."""
     parser = _Parser("UpdateExpression", text, _SECTIONS)
     sections: list[Section] = []
     actions: list[Action] = []
@@ -74,7 +70,7 @@ def parse_update(text: str) -> Update:
         actions.append(parser.action(section))
         while parser.accept(","):
             actions.append(parser.action(section))
-    return Update(tuple(sections), tuple(actions), parser.redundant_parentheses)
+    return Update(tuple(sections), tuple(actions))
 
 
 def _run(rule: Rule) -> Node:
@@ -102,7 +98,6 @@ class _Parser:
         self._tokens = tokenize(text)
         self._position = 0
         self._groups: set[tuple[int, int]] = set()
-        self.redundant_parentheses = False
 
     # ---- tokens ----
 
@@ -135,7 +130,8 @@ class _Parser:
 
     # ---- rules of all expressions ----
 
-    def path(self) -> Path:
+    def path(self) -> Path | AliasedPath:
+        start = self._position
         parts: list[str | int] = [self._take("name", "alias")]
         while self.word in (".", "["):
             if self.accept("."):
@@ -144,7 +140,8 @@ class _Parser:
                 self.expect("[")
                 parts.append(int(self._take("index")))
                 self.expect("]")
-        return Path(tuple(parts))
+        aliased = any(token.kind == "alias" for token in self._tokens[start : self._position])
+        return AliasedPath(tuple(parts)) if aliased else Path(tuple(parts))
 
     def placeholder(self) -> Placeholder:
         return Placeholder(self._take("placeholder"))
@@ -177,7 +174,7 @@ class _Parser:
         self.expect(")")
         self._groups.add((start, end))
         if (start + 1, end - 1) in self._groups:
-            self.redundant_parentheses = True
+            raise invalid(self._parameter, "The expression has redundant parentheses;")
         return node
 
     # ---- rules of conditions ----

@@ -8,7 +8,6 @@ Projections pick by such a tree, updates write by it.
 from collections.abc import Callable, Sequence
 
 from hashrange.expressions.tree import Parameter, Parts, Path, invalid
-from hashrange.model.limits import NESTING_LEVELS_MAX
 from hashrange.model.values import AttributeValue, Item
 
 
@@ -16,29 +15,20 @@ class PathTree(dict[str | int, "PathTree | int"]):
     """The keys of one level are all names, or all indexes in ascending order."""
 
 
-def check_depth(parameter: Parameter, path: Path) -> None:
-    """Raise ValidationException if no item could be as deep as the path."""
-    levels = len(path.parts)
-    if levels > NESTING_LEVELS_MAX:
-        raise invalid(
-            parameter,
-            f"The document path has too many nesting levels; nesting levels: {levels}",
-        )
-
-
 def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:
     """Raise ValidationException if a path overlaps another (is it, or leads to it), or
     conflicts with it (takes for a map what the other takes for a list).
     """
-    for kind, related in (("overlap", _overlap), ("conflict", _conflict)):
-        for position, two in enumerate(paths):
-            for one in paths[:position]:
-                if related(one.parts, two.parts):
-                    raise invalid(
-                        parameter,
-                        f"Two document paths {kind} with each other; must remove or rewrite "
-                        f"one of these paths; path one: {one}, path two: {two}",
-                    )
+    if len(paths) == 1:
+        return
+    for kind, first_pair in (("overlap", _first_overlap), ("conflict", _first_conflict)):
+        pair = first_pair(paths)
+        if pair:
+            raise invalid(
+                parameter,
+                f"Two document paths {kind} with each other; must remove or rewrite one of "
+                f"these paths; path one: {pair[0]}, path two: {pair[1]}",
+            )
 
 
 def path_tree(paths: Sequence[Path]) -> PathTree:
@@ -83,14 +73,36 @@ def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
     return found
 
 
-def _overlap(one: Parts, two: Parts) -> bool:
-    shared = min(len(one), len(two))
-    return one[:shared] == two[:shared]
+# ---- linear in the paths: a projection may have two thousand ----
 
 
-def _conflict(one: Parts, two: Parts) -> bool:
-    """Whether the paths part ways at a name of the one and an index of the other."""
-    for a, b in zip(one, two, strict=False):
-        if a != b:
-            return isinstance(a, str) != isinstance(b, str)
-    return False
+def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
+    """The first path that overlaps an earlier one, after the earliest that it overlaps."""
+    ends: dict[Parts, int] = {}
+    passes: dict[Parts, int] = {}
+    for position, path in enumerate(paths):
+        starts = [path.parts[:length] for length in range(1, len(path.parts) + 1)]
+        earlier = [ends[start] for start in starts if start in ends]
+        if path.parts in passes:
+            earlier.append(passes[path.parts])
+        if earlier:
+            return paths[min(earlier)], path
+        ends[path.parts] = position
+        for start in starts:
+            passes.setdefault(start, position)
+    return None
+
+
+def _first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
+    """The first path that conflicts with an earlier one, after the earliest such."""
+    seen: dict[tuple[Parts, bool], int] = {}
+    for position, path in enumerate(paths):
+        steps = [(path.parts[:n], isinstance(path.parts[n], str)) for n in range(len(path.parts))]
+        earlier = [
+            seen[(start, not by_name)] for start, by_name in steps if (start, not by_name) in seen
+        ]
+        if earlier:
+            return paths[min(earlier)], path
+        for step in steps:
+            seen.setdefault(step, position)
+    return None

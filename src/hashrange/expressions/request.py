@@ -45,9 +45,13 @@ class Expressions:
         binding.check_defined(checked)
         targets = [binding.path(action.target) for action in checked.actions]
         check_disjoint("UpdateExpression", targets)
-        actions = list(map(binding.action, checked.actions, targets))
+        binding.check_literals(checked)
+        changes = [
+            change_of(action.section, target, binding.operand(action))
+            for action, target in zip(checked.actions, targets, strict=True)
+        ]
         binding.check_operators(checked.operators)
-        return Update(list(map(change_of, actions)))
+        return Update(changes)
 
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""

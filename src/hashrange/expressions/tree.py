@@ -1,6 +1,6 @@
 """The tree of an expression, and what all its passes share.
 
-A parsed tree holds paths as they were written and placeholders; binding (`binding.py`) gives
+A parsed tree holds aliases of names and placeholders of values; binding (`binding.py`) gives
 the same tree with attribute names and values in their place. The legacy parameters and
 PartiQL build bound trees directly. Operators and functions are one kind of node, as they are
 in DynamoDB's own messages.
@@ -28,7 +28,7 @@ Parts: TypeAlias = tuple[str | int, ...]
 
 
 class Path(NamedTuple):
-    """A document path. Parts are names (or, before binding, `#` aliases) and list indexes."""
+    """A document path: names of attributes and list indexes."""
 
     parts: Parts
 
@@ -36,6 +36,12 @@ class Path(NamedTuple):
         """As messages write it: `[a, [1], b]`."""
         parts = (part if isinstance(part, str) else f"[{part}]" for part in self.parts)
         return f"[{', '.join(parts)}]"
+
+
+class AliasedPath(NamedTuple):
+    """A document path with aliases of names in it, such as `#n`. Not in a bound tree."""
+
+    parts: Parts
 
 
 class Placeholder(NamedTuple):
@@ -57,14 +63,14 @@ class Operation(NamedTuple):
     operands: "tuple[Node, ...]"
 
 
-Node: TypeAlias = Path | Placeholder | Value | Operation
+Node: TypeAlias = Path | AliasedPath | Placeholder | Value | Operation
 
 
 class Action(NamedTuple):
-    """One action of an update expression. REMOVE has no operand."""
+    """One action of a parsed update. REMOVE has no operand."""
 
     section: Section
-    target: Path
+    target: Path | AliasedPath
     operand: Node | None
 
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from hashrange.expressions.evaluation import Read
 from hashrange.expressions.paths import PathTree, path_tree, reader
 from hashrange.expressions.projections import Projection
-from hashrange.expressions.tree import Action, Node, Operation, Path, Value
+from hashrange.expressions.tree import Node, Operation, Path, Section, Value
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
-from hashrange.model.values import AttributeValue, Item
+from hashrange.model.values import AttributeValue, Item, normalize
 
 _NO_SUCH_PATH = "The document path provided in the update expression is invalid for update"
 _NO_SUCH_ATTRIBUTE = (
@@ -38,7 +38,7 @@ class Update:
 
     def __init__(self, changes: Sequence[Change]) -> None:
         targets = [change.target for change in changes]
-        self._results = [change.result for change in changes]
+        self._changes = changes
         self._tree = path_tree(targets)
         self._targets = Projection(targets)
 
@@ -52,7 +52,10 @@ class Update:
 
         Raises ValidationException where the item lacks what the update needs.
         """
-        results = [result(item) for result in self._results]
+        results = [change.result(item) for change in self._changes]
+        for change, result in zip(self._changes, results, strict=True):
+            if result is not None and len(change.target.parts) > 1:
+                normalize(result, len(change.target.parts))  # for the nesting, now that it moves
         members: Item = _write(self._tree, {"M": item}, results)["M"]
         return members
 
@@ -95,9 +98,8 @@ def _new(
 # ---- what an action makes of the item before the update ----
 
 
-def change_of(action: Action) -> Change:
-    """The change that a bound action makes."""
-    section, target, operand = action
+def change_of(section: Section, target: Path, operand: Node | None) -> Change:
+    """The change that a bound action makes. Without an operand it is REMOVE."""
     if operand is None:
         return Change(target, lambda item: None)
     if section == "SET":
@@ -136,7 +138,8 @@ def delete(
     [(kind, content)], [(operand_kind, deleted)] = old.items(), operand.items()
     if kind != operand_kind:
         raise ValidationException(mismatch)
-    rest = [member for member in content if member not in deleted]
+    gone = set(deleted)
+    rest = [member for member in content if member not in gone]
     return {kind: rest} if rest else None
 
 
