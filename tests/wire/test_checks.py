@@ -120,7 +120,16 @@ def test_fault(changed: dict[str, str | None], body: bytes, code: str, message: 
     told = json.loads(refused.body)
     assert refused.status == 400
     assert told.pop("__type") == SERVICE + code
-    assert list(told.values()) == [message]
+    assert list(told.values()) == ([message] if message else [])
+
+
+def test_the_bytes_are_dynamodbs() -> None:
+    """By the CRC-32 that the service was seen to send."""
+    assert answer(request(b"hi", X_Amz_Target=None)).headers["x-amz-crc32"] == "3948637019"
+    assert answer(request(b"{}", X_Amz_Target=None)).headers["x-amz-crc32"] == "1368724161"
+    assert answer(request(Authorization=None)).headers["x-amz-crc32"] == "2088342776"
+    nothing = answer(request(Authorization="AWS4-", X_Amz_Date=None))
+    assert nothing.headers["x-amz-crc32"] == "1828866742"
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ IDLE_SECONDS_MAX = 600
 LINGER_SECONDS = 2
 """How long a refused client may go on sending, unread, so that it can read why."""
 
-_CALLS_PER_TURN = 16
-"""How many requests of one client run before the event loop sees to the others."""
+_TAKEN_PER_TURN = 16
+"""How many requests of one client are taken before the event loop sees to the others."""
 
 access_log = logging.getLogger("hashrange.access")
 
@@ -75,23 +75,17 @@ class ClientConnection(asyncio.Protocol):
     # ---- requests, in order ----
 
     def _advance(self) -> None:
-        """Run what waits, as far as it goes; a call that is answered at once does not recurse."""
+        """Take what waits, as far as it goes; a call that is answered at once does not recurse."""
         if self._advancing:
             return
         self._advancing = True
-        calls = 0
+        taken = 0
         while self._waiting and self._call is None and self._writable and not self._finished:
-            if calls == _CALLS_PER_TURN:
+            if taken == _TAKEN_PER_TURN:
                 self._server.loop.call_soon(self._advance)
                 break
-            calls += 1
-            event = self._waiting.popleft()
-            if isinstance(event, wire.Call):
-                self._run(event)
-            else:
-                self._send(event.data)
-                if event.close:
-                    self._turn_away()
+            taken += 1
+            self._take(self._waiting.popleft())
         self._advancing = False
         self._hold_back()
 
@@ -105,12 +99,17 @@ class ClientConnection(asyncio.Protocol):
         else:
             self._transport.resume_reading()
 
-    def _run(self, call: wire.Call) -> None:
-        self._call = call
+    def _take(self, event: wire.Event) -> None:
+        if isinstance(event, wire.Answer):
+            self._send(event.data)
+            if event.close:
+                self._turn_away()
+            return
+        self._call = event
         if self._logs:
             self._call_started = perf_counter()
         try:
-            self._submit(call.operation, call.body, self._done, call.region)
+            self._submit(event.operation, event.body, self._done, event.region)
         except Exception as error:
             self._done(error)
 
@@ -157,8 +156,9 @@ class ClientConnection(asyncio.Protocol):
         """Say that no more comes, then wait for the client's end: closing while it sends would
         reset the connection under the answer that says why."""
         self._finished = True
-        self._transport.write_eof()
-        self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
+        if not self._transport.is_closing():
+            self._transport.write_eof()
+            self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
 
     def stop(self) -> None:
         """Finish the request that is running, if one is, then close."""

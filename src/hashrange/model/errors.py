@@ -27,12 +27,9 @@ class ApiError(Exception):
         return type(self).__name__
 
     def body(self) -> dict[str, Any]:
-        """The JSON body: `__type`, the message under the member that this error uses, the rest."""
-        return {
-            "__type": self.namespace + self.code,
-            self.message_member: self.message,
-            **self.members,
-        }
+        """The JSON body: `__type`, the message (if any) under this error's member, the rest."""
+        message = {self.message_member: self.message} if self.message else {}
+        return {"__type": self.namespace + self.code, **message, **self.members}
 
 
 class ValidationException(ApiError):

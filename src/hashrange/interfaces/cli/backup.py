@@ -8,7 +8,9 @@ import typer
 
 def backup(
     path: Annotated[Path, typer.Argument(metavar="DB", help="The database's file.")],
-    target: Annotated[Path, typer.Argument(help="The copy: a file that is not there yet.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="The copy: a file that is not there yet.")
+    ],
 ) -> None:
     """Copy a database as of one moment, also while a server uses it."""
     import hashrange

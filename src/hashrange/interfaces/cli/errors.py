@@ -7,9 +7,6 @@ from typing import NoReturn
 
 import typer
 
-from hashrange import StoreError
-from hashrange.interfaces.server import ServerError
-
 
 def fail(message: object) -> NoReturn:
     typer.echo(f"hashrange: {message}", err=True)
@@ -19,6 +16,9 @@ def fail(message: object) -> NoReturn:
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
     """What a file, a disk or a port does to a command is no traceback."""
+    from hashrange import StoreError
+    from hashrange.interfaces.server import ServerError
+
     try:
         yield
     except (StoreError, ServerError) as error:

@@ -16,7 +16,8 @@ class Durability(StrEnum):
 
 def serve(
     path: Annotated[
-        Path | None, typer.Argument(help="The database's file; without one, it is in memory.")
+        Path | None,
+        typer.Argument(metavar="PATH", help="The database's file; without one, it is in memory."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
     host: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
