@@ -72,16 +72,16 @@ def over_http(
 
 
 def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say) -> Bench:
+    ours = [server for server in servers if server.name == bars.OURS]
+    say("Database.execute in process")
+    in_process = embedded.measure() if ours else {}
     loads, disturbed = over_http(servers, given, folder, say)
     say("starting each server on nothing")
     resting = {s.name: at_rest(s, folder / f"rest-{s.name}") for s in servers if s.reads}
-    ours = [server for server in servers if server.name == bars.OURS]
     grown = []
     if ours and not given.quick:
         for items in (ITEMS_SMALL, given.items):
             grown.append(runs.grow(ours[0], items, folder, THOROUGH, say))
-    say("Database.execute in process")
-    in_process = embedded.measure() if ours else {}
     return Bench(loads, disturbed, resting, grown, in_process)
 
 

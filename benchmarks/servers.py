@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 from benchmarks.load import http_request
 
 START_SECONDS_MAX = 30
+ANSWER_SECONDS_MAX = 20
 IDLE_SECONDS = 1.0
 """How long a server is left alone before its idle memory is read."""
 
@@ -48,7 +49,8 @@ class Running:
         self.port = free_port()
         words = [word.format(port=self.port, folder=folder) for word in server.command]
         started = time.perf_counter()
-        with (folder / "log").open("w") as log:
+        self.log_file = folder / "log"
+        with self.log_file.open("w") as log:
             self.process = subprocess.Popen(
                 words, cwd=server.working_folder, stdout=log, stderr=subprocess.STDOUT
             )
@@ -56,8 +58,9 @@ class Running:
             self.wait_for_answer(started + START_SECONDS_MAX)
         except OSError as error:
             self.stop()
-            log_text = (folder / "log").read_text()[-2000:]
-            raise ServerFailedError(f"{server.name} does not start: {error}\n{log_text}") from error
+            raise ServerFailedError(
+                f"{server.name} does not start: {error}\n{self.log()}"
+            ) from error
         self.first_answer_ms = (time.perf_counter() - started) * 1e3
 
     def wait_for_answer(self, deadline: float) -> None:
@@ -76,15 +79,23 @@ class Running:
 
     def ask(self, operation: str, body: bytes) -> tuple[int, bytes]:
         """One request on a connection of its own; the HTTP status and the body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS_MAX)
         head, _, body = http_request(operation, body).partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
         try:
             connection.request("POST", "/", body, fields)
             answer = connection.getresponse()
             return answer.status, answer.read()
+        except OSError as error:
+            raise ServerFailedError(
+                f"{self.server.name} does not answer {operation}: {error}\n{self.log()}"
+            ) from error
         finally:
             connection.close()
+
+    def log(self) -> str:
+        """The last that the server had to say."""
+        return self.log_file.read_text()[-2000:]
 
     def memory_mb(self) -> float:
         """Resident memory of the process, in MB of 1,000,000 bytes."""
