@@ -6,7 +6,7 @@ does not matter who runs it, nor how often.
 """
 
 from hashrange import kv
-from hashrange.engine import changes, fetch
+from hashrange.engine import entries, fetch
 from hashrange.engine.decision import Backfill
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.keyspace import system
@@ -21,7 +21,7 @@ def step(table: Table, index: Index) -> Fetch[Backfill]:
     entries = [
         entry
         for row in rows
-        if (entry := changes.entry(table, index, RowKey(b"", row.raw), row.item))
+        if (entry := entries.entry(table, index, RowKey(b"", row.raw), row.item))
     ]
     there = yield kv.Get(tuple((index.space, entry.key.key) for entry in entries))
     missing = [entry for entry, value in zip(entries, there, strict=True) if value is None]

@@ -5,24 +5,15 @@ A table is its own first index. An operation cannot forget an index because it c
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hashrange import kv
 from hashrange.engine.capacity import Consumed, Receipt, write_units
+from hashrange.engine.entries import entry, put_entry
 from hashrange.engine.keyspace import system
-from hashrange.engine.keyspace.keys import RowKey, index_key, parse_raw
+from hashrange.engine.keyspace.keys import RowKey, parse_raw
 from hashrange.engine.keyspace.rows import encode_item, encode_row
 from hashrange.engine.writes import Change
 from hashrange.model.tables import Index, Table
-from hashrange.model.values import Item, item_size
-
-
-class Entry(NamedTuple):
-    """An index row: where it is, the item's view that it shows, and that view's size."""
-
-    key: RowKey
-    view: Item
-    size: int
 
 
 def derive(changes: Sequence[Change], receipt: Receipt) -> list[kv.Write]:
@@ -109,25 +100,3 @@ def _collection(change: Change, receipt: Receipt, totals: defaultdict[bytes, int
     size = change.collection_size + totals[name]
     key = {change.table.hash[0]: parse_raw(change.key.raw)[0]}
     receipt.collections.setdefault(change.table.name, {})[partition] = (key, size)
-
-
-def entry(table: Table, index: Index, key: RowKey, item: Item) -> Entry | None:
-    """The index row of an item; None where the item lacks a key attribute of the index."""
-    row_key = index_key(table, index, item, key)
-    if row_key is None:
-        return None
-    view = project(table, index, item)
-    return Entry(row_key, view, item_size(view))
-
-
-def project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes that an index shows of an item: its keys, the table's, the projected."""
-    if index.projection == "ALL":
-        return item
-    names = {*table.key, *index.key, *index.include}
-    return {name: value for name, value in item.items() if name in names}
-
-
-def put_entry(index: Index, entry: Entry) -> kv.Put:
-    value = encode_row(entry.key.raw, encode_item(entry.view), entry.size)
-    return kv.Put(index.space, entry.key.key, value)

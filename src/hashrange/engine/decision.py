@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.changes import Entry
+from hashrange.engine.entries import Entry
 from hashrange.engine.fetch import Read
 from hashrange.engine.writes import Change
 from hashrange.model.tables import Index, Table

@@ -52,16 +52,30 @@ def _check_lengths(table: Table, key: Item) -> None:
 
 
 def of_key(table: Table, key: Item) -> RowKey:
-    """The row of a `Key` parameter: exactly the table's key attributes, of their types."""
+    """The row of a `Key` parameter: exactly the table's key attributes, of their types.
+
+    That none is empty was checked before the table was known.
+    """
     names = table.key
     if len(key) != len(names) or any(
         name not in key or table.types[name] not in key[name] for name in names
     ):
         raise ValidationException(NO_MATCH)
-    for name in names:
-        check_not_empty(name, key[name])
     _check_lengths(table, key)
     return table_key(table, key)
+
+
+def check_none_empty(table: Table, item: Item) -> None:
+    """Raises ValidationException where an item to be put has an empty key attribute."""
+    for name in table.key:
+        if name in item:
+            check_not_empty(name, item[name])
+
+
+def check_present(table: Table, item: Item) -> None:
+    """The check that BatchWriteItem makes of an item's key before any other."""
+    if any(name not in item or table.types[name] not in item[name] for name in table.key):
+        raise ValidationException(NO_MATCH)
 
 
 def of_item(table: Table, item: Item) -> RowKey:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hashrange.engine.keys import is_key_value
+from hashrange.engine.keys import check_not_empty, is_key_value
 from hashrange.engine.keyspace import bounds as bound
 from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import (
@@ -25,8 +25,10 @@ BAD_START = "The provided starting key is invalid"
 START_OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 
 
-def of_query(query: KeyQuery) -> Bounds:
-    """The rows that a key condition names."""
+def of_query(view: View, query: KeyQuery) -> Bounds:
+    """The rows that a key condition of these types names. Empty keys are refused."""
+    for name, value in zip(view.key, query.hash_values + query.range_equals, strict=False):
+        check_not_empty(name, value)
     prefix = partition(query.hash_values) + b"".join(map(component, query.range_equals))
     if query.operator is None:
         return bound.everything(prefix)
@@ -49,15 +51,31 @@ def check_start(table: Table, view: View, key: Item) -> None:
         raise ValidationException(BAD_START)
 
 
-def after_start(
-    table: Table, view: View, bounds: Bounds, key: Item, reverse: bool, outside: str
+def query_start(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
+    """What is left of a Query's bounds behind an ExclusiveStartKey, which must lie in them."""
+    check_start(table, view, key)
+    at = start_key(table, view, key)
+    if not bound.same_partition(bounds, at):
+        raise ValidationException(START_OUTSIDE)
+    if not bound.holds(bounds, at):
+        raise ValidationException(
+            "The provided starting key does not match the range key predicate"
+        )
+    return bound.resume(bounds, at, reverse)
+
+
+def scan_start(
+    table: Table, view: View, bounds: Bounds, key: Item, segment: int | None, total: int | None
 ) -> Bounds:
-    """What is left of the bounds behind an ExclusiveStartKey; `outside` says that it is not in."""
+    """The same of a Scan's segment."""
     check_start(table, view, key)
     at = start_key(table, view, key)
     if not bound.holds(bounds, at):
-        raise ValidationException(outside)
-    return bound.resume(bounds, at, reverse)
+        raise ValidationException(
+            f"{BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
+            f"Segment. TotalSegments: {total} Segment: {segment}"
+        )
+    return bound.resume(bounds, at, reverse=False)
 
 
 def last_key(table: Table, view: View, row: Row) -> Item:

@@ -1,7 +1,7 @@
 """From a decision to the writes that make it true, in one list for one commit."""
 
 from hashrange import kv
-from hashrange.engine import changes
+from hashrange.engine import changes, entries
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import (
     AnyChange,
@@ -91,7 +91,7 @@ def _forget(change: Forget) -> list[kv.Write]:
 
 def _backfill(change: Backfill) -> list[kv.Write]:
     space = change.target.space
-    writes: list[kv.Write] = [changes.put_entry(change.target, entry) for entry in change.entries]
+    writes: list[kv.Write] = [entries.put_entry(change.target, entry) for entry in change.entries]
     writes.append(kv.Add(system.item_count(space), len(change.entries)))
     writes.append(kv.Add(system.size_bytes(space), sum(entry.size for entry in change.entries)))
     position = system.backfill_row(space)

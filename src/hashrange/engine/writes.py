@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hashrange.engine import fetch, keys
+from hashrange.engine.entries import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Condition, Update
@@ -23,6 +24,8 @@ class Old(NamedTuple):
     collection_size: int | None
 
 
+PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 CONDITION_FAILED = "The conditional request failed"
 
 
@@ -117,11 +120,11 @@ def decide(write: ItemWrite, before: Old) -> Change:
         raise _refusal(write, old)
     needs_old = write.size is None and old is not None
     new = write.edit(old.item if needs_old and old else None)
-    size = write.size
-    if size is None:
-        size = 0 if new is None else item_size(new)
-        if size > ITEM_BYTES_MAX:
-            raise ValidationException("Item size to update has exceeded the maximum allowed size")
+    size = item_size(new) if write.size is None and new is not None else write.size or 0
+    if new is not None and not write.check:
+        local = local_size(write.table, write.key, new) if write.table.has_local_indexes else 0
+        if size + local > ITEM_BYTES_MAX:
+            raise ValidationException(UPDATE_TOO_LARGE if write.size is None else PUT_TOO_LARGE)
     return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
 
 

@@ -13,7 +13,6 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import BATCH_GET_BYTES_MAX, BATCH_GET_KEYS_MAX
 from hashrange.model.tables import Table
-from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -29,7 +28,7 @@ def parse(body: bytes) -> Request:
     inputs.check_one_kind(tables.values(), ("ProjectionExpression",), ("AttributesToGet",))
     for wanted in tables.values():
         for key in wanted.keys:
-            normalize_item(key)
+            inputs.key(key)
     projections: dict[str, Projection | None] = {}
     for name, wanted in tables.items():
         placeholders = inputs.expressions(wanted, ("ProjectionExpression",), ("AttributesToGet",))

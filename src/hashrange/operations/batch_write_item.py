@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hashrange.engine import fetch, writes
+from hashrange.engine import fetch, keys, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
@@ -11,7 +11,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
 from hashrange.model.tables import Table
-from hashrange.model.values import Item, normalize_item
+from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -44,7 +44,7 @@ def _write(given: requests.WriteRequest) -> Write:
     if put is not None and delete is None:
         return Write(put.item, None, inputs.item(put.item))
     if delete is not None and put is None:
-        normalize_item(delete.key)
+        inputs.key(delete.key)
         return Write(None, delete.key, 0)
     raise ValidationException(
         "Supplied AttributeValue has more than one datatypes set, "
@@ -78,6 +78,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 def _item_write(table: Table, write: Write) -> ItemWrite:
     if write.item is not None:
+        keys.check_present(table, write.item)
         return writes.put(table, write.item, write.size, None, return_old=False)
     assert write.key is not None
     return writes.delete(table, write.key, None, return_old=False)

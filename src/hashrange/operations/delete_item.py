@@ -7,7 +7,6 @@ from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition
 from hashrange.model import requests
-from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, replace
 from hashrange.operations.parse import decode
 
@@ -21,7 +20,7 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.DeleteItem)
     placeholders = inputs.expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    normalize_item(given.key)
+    inputs.key(given.key)
     returned = inputs.returned(given, *replace.RETURN_VALUES)
     return Request(given, inputs.condition(given, placeholders), returned)
 

@@ -10,7 +10,6 @@ from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Projection
 from hashrange.model import requests
-from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -23,7 +22,7 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.GetItem)
     placeholders = inputs.expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
-    normalize_item(given.key)
+    inputs.key(given.key)
     projection = inputs.projection(given, placeholders)
     if placeholders:
         placeholders.finish()

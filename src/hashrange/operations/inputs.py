@@ -5,6 +5,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from hashrange.engine.keys import check_not_empty
+from hashrange.engine.writes import PUT_TOO_LARGE
 from hashrange.expressions import Condition, Expressions, Projection, legacy
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import ITEM_BYTES_MAX
@@ -79,11 +81,19 @@ def check_distinct(keys: Sequence[Item]) -> None:
         raise ValidationException(DUPLICATES)
 
 
+def key(given: Item) -> int:
+    """Check a Key parameter, make it canonical, and return its size in bytes."""
+    size = normalize_item(given)
+    for name, value in given.items():
+        check_not_empty(name, value)
+    return size
+
+
 def item(given: Item) -> int:
     """Check an item to be put, make it canonical, and return its size in bytes."""
     size = normalize_item(given)
     if size > ITEM_BYTES_MAX:
-        raise ValidationException("Item size has exceeded the maximum allowed size")
+        raise ValidationException(PUT_TOO_LARGE)
     return size
 
 
@@ -104,14 +114,13 @@ def projection(given: Any, placeholders: Expressions | None) -> Projection | Non
     if given.projection_expression is not None:
         assert placeholders
         return placeholders.projection(given.projection_expression)
-    if given.attributes_to_get is not None:
-        return legacy.projection(given.attributes_to_get)
-    return None
+    names = getattr(given, "attributes_to_get", None)
+    return None if names is None else legacy.projection(names)
 
 
 def returned(given: Any, *allowed: str) -> str:
     """ReturnValues, NONE if it is not given."""
     wanted: str = given.return_values or "NONE"
     if wanted not in allowed:
-        raise ValidationException("Return values set to invalid value")
+        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
     return wanted

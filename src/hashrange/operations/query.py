@@ -56,12 +56,10 @@ def decide(request: Request, moment: Moment) -> Decide:
     view = reading.view_of(table, request.reading)
     query = request.key_condition.resolve(view.hash, view.range, table.types)
     _check_filter(view, request.reading)
-    bounds = ranges.of_query(query)
+    bounds = ranges.of_query(view, query)
     if given.exclusive_start_key is not None:
         reverse = given.scan_index_forward is False
-        bounds = ranges.after_start(
-            table, view, bounds, given.exclusive_start_key, reverse, ranges.START_OUTSIDE
-        )
+        bounds = ranges.query_start(table, view, bounds, given.exclusive_start_key, reverse)
     return answer((yield from reading.page(table, view, bounds, request.reading)))
 
 

@@ -47,16 +47,17 @@ def _check_select(given: Given) -> None:
     )
     if select == "SPECIFIC_ATTRIBUTES" and chosen is None:
         raise ValidationException(
-            f"{INVALID}Must specify the AttributesToGet or ProjectionExpression when choosing "
+            "Must specify the AttributesToGet or ProjectionExpression when choosing "
             "to get SPECIFIC_ATTRIBUTES"
         )
     if chosen and select not in (None, "SPECIFIC_ATTRIBUTES"):
         raise ValidationException(
-            f"{INVALID}Cannot specify the {chosen} when choosing to get {select}"
+            f"Cannot specify the {chosen} when choosing to get "
+            f"{'only the Count' if select == 'COUNT' else select}"
         )
     if select == "ALL_PROJECTED_ATTRIBUTES" and given.index_name is None:
         raise ValidationException(
-            f"{INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
 
 

@@ -63,11 +63,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     given = request.given
     table = yield from fetch.table(given.table_name, moment)
     view = reading.view_of(table, request.reading)
-    bounds = ranges.of_scan(given.segment, given.total_segments)
+    segment, total = given.segment, given.total_segments
+    bounds = ranges.of_scan(segment, total)
     if given.exclusive_start_key is not None:
-        outside = (
-            f"{ranges.BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
-            f"correct Segment. TotalSegments: {given.total_segments} Segment: {given.segment}"
-        )
-        bounds = ranges.after_start(table, view, bounds, given.exclusive_start_key, False, outside)
+        start = given.exclusive_start_key
+        bounds = ranges.scan_start(table, view, bounds, start, segment, total)
     return answer((yield from reading.page(table, view, bounds, request.reading)))

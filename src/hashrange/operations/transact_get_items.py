@@ -13,7 +13,6 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
-from hashrange.model.values import normalize_item
 from hashrange.operations import cancellation, inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -28,7 +27,7 @@ def parse(body: bytes) -> Request:
     projections: list[Projection | None] = []
     for action in given.transact_items:
         placeholders = inputs.expressions(action.get, ("ProjectionExpression",))
-        normalize_item(action.get.key)
+        inputs.key(action.get.key)
         projections.append(inputs.projection(action.get, placeholders))
         if placeholders:
             placeholders.finish()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.engine import fetch, tokens, writes
+from hashrange.engine import fetch, keys, tokens, writes
 from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Moment
@@ -23,7 +23,6 @@ from hashrange.model.errors import (
 )
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
-from hashrange.model.values import normalize_item
 from hashrange.operations import cancellation, inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -81,13 +80,16 @@ def _action(item: requests.TransactWriteItem) -> Action:
     if len(present) != 1:
         raise ValidationException(
             "TransactItems can only contain one of Check, Put, Update or Delete"
+            if present
+            else "Invalid Request: TransactWriteRequest should contain Delete or Put or Update "
+            "request"
         )
     given: AnyAction = present[0]
     names = ["ConditionExpression"]
     if isinstance(given, requests.Update):
         names.insert(0, "UpdateExpression")
     placeholders = inputs.expressions(given, names)
-    size = inputs.item(given.item) if isinstance(given, requests.Put) else normalize_item(given.key)
+    size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
     update: Update | None = None
     if isinstance(given, requests.Update):
         assert placeholders
@@ -135,6 +137,9 @@ def _item_writes(
         name = action.given.table_name
         if name not in tables:
             tables[name] = yield from fetch.table(name, moment)
+    for action in request.actions:
+        if isinstance(action.given, requests.Put):
+            keys.check_none_empty(tables[action.given.table_name], action.given.item)
     wanted = cancellation.succeeded(
         [
             cancellation.attempt(action.write, tables[action.given.table_name])

@@ -11,7 +11,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import Change
 from hashrange.expressions import Condition, Update, legacy
 from hashrange.model import requests
-from hashrange.model.values import Item, normalize_item
+from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -32,7 +32,7 @@ def parse(body: bytes) -> Request:
         ("UpdateExpression", "ConditionExpression"),
         ("AttributeUpdates", *inputs.OLD_CONDITION),
     )
-    normalize_item(given.key)
+    inputs.key(given.key)
     returned = inputs.returned(given, *RETURNED)
     update: Update | None = None
     if given.attribute_updates is not None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashrange import kv
-from hashrange.engine import changes
+from hashrange.engine import entries
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
@@ -67,11 +67,11 @@ def _entry_problems(
     row: Row,
     counts: Counter[bytes],
 ) -> Iterator[str]:
-    entry = changes.entry(table, index, owner, row.item)
+    entry = entries.entry(table, index, owner, row.item)
     if entry is None:
         return
     value = source.row(snapshot, index.space, entry.key.key)
-    if value != changes.put_entry(index, entry).value:
+    if value != entries.put_entry(index, entry).value:
         what = "is missing" if value is None else "differs from its item"
         yield f"table {table.name}, index {index.name}: entry {entry.key.key.hex()} {what}"
     _count(counts, table, index.space, owner.key, entry.size, collects=index.local)
@@ -101,4 +101,5 @@ def _count_problems(snapshot: kv.Snapshot, table: Table, counts: Counter[bytes])
     for counter, expected in counts.items():
         [stored] = source.counters(snapshot, counter)
         if stored != expected:
-            yield f"table {table.name}: counter {counter.decode('latin-1')} is {stored}, not {expected}"
+            name = counter.decode("latin-1")
+            yield f"table {table.name}: counter {name} is {stored}, not {expected}"
