@@ -76,8 +76,10 @@ def _write(
     if container and "M" in container and by_name:
         members = dict(container["M"])
         for name, below in tree.items():
-            new = _new(below, members.pop(name, None), results)
-            if new is not None:
+            new = _new(below, members.get(name), results)
+            if new is None:
+                members.pop(name, None)
+            else:
                 members[name] = new
         return {"M": members}
     if container and "L" in container and not by_name:

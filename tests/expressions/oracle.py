@@ -1,0 +1,188 @@
+"""What generated conditions and updates mean, written for plainness.
+
+It reads trees, never texts; it works on Python's own values as far as it can, and knows nothing
+of the code under test.
+"""
+
+import base64
+import copy
+from decimal import Decimal, localcontext
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """An attribute value as a tuple of its type and a Python value that compares as it does."""
+    [(kind, content)] = value.items()
+    match kind:
+        case "N":
+            return kind, Decimal(content)
+        case "B":
+            return kind, base64.b64decode(content)
+        case "SS" | "NS" | "BS":
+            return kind, frozenset(plain({kind[0]: member}) for member in content)
+        case "L":
+            return kind, [plain(element) for element in content]
+        case "M":
+            return kind, {name: plain(member) for name, member in content.items()}
+    return kind, content
+
+
+def find(item: Any, path: tuple[str | int, ...]) -> Any:
+    """The plain value at a path of a plain item; None if there is none."""
+    kind, found = "M", item
+    for part in path:
+        fits = kind == ("M" if isinstance(part, str) else "L")
+        if not fits or (part not in found if isinstance(part, str) else part >= len(found)):
+            return None
+        kind, found = found[part]
+    return kind, found
+
+
+def sort_key(value: Any) -> Any:
+    return value[1].encode() if value[0] == "S" else value[1]
+
+
+def holds(tree: Any, item: Any) -> bool:
+    """The meaning of a condition, in plain values."""
+    operator, *operands = tree
+    match operator:
+        case "AND":
+            return holds(operands[0], item) and holds(operands[1], item)
+        case "OR":
+            return holds(operands[0], item) or holds(operands[1], item)
+        case "NOT":
+            return not holds(operands[0], item)
+    found = [operand(each, item) for each in operands]
+    match operator:
+        case "attribute_exists":
+            return found[0] is not None
+        case "attribute_not_exists":
+            return found[0] is None
+        case "IN":
+            return found[0] is not None and found[0] in found[1:]
+        case "<>":
+            return None in found or found[0] != found[1]
+    if None in found:
+        return False
+    (kind, content), (other, sought) = found[:2]
+    match operator:
+        case "=":
+            return bool(found[0] == found[1])
+        case "begins_with":
+            return kind == other and kind in "SB" and content.startswith(sought)
+        case "contains":
+            if kind == "L":
+                return found[1] in content
+            return found[1] in content if kind in ("SS", "NS", "BS") else part(found[0], found[1])
+    keys = [sort_key(each) for each in found]
+    if operator == "BETWEEN":
+        low, high = found[1], found[2]
+        return (ordered(low, found[0]) and keys[1] <= keys[0]) and (
+            ordered(found[0], high) and keys[0] <= keys[2]
+        )
+    compare = {"<": keys[0].__lt__, "<=": keys[0].__le__, ">": keys[0].__gt__}
+    compare[">="] = keys[0].__ge__
+    return ordered(*found) and compare[operator](keys[1]) is True
+
+
+def ordered(a: Any, b: Any) -> bool:
+    return a[0] == b[0] and a[0] in ("S", "N", "B")
+
+
+def part(whole: Any, piece: Any) -> bool:
+    return whole[0] == piece[0] and whole[0] in ("S", "B") and piece[1] in whole[1]
+
+
+def operand(tree: Any, item: Any) -> Any:
+    match tree:
+        case ("path", path):
+            return find(item, path)
+        case ("value", value):
+            return plain(value)
+    found = operand(tree[1], item)
+    if found is None or found[0] in ("N", "BOOL", "NULL"):
+        return None
+    characters = sum(2 if c > "\uffff" else 1 for c in found[1]) if found[0] == "S" else None
+    return "N", Decimal(len(found[1]) if characters is None else characters)
+
+
+# ---- updates ----
+
+
+class Refused(Exception):
+    """The oracle's own error: which one it is, the fixtures say."""
+
+
+def wire(item: Any, path: tuple[str | int, ...]) -> Any:
+    """The value at a path of an item in wire form; None if there is none."""
+    found: Any = {"M": item}
+    for part in path:
+        inside = found.get("M" if isinstance(part, str) else "L")
+        there = inside is not None and (
+            part in inside if isinstance(part, str) else part < len(inside)
+        )
+        if not there:
+            return None
+        found = inside[part]
+    return found
+
+
+def result_of(section: str, target: Any, tree: Any, item: Any) -> Any:
+    old = wire(item, target)
+    if section == "REMOVE":
+        return None
+    if section == "SET":
+        found = tree[1] if tree[0] == "value" else wire(item, tree[1])
+        if found is None and tree[0] == "if_not_exists":
+            found = tree[2][1]
+        if found is None:
+            raise Refused
+        return found
+    value = tree[1]
+    if old is None:
+        return value if section == "ADD" else None
+    if old.keys() != value.keys():
+        raise Refused
+    if "N" in old:
+        with localcontext(prec=60):
+            return {"N": str(Decimal(old["N"]) + Decimal(value["N"]))}
+    [(kind, members)] = old.items()
+    changed = (
+        set(members) | set(value[kind]) if section == "ADD" else set(members) - set(value[kind])
+    )
+    return {kind: sorted(changed)} if changed else None
+
+
+def put(item: Any, path: tuple[str | int, ...], value: Any) -> None:
+    """Write one result where it belongs; past the end of a list it leaves a marker to append."""
+    parent = wire(item, path[:-1]) if len(path) > 1 else {"M": item}
+    last = path[-1]
+    inside = (parent or {}).get("M" if isinstance(last, str) else "L")
+    if inside is None:
+        raise Refused
+    if isinstance(last, str):
+        inside.pop(last, None)
+        if value is not None:
+            inside[last] = value
+    elif last < len(inside):
+        inside[last] = value if value is not None else {"gone": True}
+    elif value is not None:
+        inside.append(value)
+
+
+def without_gone(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_gone(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [without_gone(each) for each in value if each != {"gone": True}]
+    return value
+
+
+def updated(actions: list[Any], item: Any) -> Any:
+    """The item after the update: all results first, then each put in its place."""
+    results = [result_of(section, target, tree, item) for section, target, tree in actions]
+    new = copy.deepcopy(item)
+    in_order = sorted(zip((a[1] for a in actions), results, strict=True), key=lambda pair: pair[0])
+    for target, value in in_order:
+        put(new, target, copy.deepcopy(value))
+    return without_gone(new)
