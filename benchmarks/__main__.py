@@ -31,7 +31,9 @@ class Bench(NamedTuple):
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one round, items of 100 bytes only")
+    parser.add_argument(
+        "--quick", action="store_true", help="one round, items of 100 bytes, no growth"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these implementations")
     parser.add_argument("--moto", action="store_true", help="drive moto too; it is slow")
     parser.add_argument("--items", type=int, default=100_000, help="how far the table is grown")
@@ -68,7 +70,7 @@ def over_http(
                 runs.fill(one, table)
         replays = [runs.prepare(workload, folder) for workload in chosen]
         loads = {r.workload.label: runs.compare(running, r, pace, say) for r in replays}
-        return loads, runs.disturb_all(running, folder, pace, say)
+        return loads, {} if given.quick else runs.disturb_all(running, folder, pace, say)
 
 
 def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say) -> Bench:
@@ -88,7 +90,7 @@ def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say:
 def grids(bench: Bench) -> list[Grid]:
     """All tables but that of the loads, which has two forms."""
     return [
-        report.disturbances(bench.disturbed),
+        *([report.disturbances(bench.disturbed)] if bench.disturbed else []),
         report.rests(bench.resting),
         *([report.growth(bench.grown)] if bench.grown else []),
         *([report.in_process(bench.in_process)] if bench.in_process else []),

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.servers import Server
@@ -37,8 +38,8 @@ def hashrange() -> list[Server]:
     program = Path(sys.executable).with_name("hashrange")
     command = [str(program), "serve", "{folder}/bench.db", "--port", "{port}", "--durability"]
     return [
-        Server("hashrange", "this tree", "relaxed", [*command, "relaxed"], ROOT),
-        Server("hashrange", "this tree", "full", [*command, "full"], ROOT, reads=False),
+        Server("hashrange", version("hashrange"), "relaxed", [*command, "relaxed"], ROOT),
+        Server("hashrange", version("hashrange"), "full", [*command, "full"], ROOT, reads=False),
     ]
 
 
