@@ -38,10 +38,6 @@ def find(item: Any, path: tuple[str | int, ...]) -> Any:
     return kind, found
 
 
-def sort_key(value: Any) -> Any:
-    return value[1].encode() if value[0] == "S" else value[1]
-
-
 def holds(tree: Any, item: Any) -> bool:
     """The meaning of a condition, in plain values."""
     operator, *operands = tree
@@ -64,33 +60,37 @@ def holds(tree: Any, item: Any) -> bool:
             return None in found or found[0] != found[1]
     if None in found:
         return False
-    (kind, content), (other, sought) = found[:2]
     match operator:
         case "=":
             return bool(found[0] == found[1])
         case "begins_with":
-            return kind == other and kind in "SB" and content.startswith(sought)
+            return same_type(found, "S", "B") and found[0][1].startswith(found[1][1])
         case "contains":
-            if kind == "L":
-                return found[1] in content
-            return found[1] in content if kind in ("SS", "NS", "BS") else part(found[0], found[1])
-    keys = [sort_key(each) for each in found]
-    if operator == "BETWEEN":
-        low, high = found[1], found[2]
-        return (ordered(low, found[0]) and keys[1] <= keys[0]) and (
-            ordered(found[0], high) and keys[0] <= keys[2]
-        )
-    compare = {"<": keys[0].__lt__, "<=": keys[0].__le__, ">": keys[0].__gt__}
-    compare[">="] = keys[0].__ge__
-    return ordered(*found) and compare[operator](keys[1]) is True
+            return contains(*found)
+        case "BETWEEN":
+            middle, low, high = found
+            return in_order("<=", low, middle) and in_order("<=", middle, high)
+    return in_order(operator, *found)
 
 
-def ordered(a: Any, b: Any) -> bool:
-    return a[0] == b[0] and a[0] in ("S", "N", "B")
+def contains(whole: Any, part: Any) -> bool:
+    kind, content = whole
+    if kind == "L":
+        return part in content
+    if kind in ("SS", "NS", "BS"):
+        return kind[0] == part[0] and part in content
+    return same_type([whole, part], "S", "B") and part[1] in content
 
 
-def part(whole: Any, piece: Any) -> bool:
-    return whole[0] == piece[0] and whole[0] in ("S", "B") and piece[1] in whole[1]
+def in_order(sign: str, one: Any, two: Any) -> bool:
+    if not same_type([one, two], "S", "N", "B"):
+        return False
+    a, b = (value.encode() if kind == "S" else value for kind, value in (one, two))
+    return bool({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign])
+
+
+def same_type(values: list[Any], *kinds: str) -> bool:
+    return values[0][0] == values[1][0] and values[0][0] in kinds
 
 
 def operand(tree: Any, item: Any) -> Any:

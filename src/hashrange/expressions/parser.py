@@ -217,7 +217,7 @@ class _Parser:
 
         Only there may an operand stand alone: as in `(a) = :v`.
         """
-        return start > 0 and self._tokens[start - 1].text == "(" and self.word == ")"
+        return self._tokens[start - 1].text == "(" and self.word == ")"
 
     def _membership(self, left: Node) -> Rule:
         self.expect("(")

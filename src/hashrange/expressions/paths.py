@@ -77,32 +77,29 @@ def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
 
 
 def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that overlaps an earlier one, after the earliest that it overlaps."""
-    ends: dict[Parts, int] = {}
-    passes: dict[Parts, int] = {}
-    for position, path in enumerate(paths):
+    """The first path that overlaps an earlier one, after that."""
+    ends: dict[Parts, Path] = {}
+    passes: dict[Parts, Path] = {}
+    for path in paths:
         starts = [path.parts[:length] for length in range(1, len(path.parts) + 1)]
-        earlier = [ends[start] for start in starts if start in ends]
-        if path.parts in passes:
-            earlier.append(passes[path.parts])
-        if earlier:
-            return paths[min(earlier)], path
-        ends[path.parts] = position
         for start in starts:
-            passes.setdefault(start, position)
+            if start in ends:
+                return ends[start], path
+        if path.parts in passes:
+            return passes[path.parts], path
+        ends[path.parts] = path
+        for start in starts:
+            passes.setdefault(start, path)
     return None
 
 
 def _first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
     """The first path that conflicts with an earlier one, after the earliest such."""
-    seen: dict[tuple[Parts, bool], int] = {}
-    for position, path in enumerate(paths):
-        steps = [(path.parts[:n], isinstance(path.parts[n], str)) for n in range(len(path.parts))]
-        earlier = [
-            seen[(start, not by_name)] for start, by_name in steps if (start, not by_name) in seen
-        ]
-        if earlier:
-            return paths[min(earlier)], path
-        for step in steps:
-            seen.setdefault(step, position)
+    seen: dict[tuple[Parts, bool], Path] = {}
+    for path in paths:
+        for length, part in enumerate(path.parts):
+            start, by_name = path.parts[:length], isinstance(part, str)
+            if (start, not by_name) in seen:
+                return seen[(start, not by_name)], path
+            seen.setdefault((start, by_name), path)
     return None
