@@ -100,7 +100,6 @@ class _Sources:
         self.indexes: dict[str, Source] = {}
         for draft in drafts:
             if (_plain(draft.hash), _plain(draft.range)) != (self.table.hash, self.table.range):
-                mine, theirs = draft.hash + draft.range, first.hash + first.range
                 mine = column_names(draft.hash + draft.range)
                 theirs = column_names(first.hash + first.range)
                 raise DeclarationError(

@@ -108,17 +108,42 @@ class Template:
             for part in self.parts
         )
 
-    def render(self, values: Mapping[str, Any]) -> str | None:
-        """The key's text, or None if a field of it is None. Raises BadValue."""
+    def render(self, values: Mapping[str, Any], shard: int | None = None) -> str | None:
+        """The key's text, or None if a field of it is None. Raises BadValue.
+
+        `shard` stands for the field that only a shard number is made of.
+        """
         text = ""
         for constant, field, written, shards in self._steps:
             if not field:
                 text += constant
                 continue
+            if written is None and shard is not None:
+                text += str(shard)
+                continue
             value = values[field]
             if value is None:
                 return None
             text += written.render(value) if written else str(shard_of(value, shards))
+        return text
+
+    def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:
+        """The text of its leading parts. Raises BadValue if it could be read in another way."""
+        text = ""
+        for number, part in enumerate(parts):
+            if isinstance(part, str):
+                text += part
+                continue
+            value = values[part.field]
+            written = self.formats.get(part)
+            if written is None:
+                text += str(shard_of(value, part.shards))
+                continue
+            piece = written.render(value)
+            follows = self.parts[number + 1] if number + 1 < len(self.parts) else ""
+            if written.free and isinstance(follows, str) and follows and follows in piece:
+                raise BadValue(f"{part.field}={value!r} contains the delimiter {follows!r}")
+            text += piece
         return text
 
     # ---- the texts it can produce ----

@@ -1,0 +1,98 @@
+"""The waist between what is to be asked and how: generators yield requests, two loops send them.
+
+Everything that a store does is written once, as a generator; `run` and `run_async` are the whole
+difference between the synchronous and the asynchronous store.
+"""
+
+import asyncio
+import time
+from collections.abc import Generator
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from hashrange.model.values import Item
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """One operation of the API, in wire form. It is answered with the response."""
+
+    operation: str
+    payload: dict[str, Any]
+
+
+class Pause(NamedTuple):
+    """Wait so many seconds."""
+
+    seconds: float
+
+
+Steps = Generator[Call | Pause, dict[str, Any], T]
+
+
+class Failure(Exception):
+    """An operation failed. `code` is DynamoDB's name for it, `original` the client's exception.
+
+    `item` is the stored item where one was asked for; `reasons` are a transaction's.
+    """
+
+    def __init__(self, code: str, message: str, original: BaseException, **more: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.original = original
+        self.item: Item | None = more.get("Item")
+        self.reasons: list[dict[str, Any]] = more.get("CancellationReasons") or []
+
+
+class Connection(Protocol):
+    def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]:
+        """Raises Failure."""
+        ...
+
+
+class AsyncConnection(Protocol):
+    async def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]: ...
+
+
+def run(steps: Steps[T], connection: Connection) -> T:
+    """A Failure that the steps do not know is raised as what the client had raised."""
+    try:
+        request = next(steps)
+        while True:
+            if isinstance(request, Pause):
+                time.sleep(request.seconds)
+                request = steps.send({})
+                continue
+            try:
+                response = connection.call(request.operation, request.payload)
+            except Failure as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    except Failure as failure:
+        raise failure.original from None
+
+
+async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
+    """`run`, for asyncio."""
+    try:
+        request = next(steps)
+        while True:
+            if isinstance(request, Pause):
+                await asyncio.sleep(request.seconds)
+                request = steps.send({})
+                continue
+            try:
+                response = await connection.call(request.operation, request.payload)
+            except Failure as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    except Failure as failure:
+        raise failure.original from None
