@@ -12,6 +12,7 @@ from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The comparators of key conditions, as they read from right to left."""
+_OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
 class KeyTest(NamedTuple):
@@ -47,6 +48,11 @@ class KeyCondition:
 
         Raises ValidationException where the tests do not fit the schema.
         """
+        if any(test.operator not in _OPERATORS for test in self._tests.values()):
+            # Only legacy parameters come so far: the service looks up the table first, too.
+            raise ValidationException(
+                "Attempted conditional constraint is not an indexable operation"
+            )
         if len(self._tests) > max(2, len(hash_names) + len(range_names)):
             raise ValidationException("Conditions can be of length 1 or 2 only")
         tests = [self._hash_test(name, types) for name in hash_names]
@@ -116,7 +122,7 @@ def key_tests(root: Node) -> list[KeyTest]:
 
 def _key_test(node: Operation) -> KeyTest:
     operator, operands = node
-    if operator not in _MIRRORED and operator not in ("BETWEEN", "begins_with"):
+    if operator not in _OPERATORS:
         raise ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
     for operand in operands:
         if isinstance(operand, Operation):

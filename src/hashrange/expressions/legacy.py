@@ -49,7 +49,6 @@ _COMPARISONS = {
     "NULL": Comparison(0, frozenset(), "attribute_not_exists"),
     "NOT_NULL": Comparison(0, frozenset(), "attribute_exists"),
 }
-_INDEXABLE = frozenset(("EQ", "LE", "LT", "GE", "GT", "BEGINS_WITH", "BETWEEN"))
 
 
 def condition(
@@ -73,17 +72,13 @@ def filter(
 
 
 def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
-    """KeyConditions."""
-    if not conditions:
+    """KeyConditions. They know partition and sort key only, also of indexes with more."""
+    if not 1 <= len(conditions) <= 2:
         raise ValidationException("Conditions can be of length 1 or 2 only")
     tests = []
     for name, given in conditions.items():
         values = given.attribute_value_list or []
         _check_values(given.comparison_operator, values)
-        if given.comparison_operator not in _INDEXABLE:
-            raise ValidationException(
-                "Attempted conditional constraint is not an indexable operation"
-            )
         operator = _COMPARISONS[given.comparison_operator].operator
         tests.append(KeyTest(name, operator, tuple(values)))
     return KeyCondition(tests)
