@@ -21,13 +21,18 @@ HEAD = (
 
 
 class Load(NamedTuple):
-    """What one run of the generator saw. `busy` is the generator's share of one core."""
+    """What one run of the generator saw.
+
+    `busy` is the generator's share of one core. `server_us` is what the server computed for one
+    request, on all cores and in the kernel: the figure that a busy machine disturbs least.
+    """
 
     requests_per_second: float
     p50_ms: float
     p99_ms: float
     failed: int
-    busy: float
+    busy: float = 0.0
+    server_us: float = 0.0
 
 
 def http_request(operation: str, body: bytes) -> bytes:
@@ -59,7 +64,7 @@ def finish(generator: subprocess.Popen[str]) -> Load:
     output, _ = generator.communicate()
     [line] = [line for line in output.splitlines() if line.startswith("RESULT ")]
     count, microseconds, failed, p50, p99 = map(int, line.split()[1:])
-    return Load(count / microseconds * 1e6, p50 / 1e3, p99 / 1e3, failed, 0.0)
+    return Load(count / microseconds * 1e6, p50 / 1e3, p99 / 1e3, failed)
 
 
 def drive(port: int, requests: Path, seconds: int) -> Load:
@@ -79,4 +84,5 @@ def typical(loads: list[Load]) -> Load:
         median(load.p99_ms for load in loads),
         sum(load.failed for load in loads),
         median(load.busy for load in loads),
+        median(load.server_us for load in loads),
     )

@@ -55,14 +55,22 @@ def rate(load: Load) -> str:
 
 
 def listed(servers: Sequence[Server], loads: Loads) -> Grid:
-    """One row for each workload and server: what a terminal has the width for."""
+    """One row for each workload and server: what a terminal has the width for.
+
+    "CPU us" is the server's computing for one request, on all cores.
+    """
     rows = []
     for label, by_name in loads.items():
         for server in servers:
             if load := by_name.get(server.name):
-                figures = rate(load), f"{load.p50_ms:.2f}", f"{load.p99_ms:.2f}"
+                figures = (
+                    rate(load),
+                    f"{load.p50_ms:.2f}",
+                    f"{load.p99_ms:.2f}",
+                    f"{load.server_us:,.0f}",
+                )
                 rows.append([label, heading(server), *figures, ratio(server, by_name)])
-    columns = ["", "server (durability)", "requests/s", "p50 ms", "p99 ms", "ours is"]
+    columns = ["", "server (durability)", "requests/s", "p50 ms", "p99 ms", "CPU us", "ours is"]
     return Grid(f"{CONNECTIONS} connections", columns, rows)
 
 

@@ -60,6 +60,13 @@ def answers(running: Running, workload: Workload) -> bool:
     return running.ask(workload.operation, workload.bodies[0])[0] == 200
 
 
+def drive(running: Running, prepared: Replay, seconds: int) -> Load:
+    before = running.computed_seconds()
+    measured = load.drive(running.port, prepared.path, seconds)
+    computed = running.computed_seconds() - before
+    return measured._replace(server_us=computed / measured.requests_per_second / seconds * 1e6)
+
+
 def compare(all_running: list[Running], prepared: Replay, pace: Pace, say: Say) -> dict[str, Load]:
     """The load that each server bears, by its name; those that cannot are left out."""
     workload = prepared.workload
@@ -72,7 +79,7 @@ def compare(all_running: list[Running], prepared: Replay, pace: Pace, say: Say) 
     for turn in range(1 + pace.rounds):
         for running in fit:
             say(f"{workload.label}: {running.server.name}")
-            measured = load.drive(running.port, prepared.path, pace.seconds)
+            measured = drive(running, prepared, pace.seconds)
             if turn:
                 seen[running.server.name].append(measured)
     return {name: load.typical(loads) for name, loads in seen.items()}

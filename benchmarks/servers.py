@@ -1,6 +1,7 @@
 """A server under test is a command and a port; everything else about it is measured."""
 
 import http.client
+import os
 import socket
 import subprocess
 import time
@@ -96,6 +97,11 @@ class Running:
     def log(self) -> str:
         """The last that the server had to say."""
         return self.log_file.read_text()[-2000:]
+
+    def computed_seconds(self) -> float:
+        """Processor time that the process has used so far, in all its threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mb(self) -> float:
         """Resident memory of the process, in MB of 1,000,000 bytes."""
