@@ -246,4 +246,4 @@ def test_expressions_and_legacy_parameters_do_not_mix_across_tables(new_table: N
 
 @pytest.mark.parametrize("operation", ["BatchWriteItem", "BatchGetItem"])
 def test_a_batch_of_no_tables_is_refused(client: Any, operation: str) -> None:
-    refused("ValidationException: …requestItems…", call, client, operation, RequestItems={})
+    refused("ValidationException: …equestItems…", call, client, operation, RequestItems={})

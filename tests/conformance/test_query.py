@@ -359,7 +359,7 @@ SELECTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "Limit 0",
         {"Limit": 0},
-        "ValidationException: …'limit' failed to satisfy constraint: Member must have value"
+        "ValidationException: …imit' failed to satisfy constraint: Member must have value"
         " greater than or equal to 1",
     ),
 ]
