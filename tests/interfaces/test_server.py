@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any, cast
@@ -12,6 +13,7 @@ from serving import Client, EchoRuntime, Running, request, running
 from hashrange.interfaces import connection as client_connection
 from hashrange.interfaces.connection import ClientConnection, access_log
 from hashrange.interfaces.server import Server, ServerError
+from hashrange.interfaces.turns import Turns
 from hashrange.wire.connection import BODY_BYTES_MAX
 
 
@@ -125,10 +127,19 @@ def test_a_client_that_leaves_early_harms_nobody(server: Running, client: Client
     leaving.send(request("UpdateItem"))
     eventually(lambda: server.runtime.bodies)
     leaving.close()
-    eventually(lambda: server.call(lambda: len(server.server.connections)) == 1)
-    server.runtime.release()
     assert client.ask(request("GetItem"))[0] == 200
-    assert len(server.runtime.bodies) == 2
+    server.runtime.release()
+    eventually(lambda: server.call(lambda: len(server.server.connections)) == 1)
+    assert client.ask(request("GetItem"))[0] == 200
+    assert len(server.runtime.bodies) == 3
+
+
+def test_a_client_that_sends_no_more_is_still_answered(client: Client) -> None:
+    client.send(request("PutItem"), request("GetItem"), request("GetItem")[:-1])
+    client.socket.shutdown(socket.SHUT_WR)
+    assert [client.receive()[0], client.receive()[0]] == [200, 200]
+    with pytest.raises(EOFError):
+        client.receive()
 
 
 def test_stopping_finishes_what_runs(server: Running, client: Client) -> None:
@@ -214,13 +225,16 @@ def test_a_client_that_waits_for_its_answer_is_not_given_up(
 
 
 class Transport:
-    """Counts what is written."""
+    """Counts the answers that are written."""
 
     def __init__(self) -> None:
-        self.writes = 0
+        self.answers = 0
 
     def write(self, data: bytes) -> None:
-        self.writes += 1
+        self.answers += data.count(b"HTTP/1.1 200 OK")
+
+    def is_closing(self) -> bool:
+        return False
 
     def pause_reading(self) -> None: ...
 
@@ -228,20 +242,21 @@ class Transport:
 
 
 def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
-    async def written_by_turn() -> list[int]:
+    async def answered_by_turn() -> list[int]:
         server = Server(EchoRuntime())
         server.loop = asyncio.get_running_loop()
+        server.turns = Turns(server.loop)
         connection = ClientConnection(server)
         transport = Transport()
         connection.connection_made(cast(asyncio.Transport, transport))
         connection.data_received(request("GetItem") * 40)
-        turns = [transport.writes]
-        while turns[-1] < 40:
+        answered = []
+        for _ in range(4):
+            answered.append(transport.answers)
             await asyncio.sleep(0)
-            turns.append(transport.writes)
-        return turns
+        return answered
 
-    assert asyncio.run(written_by_turn()) == [16, 32, 40]
+    assert asyncio.run(answered_by_turn()) == [0, 16, 32, 40]
 
 
 # ---- where it listens, and what it logs ----

@@ -8,6 +8,7 @@ from the client; while the client does not read, nothing more is run for it.
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -29,23 +30,28 @@ LINGER_SECONDS = 2
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop sees to the others."""
 
+_OUTBOX_BYTES_MAX = 64 * 1024
+"""Answers leave together up to here; more would only be copied."""
+
 access_log = logging.getLogger("hashrange.access")
 
 
 class ClientConnection(asyncio.Protocol):
     def __init__(self, server: "Server") -> None:
         self._server = server
+        self._turns = server.turns
         self._submit = server.runtime.submit
         self._wire = wire.Connection(server.targets)
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._call_started = 0.0
         self._logs = access_log.isEnabledFor(logging.INFO)
+        self._outbox = b""
+        self._ended = False  # nothing more is run or sent
         self._advancing = False
         self._paused = False
         self._writable = True
         self._stopping = False
-        self._finished = False
         self._answers = 0
         self._progress = (0, 0, False)
         self._still_seconds = 0.0
@@ -57,13 +63,20 @@ class ClientConnection(asyncio.Protocol):
         self._server.connections.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._finished = True
+        self._ended = True
         self._waiting.clear()
         self._server.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        self._waiting.extend(self._wire.feed(data))
-        self._advance()
+        self._turns.arrive(self, data)
+
+    def eof_received(self) -> bool:
+        """A client that sends no more may still read: answer what it has sent, then close."""
+        if self._ended:
+            return False
+        self._stopping = True
+        self._turns.arrive(self, b"")
+        return True
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -74,24 +87,31 @@ class ClientConnection(asyncio.Protocol):
 
     # ---- requests, in order ----
 
+    def handle(self, data: bytes) -> None:
+        if not self._ended:
+            self._waiting.extend(self._wire.feed(data))
+            self._advance()
+
     def _advance(self) -> None:
         """Take what waits, as far as it goes; a call that is answered at once does not recurse."""
         if self._advancing:
             return
         self._advancing = True
         taken = 0
-        while self._waiting and self._call is None and self._writable and not self._finished:
+        while self._waiting and self._call is None and self._writable and not self._ended:
             if taken == _TAKEN_PER_TURN:
-                self._server.loop.call_soon(self._advance)
+                self._turns.arrive(self, b"")
                 break
             taken += 1
             self._take(self._waiting.popleft())
         self._advancing = False
+        if self._stopping and self._call is None and not self._waiting:
+            self._finish(self._close)
         self._hold_back()
 
     def _hold_back(self) -> None:
         """Read from the client only while nothing of it waits."""
-        if self._finished or self._paused == bool(self._waiting):
+        if self._ended or self._paused == bool(self._waiting):
             return
         self._paused = not self._paused
         if self._paused:
@@ -103,7 +123,7 @@ class ClientConnection(asyncio.Protocol):
         if isinstance(event, wire.Answer):
             self._send(event.data)
             if event.close:
-                self._turn_away()
+                self._finish(self._turn_away)
             return
         self._call = event
         if self._logs:
@@ -117,7 +137,8 @@ class ClientConnection(asyncio.Protocol):
         call = self._call
         assert call is not None
         self._call = None
-        form = call.form._replace(close=True) if self._stopping else call.form
+        last = call.form.close or (self._stopping and not self._waiting)
+        form = call.form._replace(close=True) if last else call.form
         if isinstance(outcome, bytes):
             answer = wire.succeed(outcome, form)
         else:
@@ -125,9 +146,9 @@ class ClientConnection(asyncio.Protocol):
         if self._logs:
             self._log(call, answer)
         self._send(answer)
-        if form.close and not self._finished:
-            self._close()
-        if self._waiting:
+        if last:
+            self._finish(self._close)
+        elif self._waiting:
             self._advance()
 
     def _log(self, call: wire.Call, answer: bytes) -> None:
@@ -141,21 +162,36 @@ class ClientConnection(asyncio.Protocol):
         )
 
     def _send(self, answer: bytes) -> None:
-        if not self._finished:
-            self._answers += 1
-            self._transport.write(answer)
+        if self._ended:
+            return
+        self._answers += 1
+        if not self._outbox:
+            self._turns.depart(self)
+        self._outbox += answer
+        if len(self._outbox) > _OUTBOX_BYTES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        outbox, self._outbox = self._outbox, b""
+        if outbox and not self._transport.is_closing():
+            self._transport.write(outbox)
 
     # ---- the end ----
 
+    def _finish(self, end: Callable[[], None]) -> None:
+        """After what is to be sent."""
+        if not self._ended:
+            self._ended = True
+            self.flush()
+            end()
+
     def _close(self) -> None:
         """What is written is still sent."""
-        self._finished = True
         self._transport.close()
 
     def _turn_away(self) -> None:
         """Say that no more comes, then wait for the client's end: closing while it sends would
         reset the connection under the answer that says why."""
-        self._finished = True
         if not self._transport.is_closing():
             self._transport.write_eof()
             self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
@@ -164,8 +200,7 @@ class ClientConnection(asyncio.Protocol):
         """Finish the request that is running, if one is, then close."""
         self._stopping = True
         self._waiting.clear()
-        if self._call is None and not self._finished:
-            self._close()
+        self._advance()
 
     def sweep(self, seconds: float) -> None:
         """Called every so many seconds: give up a client that does not move."""

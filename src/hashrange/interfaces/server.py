@@ -10,6 +10,7 @@ from contextlib import suppress
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime
 from hashrange.interfaces.connection import ClientConnection
+from hashrange.interfaces.turns import Turns
 
 DRAIN_SECONDS_MAX = 10
 """How long a stopping server waits for requests that are running."""
@@ -31,6 +32,7 @@ class Server:
         """Listen; returns the port, chosen by the system if 0 was asked. Raises ServerError."""
         address = loopback_address(host)
         self.loop = asyncio.get_running_loop()
+        self.turns = Turns(self.loop)
         try:
             self._listener = await self.loop.create_server(
                 lambda: ClientConnection(self), address, port
