@@ -1,6 +1,6 @@
 """Text -> checked tree: what a text alone can get wrong, one small pass per rule.
 
-The passes run in DynamoDB's order of precedence (FACTS section 5). What depends on names and
+The passes run in DynamoDB's order of precedence, as observed. What depends on names and
 values is checked later, when the tree is bound. Checked trees are kept by their text, since a
 program sends the same few texts over and over.
 """

@@ -1,6 +1,7 @@
 """Key conditions: which partition a Query reads, and which part of it.
 
-Source: FACTS sections 4 (keys of several attributes) and 5; texts observed.
+Source: developer guide, "Query.KeyConditionExpressions" and the pages on keys of several
+attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """The legacy parameters: conditions, updates and projections that are no text.
 
 They become bound trees and changes, with rules and wording of their own. All functions raise
-ValidationException and make the values canonical in place. Source: FACTS section 6; developer
+ValidationException and make the values canonical in place. Source: developer
 guide, "LegacyConditionalParameters"; texts observed.
 """
 

@@ -1,6 +1,6 @@
 """What each operator and function asks of its operands, as one table.
 
-Source: FACTS section 5; developer guide, "Expressions.OperatorsAndFunctions"; texts observed.
+Source: developer guide, "Expressions.OperatorsAndFunctions"; texts observed.
 """
 
 from collections.abc import Callable, Iterable

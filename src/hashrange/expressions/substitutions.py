@@ -59,14 +59,12 @@ class Substitutions:
 
     def check_all_used(self) -> None:
         """Raise ValidationException if a name or value was never asked for."""
-        if len(self._used) == len(self._names) + len(self._values):
-            return
         for member, keys in ((_NAMES, self._names), (_VALUES, self._values)):
-            unused = sorted(keys.keys() - self._used)
+            unused = keys.keys() - self._used
             if unused:
                 raise ValidationException(
                     f"Value provided in {member} unused in expressions: "
-                    f"keys: {{{', '.join(unused)}}}"
+                    f"keys: {{{', '.join(sorted(unused))}}}"
                 )
 
 

@@ -1,7 +1,9 @@
 """Updates: what an item becomes.
 
 All operands see the item before the update (so `SET a = b, b = a` swaps), then the results are
-written at their paths. Indexes mean the list before the update too. Source: FACTS section 5.
+written at their paths. Indexes mean the list before the update too.
+
+Source: developer guide, "Expressions.UpdateExpressions"; texts observed.
 """
 
 import operator
