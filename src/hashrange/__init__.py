@@ -9,9 +9,9 @@ client = db.boto3_session().client("dynamodb")
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashrange.database import Database, StoreError, connect
+    from hashrange.database import Database, Settings, StoreError, connect
 
-__all__ = ["Database", "StoreError", "connect"]
+__all__ = ["Database", "Settings", "StoreError", "connect"]
 
 
 def __getattr__(name: str) -> Any:

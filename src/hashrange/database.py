@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hashrange import kv
 from hashrange.kv import StoreError
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.database import Database as _Database
 from hashrange.runtime.runtime import DEFAULT_REGION
@@ -13,7 +14,7 @@ from hashrange.runtime.runtime import DEFAULT_REGION
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Database", "StoreError", "connect"]
+__all__ = ["Database", "Settings", "StoreError", "connect"]
 
 Durability = Literal["full", "relaxed", "memory"]
 
@@ -51,14 +52,13 @@ def connect(
     durability: Durability = "full",
     clock: Clock | None = None,
     region: str = DEFAULT_REGION,
-    table_delay: float = 0.0,
+    settings: Settings = DEFAULT_SETTINGS,
 ) -> Database:
     """Open the database in this file, which is made if it is not there; without one, in memory.
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
-    process but not a power cut; "memory" promises nothing. `table_delay` is how many seconds a
-    new table says CREATING before it can be used. Raises `StoreError`
-    with one line that says what to do.
+    process but not a power cut; "memory" promises nothing. `settings` has what else can be
+    chosen. Raises `StoreError` with one line that says what to do.
     """
     from hashrange import storage
 
@@ -67,7 +67,7 @@ def connect(
         store = storage.MemoryStore()
     else:
         store = storage.SqliteStore(os.fspath(path), durability=durability)
-    database = Database(store, clock=clock, region=region, table_delay=table_delay)
+    database = Database(store, clock=clock, region=region, settings=settings)
     if path is not None:
         database.start_upkeep()
     return database

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from hashrange import kv
+from hashrange.engine import expiry, streams
 from hashrange.engine.capacity import Consumed, Receipt, write_units
 from hashrange.engine.entries import entry, put_entry
 from hashrange.engine.keyspace import system
@@ -16,8 +17,8 @@ from hashrange.engine.writes import Change
 from hashrange.model.tables import Index, Table
 
 
-def derive(changes: Sequence[Change], receipt: Receipt) -> list[kv.Write]:
-    """The writes of all changes; what they consume is entered in the receipt."""
+def derive(changes: Sequence[Change], receipt: Receipt, now: int) -> list[kv.Write]:
+    """The writes of all changes, made at `now` in milliseconds; the receipt gets what they cost."""
     writes: list[kv.Write] = []
     totals: defaultdict[bytes, int] = defaultdict(int)
     for change in changes:
@@ -25,10 +26,16 @@ def derive(changes: Sequence[Change], receipt: Receipt) -> list[kv.Write]:
         old_size = change.old.size if change.old else 0
         units = write_units(max(old_size, change.new_size))
         consumed.add(units * 2 if receipt.transactional else units)
-        if not change.check:
-            _table_row(change, old_size, writes, totals)
-            for index in change.table.indexes:
-                _index_row(change, index, consumed, writes, totals)
+        if change.check:
+            continue
+        _table_row(change, old_size, writes, totals)
+        for index in change.table.indexes:
+            _index_row(change, index, consumed, writes, totals)
+        if change.table.ttl:
+            writes.extend(expiry.index_writes(change))
+        stream = change.table.stream
+        if stream and stream.disabled_at is None:
+            writes.extend(streams.appended(stream, change, now))
     for change in changes:
         if change.collection_size is not None:
             _collection(change, receipt, totals)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
+from hashrange import kv
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.entries import Entry
 from hashrange.engine.fetch import Read
 from hashrange.engine.writes import Change
-from hashrange.model.tables import Index, Table
+from hashrange.model.streams import Stream
+from hashrange.model.tables import Table
 
 Response = dict[str, Any]
 """The members of a response; `msgspec.Raw` where stored bytes are spliced in."""
@@ -35,14 +36,31 @@ class Forget(NamedTuple):
 
 
 class Backfill(NamedTuple):
-    """One step of an index build: entries that are still missing, and where to go on.
+    """One step of building an index: rows that are still missing, and where to go on.
 
-    `resume` is the first key of the table that was not looked at; None: that was the end.
+    `counted` and `size` go to the counters of the index's space. `resume` is the first key of
+    the table that was not looked at; None: that was the end.
     """
 
-    target: Index
-    entries: Sequence[Entry]
+    space: int
+    missing: Sequence[kv.Put]
+    counted: int
+    size: int
     resume: bytes | None
+
+
+class StreamChange(NamedTuple):
+    """A stream's definition before and after: None where it does not exist."""
+
+    old: Stream | None
+    new: Stream | None
+
+
+class Trim(NamedTuple):
+    """Records of a stream that are past their day, by key."""
+
+    stream: Stream
+    keys: Sequence[bytes]
 
 
 class Empty(NamedTuple):
@@ -52,7 +70,7 @@ class Empty(NamedTuple):
     rows_max: int
 
 
-AnyChange = Change | TableChange | Remember | Forget | Backfill | Empty
+AnyChange = Change | TableChange | Remember | Forget | Backfill | StreamChange | Trim | Empty
 
 
 class Decision(NamedTuple):

@@ -13,6 +13,7 @@ from hashrange.engine.keyspace.bounds import Bounds, resume
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, row_at
 from hashrange.model.errors import ResourceNotFoundException
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, View
 
 __all__ = ["Bounds", "Row", "RowKey"]
@@ -39,13 +40,13 @@ class Moment(NamedTuple):
 
     `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
     random bytes, the same when a request is run again; `region` is that of the caller's
-    credential scope; `table_delay` is how many seconds a new table says CREATING, a setting.
+    credential scope.
     """
 
     now: float
     entropy: bytes = b""
     region: str = "us-east-1"
-    table_delay: float = 0.0
+    settings: Settings = DEFAULT_SETTINGS
 
 
 def plain_name(name_or_arn: str) -> str:

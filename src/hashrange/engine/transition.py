@@ -1,7 +1,7 @@
 """From a decision to the writes that make it true, in one list for one commit."""
 
 from hashrange import kv
-from hashrange.engine import changes, entries
+from hashrange.engine import changes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import (
     AnyChange,
@@ -10,18 +10,20 @@ from hashrange.engine.decision import (
     Empty,
     Forget,
     Remember,
+    StreamChange,
     TableChange,
+    Trim,
 )
 from hashrange.engine.keyspace import system
 from hashrange.engine.writes import Change
 from hashrange.model.tables import Table
 
 
-def derive(decision: Decision) -> tuple[list[kv.Write], Receipt]:
-    """The writes of a decision, and what they consumed."""
+def derive(decision: Decision, now: float) -> tuple[list[kv.Write], Receipt]:
+    """The writes of a decision made at `now`, and what they consumed."""
     receipt = Receipt(decision.transactional)
     items = [change for change in decision.changes if isinstance(change, Change)]
-    writes = changes.derive(items, receipt)
+    writes = changes.derive(items, receipt, _milliseconds(now))
     if len(items) < len(decision.changes):
         for change in decision.changes:
             if not isinstance(change, Change):
@@ -39,6 +41,10 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _forget(change)
         case Backfill():
             return _backfill(change)
+        case StreamChange():
+            return _stream(change)
+        case Trim():
+            return [kv.Delete(change.stream.space, key) for key in change.keys]
         case Empty():
             return [kv.Purge(change.space, change.rows_max)]
         case _:
@@ -46,7 +52,10 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
 
 
 def _spaces(table: Table | None) -> list[int]:
-    return [table.space, *(index.space for index in table.indexes)] if table else []
+    if table is None:
+        return []
+    hidden = [table.ttl.space] if table.ttl else []
+    return [table.space, *(index.space for index in table.indexes), *hidden]
 
 
 def _table(change: TableChange) -> list[kv.Write]:
@@ -66,6 +75,18 @@ def _table(change: TableChange) -> list[kv.Write]:
         writes.append(kv.Delete(kv.SYSTEM_SPACE, row))
     writes.append(kv.Add(system.CATALOG_VERSION, 1))
     return writes
+
+
+def _stream(change: StreamChange) -> list[kv.Write]:
+    stream = change.new or change.old
+    assert stream, "a stream's definition changes from something or to something"
+    row = system.stream_row(stream.table_name, stream.label)
+    if change.new is None:
+        return [kv.Delete(kv.SYSTEM_SPACE, row), kv.DropSpace(stream.space)]
+    put = kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))
+    if change.old is not None:
+        return [put]
+    return [put, kv.CreateSpace(stream.space), kv.Add(system.SPACES, 1)]
 
 
 def _milliseconds(now: float) -> int:
@@ -90,11 +111,11 @@ def _forget(change: Forget) -> list[kv.Write]:
 
 
 def _backfill(change: Backfill) -> list[kv.Write]:
-    space = change.target.space
-    writes: list[kv.Write] = [entries.put_entry(change.target, entry) for entry in change.entries]
-    writes.append(kv.Add(system.item_count(space), len(change.entries)))
-    writes.append(kv.Add(system.size_bytes(space), sum(entry.size for entry in change.entries)))
-    position = system.backfill_row(space)
+    writes: list[kv.Write] = [*change.missing]
+    if change.counted:
+        writes.append(kv.Add(system.item_count(change.space), change.counted))
+        writes.append(kv.Add(system.size_bytes(change.space), change.size))
+    position = system.backfill_row(change.space)
     if change.resume is None:
         writes.append(kv.Delete(kv.SYSTEM_SPACE, position))
     else:

@@ -11,7 +11,11 @@ from hashrange.engine.entries import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Condition, Update
-from hashrange.model.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.model.errors import (
+    ConditionalCheckFailedException,
+    ItemCollectionSizeLimitExceededException,
+    ValidationException,
+)
 from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import Item, item_size
@@ -33,7 +37,8 @@ class Change(NamedTuple):
     """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
 
     A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
-    the item's collection before the change, where the table has local indexes.
+    the item's collection before the change, where the table has local indexes. An `expired` item
+    is deleted by the service itself: that costs nothing.
     """
 
     table: Table
@@ -43,6 +48,7 @@ class Change(NamedTuple):
     new_size: int
     check: bool = False
     collection_size: int | None = None
+    expired: bool = False
 
 
 class ItemWrite(NamedTuple):
@@ -109,7 +115,7 @@ def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
     return [Old(*pair) for pair in zip(rows, sizes, strict=True)]
 
 
-def decide(write: ItemWrite, before: Old) -> Change:
+def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> Change:
     """The change that a write makes of the old row.
 
     Raises ConditionalCheckFailedException, and ValidationException for an update that the old
@@ -122,10 +128,23 @@ def decide(write: ItemWrite, before: Old) -> Change:
     new = write.edit(old.item if needs_old and old else None)
     size = item_size(new) if write.size is None and new is not None else write.size or 0
     if new is not None and not write.check:
-        local = local_size(write.table, write.key, new) if write.table.has_local_indexes else 0
-        if size + local > ITEM_BYTES_MAX:
+        with_entries = size
+        if before.collection_size is not None:
+            with_entries += local_size(write.table, write.key, new)
+            _check_collection(write, before, with_entries, moment)
+        if with_entries > ITEM_BYTES_MAX:
             raise ValidationException(UPDATE_TOO_LARGE if write.size is None else PUT_TOO_LARGE)
     return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
+
+
+def _check_collection(write: ItemWrite, before: Old, size_after: int, moment: fetch.Moment) -> None:
+    """An item collection of a table with local indexes may not grow beyond its limit."""
+    old = before.row
+    size_before = old.size + local_size(write.table, write.key, old.item) if old else 0
+    growth = size_after - size_before
+    assert before.collection_size is not None
+    if growth > 0 and before.collection_size + growth > moment.settings.collection_bytes_max:
+        raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
 
 
 def _refusal(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:

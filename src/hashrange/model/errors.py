@@ -114,3 +114,11 @@ class IdempotentParameterMismatchException(ApiError):
 
 class DuplicateItemException(ApiError):
     pass
+
+
+class ExpiredIteratorException(ApiError):
+    pass
+
+
+class TrimmedDataAccessException(ApiError):
+    pass

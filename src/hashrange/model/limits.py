@@ -76,3 +76,9 @@ CONTAINER_MEMBER_BYTES = 1
 """Overhead of each element, or pair, of a list or map."""
 SET_BYTES = 0
 """Overhead of a set (?): the documentation gives none."""
+
+# ---- streams and time to live [M, SQ] ----
+LIST_STREAMS_MAX = 100
+DESCRIBE_STREAM_SHARDS_MAX = 100
+TTL_CHANGE_SECONDS = 60 * 60
+"""One change of a table's time to live within an hour."""

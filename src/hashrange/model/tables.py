@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from hashrange.model.streams import Stream
+
 KeyType = Literal["S", "N", "B"]
 
 
@@ -57,6 +59,14 @@ class Index(View, frozen=True, kw_only=True):
         return "CREATING" if self.building else "ACTIVE"
 
 
+class TimeToLive(Struct, frozen=True, kw_only=True):
+    """An attribute with expiry times; `space` holds the hidden index by them."""
+
+    attribute: str
+    space: int
+    building: bool = True
+
+
 class Table(View, frozen=True, kw_only=True):
     """A table. `types` maps every key attribute of the table and its indexes to S, N or B."""
 
@@ -77,7 +87,10 @@ class Table(View, frozen=True, kw_only=True):
     table_class: str | None = None
     table_class_since: float | None = None
     sse: dict[str, Any] | None = None
-    stream: dict[str, Any] | None = None
+    stream: Stream | None = None
+    """The latest stream, which may be disabled."""
+    ttl: TimeToLive | None = None
+    ttl_changed_at: float | None = None
     tags: dict[str, str] = field(default_factory=dict)
 
     @property

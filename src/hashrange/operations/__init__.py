@@ -3,14 +3,21 @@
 `OPERATIONS` is the registry: by API name, what the runtime needs to know to run one.
 """
 
+from types import ModuleType
+
 from hashrange.operations import (
     batch_get_item,
     batch_write_item,
     create_table,
     delete_item,
     delete_table,
+    describe_stream,
     describe_table,
+    describe_time_to_live,
     get_item,
+    get_records,
+    get_shard_iterator,
+    list_streams,
     list_tables,
     put_item,
     query,
@@ -19,31 +26,37 @@ from hashrange.operations import (
     transact_write_items,
     update_item,
     update_table,
+    update_time_to_live,
 )
 from hashrange.operations.operation import Operation
 
+READS: dict[str, ModuleType] = {
+    "BatchGetItem": batch_get_item,
+    "DescribeStream": describe_stream,
+    "DescribeTable": describe_table,
+    "DescribeTimeToLive": describe_time_to_live,
+    "GetRecords": get_records,
+    "GetShardIterator": get_shard_iterator,
+    "ListStreams": list_streams,
+    "ListTables": list_tables,
+    "Query": query,
+    "Scan": scan,
+    "TransactGetItems": transact_get_items,
+}
+WRITES: dict[str, ModuleType] = {
+    "BatchWriteItem": batch_write_item,
+    "CreateTable": create_table,
+    "DeleteItem": delete_item,
+    "DeleteTable": delete_table,
+    "PutItem": put_item,
+    "TransactWriteItems": transact_write_items,
+    "UpdateItem": update_item,
+    "UpdateTable": update_table,
+    "UpdateTimeToLive": update_time_to_live,
+}
+
 OPERATIONS = {
-    operation.name: operation
-    for operation in (
-        Operation("BatchGetItem", batch_get_item.parse, batch_get_item.decide),
-        Operation("BatchWriteItem", batch_write_item.parse, batch_write_item.decide, writes=True),
-        Operation("CreateTable", create_table.parse, create_table.decide, writes=True),
-        Operation("DeleteItem", delete_item.parse, delete_item.decide, writes=True),
-        Operation("DeleteTable", delete_table.parse, delete_table.decide, writes=True),
-        Operation("DescribeTable", describe_table.parse, describe_table.decide),
-        Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
-        Operation("ListTables", list_tables.parse, list_tables.decide),
-        Operation("PutItem", put_item.parse, put_item.decide, writes=True),
-        Operation("Query", query.parse, query.decide),
-        Operation("Scan", scan.parse, scan.decide),
-        Operation("TransactGetItems", transact_get_items.parse, transact_get_items.decide),
-        Operation(
-            "TransactWriteItems",
-            transact_write_items.parse,
-            transact_write_items.decide,
-            writes=True,
-        ),
-        Operation("UpdateItem", update_item.parse, update_item.decide, writes=True),
-        Operation("UpdateTable", update_table.parse, update_table.decide, writes=True),
-    )
+    "GetItem": Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
+    **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
+    **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
 }

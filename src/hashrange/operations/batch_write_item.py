@@ -66,7 +66,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if len({(write.table.space, write.key.key) for write in wanted}) < len(wanted):
         raise ValidationException(inputs.DUPLICATES)
     before = yield from writes.read(wanted)
-    changes = [writes.decide(write, old) for write, old in zip(wanted, before, strict=True)]
+    changes = [writes.decide(write, old, moment) for write, old in zip(wanted, before, strict=True)]
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {"UnprocessedItems": {}}

@@ -7,6 +7,7 @@ from hashrange.engine.fetch import RowKey
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
+    ItemCollectionSizeLimitExceededException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 _CODES: dict[type[ApiError], str] = {
     ConditionalCheckFailedException: "ConditionalCheckFailed",
+    ItemCollectionSizeLimitExceededException: "ItemCollectionSizeLimitExceeded",
     ValidationException: "ValidationError",
 }
 
@@ -28,7 +30,7 @@ def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
     """The result for one action, or the refusal that becomes its reason."""
     try:
         return function(*args, **kwargs)
-    except (ConditionalCheckFailedException, ValidationException) as refusal:
+    except tuple(_CODES) as refusal:
         return refusal
 
 

@@ -10,7 +10,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
 from hashrange.model.tables import Index, KeyType, Table
-from hashrange.operations import table_capacity, table_schema
+from hashrange.operations import stream_settings, table_capacity, table_schema
 from hashrange.operations.parse import decode
 from hashrange.operations.table_description import describe
 from hashrange.operations.table_schema import GivenIndex
@@ -28,6 +28,7 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.CreateTable)
     table_capacity.check_table(given)
+    stream_settings.check(given.stream_specification)
     definitions, key = given.attribute_definitions, given.key_schema
     if definitions is None or key is None:
         raise ValidationException(
@@ -75,7 +76,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if (yield from fetch.find_table(name)) is not None:
         raise ResourceInUseException(f"Table already exists: {name}")
     indexes = _given_indexes(given)
-    spaces = iter((yield from fetch.new_spaces(1 + len(indexes))))
+    spaces = iter((yield from fetch.new_spaces(2 + len(indexes))))
     table = Table(
         name=name,
         id=str(UUID(bytes=moment.entropy, version=4)),
@@ -87,7 +88,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         types=request.types,
         indexes=tuple(_index(index, next(spaces)) for index in indexes),
         created_at=moment.now,
-        active_at=moment.now + moment.table_delay,
+        active_at=moment.now + moment.settings.table_delay,
         on_demand=given.billing_mode == "PAY_PER_REQUEST",
         throughput=table_capacity.throughput(given.provisioned_throughput),
         on_demand_limits=table_capacity.on_demand(given.on_demand_throughput),
@@ -96,8 +97,9 @@ def decide(request: Request, moment: Moment) -> Decide:
         table_class=given.table_class,
         tags={tag.key: tag.value for tag in given.tags or ()},
     )
+    table, streams = stream_settings.changed(table, given.stream_specification, spaces, moment)
     response = {"TableDescription": describe(table, "CREATING")}
-    return Decision([TableChange(None, table)], lambda _: response)
+    return Decision([TableChange(None, table), *streams], lambda _: response)
 
 
 def _index(given: GivenIndex, space: int) -> Index:

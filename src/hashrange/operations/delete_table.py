@@ -5,6 +5,7 @@ from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
+from hashrange.operations import stream_settings
 from hashrange.operations.parse import decode
 from hashrange.operations.table_description import describe
 
@@ -32,5 +33,6 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
         )
     statistics = yield from fetch.statistics([table, *table.indexes])
     description = describe(table, "DELETING", statistics)
+    _, streams = stream_settings.disabled(table, moment)
     response = {"TableDescription": description}
-    return Decision([TableChange(table, None)], lambda _: response)
+    return Decision([TableChange(table, None), *streams], lambda _: response)

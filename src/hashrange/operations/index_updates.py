@@ -1,5 +1,6 @@
 """The global index part of UpdateTable: one create or delete, and any number of updates."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -62,8 +63,8 @@ def parse(given: requests.UpdateTable) -> IndexUpdate:
     )
 
 
-def apply(table: Table, update: IndexUpdate, space: int) -> Table:
-    """The table after the update; a new index gets `space` and is to be built."""
+def apply(table: Table, update: IndexUpdate, spaces: Iterator[int]) -> Table:
+    """The table after the update; a new index gets the next of `spaces`, and is to be built."""
     for change in update.updates:
         table = _updated(table, change)
     if (update.create or update.delete) and any(index.building for index in table.indexes):
@@ -75,7 +76,7 @@ def apply(table: Table, update: IndexUpdate, space: int) -> Table:
     if update.delete:
         return _without(table, _existing(table, update.delete.index_name))
     if update.create:
-        return _with(table, update.create, update.types or {}, space)
+        return _with(table, update.create, update.types or {}, next(spaces))
     return table
 
 

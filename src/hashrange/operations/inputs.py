@@ -48,10 +48,8 @@ def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expr
         )
     with_values = [name for name in new if name != "ProjectionExpression"]
     if values is not None and not any(name in used for name in with_values):
-        verb = "is" if len(with_values) == 1 else "are"
         raise ValidationException(
-            "ExpressionAttributeValues can only be specified when using expressions: "
-            f"{' and '.join(with_values)} {verb} null"
+            "ExpressionAttributeValues can only be specified when using expressions"
         )
     return Expressions(names, values) if used else None
 

@@ -32,4 +32,4 @@ def decide(request: Request, moment: Moment) -> Decide:
     table = yield from fetch.table(given.table_name, moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.put(table, given.item, request.size, request.condition, return_old)
-    return (yield from replace.decide(given, request.returned, write))
+    return (yield from replace.decide(given, request.returned, write, moment))

@@ -5,6 +5,7 @@ from msgspec import Raw
 from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
+from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.model.requests import DeleteItem, PutItem
 from hashrange.operations import outputs
@@ -12,9 +13,9 @@ from hashrange.operations import outputs
 RETURN_VALUES = ("NONE", "ALL_OLD")
 
 
-def decide(given: PutItem | DeleteItem, returned: str, write: ItemWrite) -> Decide:
+def decide(given: PutItem | DeleteItem, returned: str, write: ItemWrite, moment: Moment) -> Decide:
     [old] = yield from writes.read([write])
-    change = writes.decide(write, old)
+    change = writes.decide(write, old, moment)
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {}

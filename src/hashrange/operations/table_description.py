@@ -65,6 +65,14 @@ def _add_settings(description: dict[str, Any], table: Table, status: str) -> Non
             description["TableClassSummary"]["LastUpdateDateTime"] = round(
                 table.table_class_since, 3
             )
+    if table.stream:
+        if table.stream.disabled_at is None:
+            description["StreamSpecification"] = {
+                "StreamEnabled": True,
+                "StreamViewType": table.stream.view,
+            }
+        description["LatestStreamLabel"] = table.stream.label
+        description["LatestStreamArn"] = table.stream.arn
     if table.sse:
         description["SSEDescription"] = table.sse
 

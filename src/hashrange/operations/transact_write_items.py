@@ -118,7 +118,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     changes: list[AnyChange] = list(
         cancellation.succeeded(
             [
-                cancellation.attempt(writes.decide, write, old)
+                cancellation.attempt(writes.decide, write, old, moment)
                 for write, old in zip(wanted, before, strict=True)
             ]
         )

@@ -48,7 +48,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.update(table, given.key, request.update, request.condition, return_old)
     [old] = yield from writes.read([write])
-    change = writes.decide(write, old)
+    change = writes.decide(write, old, moment)
 
     def respond(receipt: Receipt) -> Response:
         response = _attributes(request, change)

@@ -10,7 +10,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
 from hashrange.model.tables import Table
-from hashrange.operations import index_updates, table_capacity, table_schema
+from hashrange.operations import index_updates, stream_settings, table_capacity, table_schema
 from hashrange.operations.index_updates import IndexUpdate
 from hashrange.operations.parse import decode
 from hashrange.operations.table_description import describe
@@ -22,6 +22,7 @@ SUPPORTED = (
     "on_demand_throughput",
     "provisioned_throughput",
     "sse_specification",
+    "stream_specification",
     "table_class",
     "warm_throughput",
 )
@@ -41,6 +42,7 @@ def parse(body: bytes) -> Request:
         )
     if given.billing_mode == "PAY_PER_REQUEST" and given.provisioned_throughput is not None:
         raise ValidationException(table_capacity.NEITHER_ON_DEMAND)
+    stream_settings.check(given.stream_specification)
     return Request(given, index_updates.parse(given))
 
 
@@ -52,14 +54,15 @@ def decide(request: Request, moment: Moment) -> Decide:
             f"Attempt to change a resource which is still in use: Table is being created: "
             f"{table.name}"
         )
-    [space] = yield from fetch.new_spaces(1)
+    spaces = iter((yield from fetch.new_spaces(2)))
     changed = _with_capacity(_with_settings(table, given, moment), given, moment)
-    changed = index_updates.apply(changed, request.index_update, space)
+    changed = index_updates.apply(changed, request.index_update, spaces)
+    changed, streams = stream_settings.changed(changed, given.stream_specification, spaces, moment)
     statistics = yield from fetch.statistics([changed, *changed.indexes])
     description = describe(changed, "UPDATING", statistics)
     index_updates.show_deleted(description, table, request.index_update)
     response: dict[str, Any] = {"TableDescription": description}
-    return Decision([TableChange(table, changed)], lambda _: response)
+    return Decision([TableChange(table, changed), *streams], lambda _: response)
 
 
 def _with_settings(table: Table, given: requests.UpdateTable, moment: Moment) -> Table:

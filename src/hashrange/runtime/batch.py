@@ -16,6 +16,7 @@ from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.model.settings import Settings
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
@@ -41,8 +42,8 @@ class Submission:
         "outcome",
         "region",
         "request",
+        "settings",
         "size_bytes",
-        "table_delay",
     )
 
     def __init__(
@@ -52,7 +53,7 @@ class Submission:
         size_bytes: int,
         entropy: bytes,
         region: str,
-        table_delay: float,
+        settings: Settings,
         done: Callable[[Outcome], None] | None = None,
     ) -> None:
         self.operation = operation
@@ -60,7 +61,7 @@ class Submission:
         self.size_bytes = size_bytes
         self.entropy = entropy
         self.region = region
-        self.table_delay = table_delay
+        self.settings = settings
         self.done = done
         self.outcome: Outcome | None = None
 
@@ -159,12 +160,12 @@ def _decide_one(
     submission: Submission, now: float, transaction: kv.Transaction, tables: Tables
 ) -> tuple[list[kv.Write], list[TableChange]]:
     """Sets the outcome; returns the writes, and which tables' definitions they change."""
-    moment = Moment(now, submission.entropy, submission.region, submission.table_delay)
+    moment = Moment(now, submission.entropy, submission.region, submission.settings)
     try:
         decision = drive(
             submission.operation.decide(submission.request, moment), transaction, tables
         )
-        writes, receipt = transition.derive(decision)
+        writes, receipt = transition.derive(decision, now)
         submission.outcome = encode_response(decision.respond(receipt))
     except ApiError as refusal:
         submission.outcome = refusal

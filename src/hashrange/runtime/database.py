@@ -7,6 +7,7 @@ from typing import Any, Self
 import msgspec
 
 from hashrange import kv
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import DEFAULT_REGION, Runtime
@@ -28,9 +29,9 @@ class Database:
         *,
         clock: Clock | None = None,
         region: str = DEFAULT_REGION,
-        table_delay: float = 0.0,
+        settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
-        self.runtime = Runtime(store, clock, table_delay, wake_upkeep=self.start_upkeep)
+        self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
         self._upkeep = Upkeep(self.runtime)
         self._store = store
         self._region = region

@@ -11,6 +11,7 @@ from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError, UnknownOperationException
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
@@ -33,21 +34,20 @@ Done = Callable[[Outcome], None]
 class Runtime:
     """Operations over one store. Its methods may be called from any thread.
 
-    A new table says CREATING for `table_delay` seconds. `wake_upkeep` is called after a commit
-    that changed or dropped a table.
+    `wake_upkeep` is called after a commit that changed or dropped a table.
     """
 
     def __init__(
         self,
         store: kv.Store,
         clock: Clock | None = None,
-        table_delay: float = 0.0,
+        settings: Settings = DEFAULT_SETTINGS,
         wake_upkeep: Callable[[], None] = lambda: None,
     ) -> None:
         self.operations = frozenset(OPERATIONS)
         """The operations of the API; those of upkeep are not for callers from outside."""
         self._store = store
-        self._table_delay = table_delay
+        self._settings = settings
         self._clock = clock or Clock()
         self._catalog = Catalog()
         self._committer = Committer(store, self._catalog, self._clock, wake_upkeep)
@@ -106,10 +106,10 @@ class Runtime:
         done: Done | None = None,
     ) -> Submission:
         entropy = os.urandom(ENTROPY_BYTES)
-        return Submission(operation, request, len(body), entropy, region, self._table_delay, done)
+        return Submission(operation, request, len(body), entropy, region, self._settings, done)
 
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
-        moment = Moment(self._clock.now(), b"", region)
+        moment = Moment(self._clock.now(), b"", region, self._settings)
         if operation.single_read:
             decision = self._glance(operation, request, moment)
             if decision:
@@ -138,7 +138,7 @@ class Runtime:
     def _read_in_slices(self, operation: Operation, request: Any, region: str, done: Done) -> None:
         snapshot = self._store.snapshot()
         try:
-            moment = Moment(self._clock.now(), b"", region)
+            moment = Moment(self._clock.now(), b"", region, self._settings)
             decide = operation.decide(request, moment)
             run = SlicedDrive(decide, snapshot, self._tables(snapshot))
         except BaseException:

@@ -56,6 +56,11 @@ class Row:
         return self._item
 
 
+def item_json(value: bytes) -> bytes:
+    """The last part of a row's value: JSON as it was stored."""
+    return Row(value).json
+
+
 def row_at(key: RowKey, value: bytes | None) -> Row | None:
     """The row that was asked for by key."""
     if value is None:

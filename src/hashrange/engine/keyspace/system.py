@@ -4,6 +4,7 @@
     K<digest>                  a transaction token: fingerprint and time
     L<milliseconds><digest>    the same tokens by time, for trimming
     B<index space>             how far an index's backfill has come
+    S<table name>/<label>      a stream
 
 A system row's value is crc32 | weight 0 | JSON.
 """
@@ -59,6 +60,17 @@ def parse_token_by_time(key: bytes) -> tuple[int, bytes]:
 
 def backfill_row(space: int) -> bytes:
     return b"B" + space.to_bytes(8, "big")
+
+
+def stream_row(table_name: str, label: str) -> bytes:
+    return b"S%s/%s" % (table_name.encode(), label.encode())
+
+
+def stream_rows(table_name: str | None) -> tuple[bytes, bytes]:
+    """Start and end of the rows of all streams, or of one table's."""
+    if table_name is None:
+        return b"S", b"T"
+    return stream_row(table_name, ""), b"S%s0" % table_name.encode()
 
 
 def encode(content: Any) -> bytes:

@@ -5,7 +5,14 @@ process runs it, nor whether two do.
 """
 
 from hashrange.operations.operation import Operation
-from hashrange.operations.upkeep import build_index, empty_space, forget_tokens, pending
+from hashrange.operations.upkeep import (
+    build_index,
+    empty_space,
+    expire_items,
+    forget_tokens,
+    pending,
+    trim_stream,
+)
 
 UPKEEP = {
     operation.name: operation
@@ -13,6 +20,8 @@ UPKEEP = {
         Operation("upkeep.Pending", pending.parse, pending.decide),
         Operation("upkeep.BuildIndex", build_index.parse, build_index.decide, writes=True),
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
+        Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
+        Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),
         Operation("upkeep.ForgetTokens", forget_tokens.parse, forget_tokens.decide, writes=True),
     )
 }

@@ -25,7 +25,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if not index.backfilling:
         second_phase = _with_index(table, msgspec.structs.replace(index, backfilling=True))
         return Decision([TableChange(table, second_phase)], lambda _: {"Done": False})
-    step = yield from backfill.step(table, index)
+    step = yield from backfill.index_step(table, index)
     changes: list[AnyChange] = [step]
     done = step.resume is None
     if done:

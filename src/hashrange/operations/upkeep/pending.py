@@ -1,8 +1,11 @@
 """What is to be done: a list of steps, each the name and the body of an upkeep operation."""
 
-from hashrange.engine import fetch
+from hashrange.engine import fetch, streams
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
+
+STREAMS_MAX = 10_000
+"""More than there can be: one a table, and those closed in the last day."""
 
 
 def parse(body: bytes) -> None:
@@ -19,4 +22,8 @@ def decide(request: None, moment: Moment) -> Decide:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
                 steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
+        if table.ttl:
+            steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
+    for stream in (yield from streams.listed(None, None, STREAMS_MAX)):
+        steps.append({"Operation": "upkeep.TrimStream", "Body": {"StreamArn": stream.arn}})
     return answer({"Steps": steps})

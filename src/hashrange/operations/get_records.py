@@ -1,0 +1,59 @@
+"""GetRecords: records of a shard from where an iterator stands, at most 1,000 or 1 MB."""
+
+from typing import Any
+
+from msgspec import Raw
+from msgspec.json import decode as decode_json
+
+from hashrange.engine import streams
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.streams import RECORDS_MAX, Record
+from hashrange.model import requests
+from hashrange.model.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.streams import Stream, find_shard, is_closed, sequence_number
+from hashrange.operations import shard_iterator
+from hashrange.operations.describe_stream import find
+from hashrange.operations.parse import decode
+
+
+def parse(body: bytes) -> requests.GetRecords:
+    given = decode(body, requests.GetRecords)
+    if given.limit is not None and given.limit > RECORDS_MAX:
+        raise ValidationException(
+            f"1 validation error detected: Value '{given.limit}' at 'limit' failed to satisfy "
+            f"constraint: Member must have value less than or equal to {RECORDS_MAX}"
+        )
+    return given
+
+
+def decide(given: requests.GetRecords, moment: Moment) -> Decide:
+    now = int(moment.now * 1000)
+    iterator = shard_iterator.parse(given.shard_iterator, now)
+    stream = yield from find(iterator.stream_arn)
+    latest = max((yield from streams.latest_commit()), stream.enabled_at)
+    shard = find_shard(stream, iterator.shard_id, latest)
+    if shard is None:
+        raise ResourceNotFoundException("Requested resource not found")
+    found, position, exhausted = yield from streams.records(
+        stream, shard, iterator.position, now, given.limit or RECORDS_MAX
+    )
+    response: Response = {"Records": [_shown(stream, record) for record in found]}
+    if not (exhausted and is_closed(stream, shard, latest)):
+        following = shard_iterator.Iterator(stream.arn, shard.id, position, now)
+        response["NextShardIterator"] = following.text()
+    return answer(response)
+
+
+def _shown(stream: Stream, record: Record) -> dict[str, Any]:
+    number = sequence_number(record.milliseconds, record.number)
+    content = decode_json(record.members["dynamodb"], type=dict[str, Raw])
+    region = stream.table_arn.split(":")[3]
+    return {
+        "eventID": f"{record.number:032x}",
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": region,
+        **record.members,
+        "dynamodb": {**content, "SequenceNumber": number},
+    }

@@ -1,0 +1,32 @@
+"""Delete some items whose time to live is over, or do a step of building the index by expiry."""
+
+import msgspec
+
+from hashrange.engine import backfill, expiry, fetch
+from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
+from hashrange.engine.fetch import Moment
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    table_name: str
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    table = yield from fetch.find_table(request.table_name)
+    if table is None or table.ttl is None:
+        return answer({"Done": True})
+    if table.ttl.building:
+        step = yield from backfill.expiry_step(table, table.ttl)
+        changes: list[AnyChange] = [step]
+        if step.resume is None:
+            built = msgspec.structs.replace(table.ttl, building=False)
+            changes.append(TableChange(table, msgspec.structs.replace(table, ttl=built)))
+        return Decision(changes, lambda _: {"Done": False})
+    expired = yield from expiry.expired(table, moment.now)
+    if not expired:
+        return answer({"Done": True})
+    return Decision(expired, lambda _: {"Done": False})
