@@ -42,7 +42,8 @@ def serve(
 
     def say(bound: int) -> None:
         where = f"{path} (durability {durability.value})" if path else "a database in memory"
-        typer.echo(f"Serving {where} on http://{host}:{bound} - Ctrl-C ends it")
+        address = f"[{host}]" if ":" in host else host
+        typer.echo(f"Serving {where} on http://{address}:{bound} - Ctrl-C ends it")
 
     with told_in_one_line():
         server.loopback_address(host)
