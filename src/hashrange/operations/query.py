@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hashrange.engine import fetch, ranges
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
-from hashrange.expressions import Condition, KeyCondition, legacy
+from hashrange.expressions import Condition, Expressions, KeyCondition, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import View
@@ -30,17 +30,14 @@ def parse(body: bytes) -> Request:
     )
     if given.exclusive_start_key is not None:
         normalize_item(given.exclusive_start_key)
+    key_condition = _key_condition(given, placeholders)
     filter_: Condition | None = None
     if placeholders and given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
     elif given.query_filter is not None:
         filter_ = legacy.filter(given.query_filter, given.conditional_operator)
     common = reading.parse(given, placeholders, filter_)
-    if placeholders and given.key_condition_expression is not None:
-        key_condition = placeholders.key_condition(given.key_condition_expression)
-    elif given.key_conditions is not None:
-        key_condition = legacy.key_conditions(given.key_conditions)
-    else:
+    if key_condition is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "
             "in the request."
@@ -48,6 +45,14 @@ def parse(body: bytes) -> Request:
     if placeholders:
         placeholders.finish()
     return Request(given, key_condition, common)
+
+
+def _key_condition(given: requests.Query, placeholders: Expressions | None) -> KeyCondition | None:
+    if placeholders and given.key_condition_expression is not None:
+        return placeholders.key_condition(given.key_condition_expression)
+    if given.key_conditions is not None:
+        return legacy.key_conditions(given.key_conditions)
+    return None
 
 
 def decide(request: Request, moment: Moment) -> Decide:
