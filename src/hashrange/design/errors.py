@@ -51,10 +51,6 @@ class ItemError(DesignError):
         self.key = key
 
 
-class NotFound(DesignError, LookupError):
-    """There is no such item."""
-
-
 # ---- raised by writes ----
 
 
@@ -64,6 +60,10 @@ class ConditionFailed(DesignError):
     def __init__(self, message: str, item: object = None) -> None:
         super().__init__(message)
         self.item = item
+
+
+class NotFound(ConditionFailed, LookupError):
+    """There is no such item."""
 
 
 class AlreadyExists(ConditionFailed):
