@@ -1,16 +1,24 @@
 """`st.Table`: a model's entities, indexes and access patterns together, checked and planned."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, cast
 
 from hashrange.design import model as table_model
-from hashrange.design.item import Copy, Item
+from hashrange.design.async_store import OpenAsyncStore
+from hashrange.design.connection import connect, connect_async
+from hashrange.design.core import Core, Observer
+from hashrange.design.create import create
+from hashrange.design.errors import DeclarationError
+from hashrange.design.item import Copy, Item, as_read
 from hashrange.design.patterns import Pattern, read_patterns
 from hashrange.design.plan_table import PlanTable, row
 from hashrange.design.planner import Plan, Unplanned, plan
+from hashrange.design.protocols import Explanation
+from hashrange.design.reading import Loader
+from hashrange.design.store import OpenStore, explain
 from hashrange.design.volumes import Ignored, Volumes, Writes
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -55,16 +63,72 @@ class Table:
         self.volumes.check(self.model)
         for fact in self.writes:
             fact.check(self.model)
-        self.plans: dict[str, Plan | Unplanned] = self._plans
-
-    @cached_property
-    def _plans(self) -> dict[str, Plan | Unplanned]:
-        return {str(p): plan(p, self.model) for ps in self.patterns.values() for p in ps}
+        self.plans: dict[str, Plan | Unplanned] = {
+            str(pattern): plan(pattern, self.model)
+            for patterns in self.patterns.values()
+            for pattern in patterns
+        }
 
     def plan(self) -> PlanTable:
         """The access-pattern table."""
         types = [entity.name for entity in self.model.entities]
         return PlanTable(self.name, tuple(row(plan, types) for plan in self.plans.values()))
+
+    def open(
+        self,
+        protocol: Callable[[], R],
+        connection: Any,
+        *,
+        observe: Observer | None = None,
+        cursor_key: bytes | None = None,
+    ) -> R:
+        """A store with the protocol's patterns, over a database or client that is handed in.
+
+        `observe` is called with an `Observation` after each call; `cursor_key` signs cursors.
+        Raises Unserved for a pattern that nothing serves, TypeError for another connection.
+        """
+        patterns = self._patterns_of(protocol)
+        core = Core(self.model, patterns, observe, cursor_key)
+        opened: Any
+        if any(pattern.asynchronous for pattern in patterns):
+            opened = OpenAsyncStore(core, connect_async(connection))
+        else:
+            opened = OpenStore(core, connect(connection))
+        return cast(R, opened)
+
+    def _patterns_of(self, protocol: Any) -> list[Pattern]:
+        for known, patterns in self.patterns.items():
+            if known is protocol:
+                return patterns
+        raise DeclarationError(f"{protocol.__name__} is not among the table's protocols")
+
+    def request(self, pattern: Callable[P, Any], /, *args: Any, **kwargs: Any) -> Explanation:
+        """What a pattern would send, e.g. `table.request(Sensors.floors, building_id="b")`."""
+        for known in (p for patterns in self.patterns.values() for p in patterns):
+            if known.function is pattern:
+                core = Core(self.model, [known], None, None)
+                return explain(core.calls[known.name].bind(args, kwargs))
+        raise DeclarationError(f"{pattern!r} is not a pattern of this table")
+
+    def create(self, connection: Any) -> bool:
+        """Create the table, or check the one that is there: see `create.create`."""
+        return create(self.model, connection)
+
+    def dump(self, item: Item) -> dict[str, Any]:
+        """The stored item, in wire form, with attributes kept that the model does not know."""
+        entity = self.model.entity(type(item))
+        foreign = as_read(item) or {}
+        kept = {n: v for n, v in foreign.items() if n not in entity.owned_attributes}
+        return kept | entity.dump(item)
+
+    def load(self, raw: dict[str, Any]) -> Item | None:
+        """The item of a stored item, in wire form; None for an entity the table does not know.
+
+        Raises ItemError.
+        """
+        loader = Loader(self.model, [entity.model for entity in self.model.entities])
+        entity = loader.recognise(raw)
+        return None if entity is None else entity.load(raw)
 
 
 def _is_item(declared: Any) -> bool:

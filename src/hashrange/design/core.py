@@ -1,0 +1,503 @@
+"""Everything a store does, as generators of requests; `store` and `async_store` only run them."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, get_args
+
+from hashrange.design import batches, conditions, cursor
+from hashrange.design.actions import ACTIONS_MAX, Action, commit
+from hashrange.design.asking import Asking
+from hashrange.design.entity import Entity
+from hashrange.design.errors import BadValue, ConditionFailed, Conflict, NotFound
+from hashrange.design.item import Item
+from hashrange.design.model import TableModel
+from hashrange.design.patterns import Argument, Pattern
+from hashrange.design.planner import Unplanned, plan_given, variants
+from hashrange.design.protocols import Explanation, Page
+from hashrange.design.reading import FILTERED_PAGE, Items, Loader, Run
+from hashrange.design.relations import copies_of
+from hashrange.design.steps import Call, Steps
+from hashrange.design.writes import Writer, Written
+
+UPDATE_ATTEMPTS = 5
+SYNC_ROUNDS = 5
+WRITTEN = ("put", "create", "save")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a call took: `requests` as sent, `capacity` in capacity units, `seconds` in all.
+
+    `atomic` is False for copies that were written after their owner, in several transactions.
+    """
+
+    name: str
+    requests: list[tuple[str, dict[str, Any]]]
+    pages: int = 0
+    items: int = 0
+    capacity: float = 0.0
+    seconds: float = 0.0
+    atomic: bool = True
+
+
+Observer = Callable[[Observation], object]
+
+
+@dataclass
+class Bound:
+    """A pattern with arguments, ready to run."""
+
+    call: "PatternCall"
+    asking: Asking
+    arguments: dict[str, Any]
+    took: Explanation = field(default_factory=lambda: Explanation("", []))
+
+
+class PatternCall:
+    """A pattern of an open store: binds arguments, checks them, and picks the plan."""
+
+    def __init__(self, pattern: Pattern, model: TableModel) -> None:
+        self.pattern = pattern
+        self.loader = Loader(model, _results(pattern, model))
+        self.names = [*_parameters(pattern)]
+        self.checks = [(a, _classes(a)) for a in pattern.arguments]
+        self.askings: dict[frozenset[str], Asking] = {}
+        for arguments in variants(pattern):
+            found = plan_given(pattern, model, arguments)
+            if isinstance(found, Unplanned):
+                raise found.error
+            self.askings[found.given] = Asking(found, model)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Raises TypeError for arguments that do not fit, BadValue for their values."""
+        arguments = dict(zip(self.names, args, strict=False)) | kwargs
+        fits = len(args) + len(kwargs) == len(arguments) and len(args) <= len(self.names)
+        if not fits or arguments.keys() - set(self.names):
+            raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
+        given = []
+        for argument, classes in self.checks:
+            value = arguments.get(argument.name)
+            if value is None:
+                if not argument.optional:
+                    raise TypeError(f"{self.pattern}: {argument.name!r} is missing")
+                continue
+            _expect(argument, value, classes)
+            given.append(argument.name)
+        asking = self.askings.get(frozenset(given))
+        if asking is None:
+            raise TypeError(f"{self.pattern}: arguments are left out from the right only")
+        return Bound(self, asking, arguments)
+
+
+def _parameters(pattern: Pattern) -> Iterable[str]:
+    function = pattern.function
+    code = function.__code__
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def _results(pattern: Pattern, model: TableModel) -> Sequence[type[Any]]:
+    return [e.model for e in model.entities] if pattern.by_type else pattern.results
+
+
+def _classes(argument: Argument) -> tuple[type, ...]:
+    """What a value may be an instance of; empty: not checked."""
+    python = argument.python
+    if isinstance(python, type):
+        return (python,)
+    choices = get_args(python)
+    return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
+
+
+def _expect(argument: Argument, value: Any, classes: tuple[type, ...]) -> None:
+    values = value if argument.operator == "between" else (value,)
+    for one in values:
+        if classes and not isinstance(one, classes):
+            names = " or ".join(c.__name__ for c in classes)
+            raise BadValue(f"{argument.name}={one!r} is not {names}")
+        if isinstance(one, datetime) and one.tzinfo is None:
+            raise BadValue(f"{argument.name}={one!r} has no time zone")
+
+
+class Core:
+    """A table's reads and writes as steps."""
+
+    def __init__(
+        self,
+        model: TableModel,
+        patterns: Sequence[Pattern],
+        observe: Observer | None,
+        cursor_key: bytes | None,
+    ) -> None:
+        self.model = model
+        self.writer = Writer(model)
+        self.calls = {pattern.name: PatternCall(pattern, model) for pattern in patterns}
+        self.observe = observe
+        self.cursor_key = cursor_key
+
+    # ---- reads ----
+
+    def one(self, bound: Bound, consistent: bool = False) -> Steps[Any]:
+        """The item that is asked for, or None."""
+        if bound.asking.plan.operation == "GetItem":
+            return (yield from self._get(bound, consistent))
+        run, items = Run(bound.asking, bound.arguments, None), Items()
+        started = time.perf_counter()
+        found = None
+        while found is None:
+            rows = yield from run.rows(None)
+            if rows is None:
+                break
+            found = next(items.take(rows, bound.call.loader, False), None)
+            if bound.asking.plan.limited:
+                break
+        self._took(run.took, 0 if found is None else 1, started)
+        return found
+
+    def _get(self, bound: Bound, consistent: bool) -> Steps[Any]:
+        request = bound.asking.get(bound.arguments)
+        if consistent:
+            request["ConsistentRead"] = True
+        started = time.perf_counter()
+        response = yield Call("GetItem", request)
+        raw = response.get("Item")
+        entity = bound.asking.plan.route.entity
+        found = None
+        if raw is not None and bound.call.loader.recognise(raw) is entity:
+            found = bound.call.loader.load(entity, raw)
+        if self.observe is not None:
+            took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
+            took.capacity = response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
+            self._took(took, 0 if found is None else 1, started)
+        return found
+
+    def count(self, bound: Bound) -> Steps[int]:
+        total = 0
+        run = Run(bound.asking, bound.arguments, None)
+        started = time.perf_counter()
+        for stream in run.streams:
+            while not stream.done:
+                request = dict(stream.request)
+                if stream.key is not None:
+                    request["ExclusiveStartKey"] = stream.key
+                response = yield Call(stream.operation, request)
+                total += response["Count"]
+                stream.key = response.get("LastEvaluatedKey")
+                stream.done = stream.key is None
+                run.took.pages += 1
+        self._took(run.took, total, started)
+        return total
+
+    def next_items(self, run: Run, items: Items, bound: Bound) -> Steps[list[Any] | None]:
+        """One page of an iteration; None at its end."""
+        rows = yield from run.rows(None)
+        if rows is None:
+            return None
+        items.rows = []
+        items.results = []
+        found = list(items.take(rows, bound.call.loader, False))
+        run.took.items += len(found)
+        return found
+
+    def page(
+        self, bound: Bound, size: int, at: str | None, max_read: int | None, collect: bool
+    ) -> Steps[Page[Any]]:
+        """One more than asked for is looked for, to know whether there is a next page."""
+        if size < 1:
+            raise BadValue(f"a page of {size}: at least 1")
+        run, items, name = (
+            Run(bound.asking, bound.arguments, None),
+            Items(),
+            str(bound.call.pattern),
+        )
+        if at is not None:
+            places = cursor.decode(at, name, run.asked, run.position_names, self.cursor_key)
+            run = Run(bound.asking, bound.arguments, places)
+        started = time.perf_counter()
+        ended = False
+        while len(items.results) <= size and (max_read is None or run.read < max_read):
+            limit = size + 1 - len(items.results)
+            if bound.asking.plan.filtered or bound.asking.plan.followed is not None:
+                limit = max(limit, FILTERED_PAGE)
+            if max_read is not None:
+                limit = min(limit, max_read - run.read)
+            rows = yield from run.rows(limit)
+            if rows is None:
+                ended = True
+                break
+            for _ in items.take(rows, bound.call.loader, collect):
+                pass
+        after = None
+        if len(items.results) > size:
+            after = run.after(items.rows[: items.results[size - 1][1]])
+        elif not ended and not all(s.done and not s.rows for s in run.streams):
+            after = run.here(items.rows)
+        bound.took = run.took
+        results = [result for result, _ in items.results[:size]]
+        self._took(run.took, len(results), started)
+        text = after and cursor.encode(name, run.asked, after, self.cursor_key)
+        return Page(results, text or None, items.skipped, items.errors)
+
+    def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:
+        bounds = [call.bind(k if isinstance(k, tuple) else (k,), {}) for k in keys]
+        if not bounds:
+            return []
+        if bounds[0].asking.plan.operation != "GetItem":
+            raise BadValue(f"{call.pattern}: only items by their whole key are got in batches")
+        asked = [bound.asking.key(bound.arguments) for bound in bounds]
+        found = yield from batches.get_all(
+            self.model.name, asked, consistent=call.pattern.facts.consistent
+        )
+        entity = bounds[0].asking.plan.route.entity
+        return [None if raw is None else call.loader.load(entity, raw) for raw in found]
+
+    def _took(self, took: Explanation, items: int, started: float) -> None:
+        took.items = items
+        if self.observe is not None:
+            seconds = time.perf_counter() - started
+            self.observe(
+                Observation(took.pattern, took.requests, took.pages, items, took.capacity, seconds)
+            )
+
+    # ---- writes ----
+
+    def write(self, method: str, item: Item) -> Steps[Any]:
+        """put, create, save or move."""
+        written: Written = yield from getattr(self.writer, method)(item)
+        yield from self._land(method, written)
+        return written.done()
+
+    def _land(self, name: str, written: Written) -> Steps[None]:
+        """Commit a write, and with it the copies of what it renamed, if they fit."""
+        if not written.actions:
+            return
+        if not written.renamed:
+            response = yield from commit(written.actions)
+            self._wrote(name, written.actions, response)
+            return
+        behind = yield from self._behind(written)
+        together = [action for copy in behind for action in copy.actions]
+        fits = len(written.actions) + len(together) <= ACTIONS_MAX
+        if fits and self._in_transaction(written):
+            response = yield from commit(written.actions + together)
+            self._wrote(name, written.actions + together, response)
+            return
+        response = yield from commit(written.actions)
+        self._wrote(name, written.actions, response)
+        yield from self.sync(written.done())
+
+    def _in_transaction(self, written: Written) -> bool:
+        owner = self.writer.entity(written.item)
+        return all(
+            copy.sync == "transaction"
+            for entity in self.model.entities
+            for copy in entity.copies.values()
+            if copy.owner is owner.model and copy.field in written.renamed
+        )
+
+    def _behind(self, owner: Written) -> Steps[list[Written]]:
+        """Writes for the copies that are not what the owner says."""
+        found = []
+        for copies in copies_of(self.model, self.writer.entity(owner.item)):
+            items = yield from copies.read(owner.item)
+            for item in items:
+                values = {n: getattr(owner.item, c.field) for n, c in copies.fields.items()}
+                if any(getattr(item, n) != value for n, value in values.items()):
+                    changed = yield from self.writer.save(item.replace(**values), trusted=True)
+                    found.append(changed)
+        return found
+
+    def sync(self, owner: Item) -> Steps[int]:
+        """Each transaction also checks the owner, so that the newest value always wins."""
+        entity = self.writer.entity(owner)
+        raw = yield from self.writer.read(entity.primary_key(vars(owner)))
+        if raw is None:
+            raise NotFound(f"there is no {entity} to take copies from")
+        current = Written(entity.load(raw), raw, [])
+        check = self.writer.owner_check(entity, raw, self.writer.copied.get(entity.name, set()))
+        done = 0
+        for _ in range(SYNC_ROUNDS):
+            behind = yield from self._behind(current)
+            if not behind:
+                break
+            for chunk in _chunks(behind, ACTIONS_MAX - 1):
+                actions = [check, *(action for copy in chunk for action in copy.actions)]
+                try:
+                    response = yield from commit(actions)
+                except Conflict:
+                    continue
+                done += len(chunk)
+                self._wrote("sync", actions, response, atomic=False)
+        return done
+
+    def get_for_edit(self, bound: Bound) -> Steps[Item]:
+        item: Item | None = yield from self.one(bound, consistent=True)
+        if item is None:
+            raise NotFound(f"{bound.call.pattern}: there is no such item")
+        return item
+
+    def save_in_place(self, item: Item) -> Steps[Item]:
+        """As save, and the caller's own item then is what is stored."""
+        saved: Item = yield from self.write("save", item)
+        item.__dict__.update(vars(saved))
+        return item
+
+    def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Any]:
+        for attempt in range(UPDATE_ATTEMPTS):
+            item = yield from self.get_for_edit(bound)
+            change(item)
+            try:
+                return (yield from self.save_in_place(item))
+            except Conflict:
+                if attempt + 1 == UPDATE_ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def blank(self, bound: Bound) -> Item:
+        """An item of which only the key is known: for `patch`."""
+        entity = self._by_key(bound)
+        route = bound.asking.plan.route
+        values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
+        item = entity.model.model_construct()
+        item.__dict__.clear()
+        item.__dict__.update(values)
+        return item
+
+    def patch(self, bound: Bound, item: Item) -> Steps[None]:
+        entity = self._by_key(bound)
+        known = bound.asking.plan.route.bound
+        moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
+        values = {n: v for n, v in vars(item).items() if n in moved or n not in known}
+        if values:
+            key = bound.asking.key(bound.arguments)
+            yield from commit([self.writer.patch(entity, key, values)])
+
+    def add(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
+        entity = self.writer.entity(item)
+        action = self.writer.add(entity, entity.primary_key(vars(item)), amounts)
+        response = yield from commit([action])
+        return entity.load(response["Attributes"])
+
+    def delete_item(self, item: Item) -> Steps[None]:
+        entity = self.writer.entity(item)
+        actions = yield from self.writer.delete(entity, entity.primary_key(vars(item)), item)
+        if actions:
+            yield from commit(actions)
+
+    def delete_by(self, bound: Bound) -> Steps[None]:
+        entity = self._by_key(bound)
+        key = bound.asking.key(bound.arguments)
+        actions = yield from self.writer.delete(entity, key, None)
+        if actions:
+            yield from commit(actions)
+
+    def _by_key(self, bound: Bound) -> Entity:
+        if bound.asking.plan.operation != "GetItem":
+            raise BadValue(f"{bound.call.pattern} does not name one item by its key")
+        return bound.asking.plan.route.entity
+
+    def _wrote(
+        self, name: str, actions: Sequence[Action], response: dict[str, Any], atomic: bool = True
+    ) -> None:
+        if self.observe is not None:
+            capacity = response.get("ConsumedCapacity") or {}
+            units = capacity.get("CapacityUnits", 0.0) if isinstance(capacity, dict) else 0.0
+            requests = [(action.kind, action.parameters) for action in actions]
+            self.observe(Observation(name, requests, 1, len(actions), units, atomic=atomic))
+
+    # ---- several writes ----
+
+    def transact(self, wishes: "Wishes", token: str | None) -> Steps[None]:
+        actions: list[Action] = []
+        landed: list[Written] = []
+        for method, item, more in wishes.made:
+            if method == "delete":
+                entity = self.writer.entity(item)
+                key = entity.primary_key(vars(item))
+                actions += yield from self.writer.delete(entity, key, item)
+            elif method == "check":
+                actions.append(self._check(item, *more))
+            else:
+                written: Written = yield from getattr(self.writer, method)(item)
+                actions += written.actions
+                if written.renamed:
+                    behind = yield from self._behind(written)
+                    actions += [action for copy in behind for action in copy.actions]
+                landed.append(written)
+        if actions:
+            response = yield from commit(actions, token=token, transaction=True)
+            self._wrote("transaction", actions, response)
+        written_items = [item for method, item, _ in wishes.made if method in WRITTEN]
+        for item, written in zip(written_items, landed, strict=True):
+            item.__dict__.update(vars(written.done()))
+
+    def _check(self, item: Item, text: str, values: Mapping[str, Any]) -> Action:
+        entity = self.writer.entity(item)
+        at = f"check({entity})"
+        parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
+        found = conditions.bound(text, parsed, values, at)
+        key = entity.primary_key(vars(item))
+        parameters: dict[str, Any] = {
+            "TableName": self.model.name,
+            "Key": key,
+            "ConditionExpression": parsed.text,
+            "ExpressionAttributeNames": parsed.names,
+        }
+        if found.values:
+            parameters["ExpressionAttributeValues"] = found.values
+        error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
+        return Action("ConditionCheck", parameters, key, lambda stored: error)
+
+    def write_batch(self, wishes: "Wishes", copies: bool) -> Steps[None]:
+        requests: dict[str, dict[str, Any]] = {}
+        for method, item, _ in wishes.made:
+            entity = self.writer.entity(item)
+            self._expect_plain(entity, copies)
+            key = entity.primary_key(vars(item))
+            if method == "put":
+                request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(item)}}
+            else:
+                request = {"DeleteRequest": {"Key": key}}
+            requests[repr(sorted(key.items()))] = request
+        yield from batches.write_all(self.model.name, list(requests.values()))
+
+    def _expect_plain(self, entity: Entity, copies: bool) -> None:
+        if entity.unique or entity.version is not None:
+            raise BadValue(f"{entity}: a batch cannot guard unique texts or versions")
+        if copies and (entity.copies or entity.name in self.writer.copied):
+            raise BadValue(f"{entity}: a batch does not keep copies in step: batch(copies=False)")
+
+
+@dataclass
+class Wishes:
+    """What a transaction or a batch is to do: (method, item, more)."""
+
+    made: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
+
+    def put(self, item: Item, /) -> None:
+        self.made.append(("put", item, ()))
+
+    def create(self, item: Item, /) -> None:
+        self.made.append(("create", item, ()))
+
+    def save(self, item: Item, /) -> None:
+        self.made.append(("save", item, ()))
+
+    def delete(self, item: Item, /) -> None:
+        self.made.append(("delete", item, ()))
+
+    def check(self, item: Item, condition: str, /, **values: Any) -> None:
+        self.made.append(("check", item, (condition, values)))
+
+
+def _chunks(found: Sequence[Written], most: int) -> Iterable[list[Written]]:
+    """So that the actions of each are at most `most`."""
+    chunk: list[Written] = []
+    for written in found:
+        if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
+            yield chunk
+            chunk = []
+        chunk.append(written)
+    if chunk:
+        yield chunk
