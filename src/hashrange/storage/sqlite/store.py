@@ -36,10 +36,12 @@ class SqliteStore:
         self._durability = durability
         self._busy_seconds = busy_seconds
         self._idle_readers: list[apsw.Connection] = []
-        self._writing = threading.Lock()
+        self._writing = threading.Lock()  # held for one transaction
+        self._using = threading.Lock()  # held, inside it, by whoever uses the write connection
         self._checkpointer = Checkpointer(self._connect)
         self._broken = ""
         self._closed = False
+        self._forking = False
         check_folder(self.path)
         self._writer: apsw.Connection | None = self._open_writer()
         forks.watch(self)
@@ -55,6 +57,18 @@ class SqliteStore:
         return SqliteSnapshot(self, connection)
 
     def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+        # A commit voids the cache of every connection but its own: while others write, the write
+        # connection, if it is free, answers four times faster than a reader.
+        if self._using.acquire(blocking=False):
+            try:
+                if self._writer is not None:
+                    return glance(self._writer, counter, key)
+            except apsw.BusyError:
+                pass  # it never waits; a reader does
+            except apsw.Error as error:
+                raise explain(error, self.path) from error
+            finally:
+                self._using.release()
         connection = self._take_reader()
         try:
             return glance(connection, counter, key)
@@ -67,19 +81,21 @@ class SqliteStore:
         deadline = time.monotonic() + self._busy_seconds if wait else 0.0
         if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
             raise Busy(f"{self.path}: another thread is writing; try again when it is done")
+        self._using.acquire()
         try:
             connection = self._begin(deadline)
         except BaseException:
-            self._writing.release()
+            self._ended()
             raise
-        return SqliteTransaction(connection, self._explain_write, self._writing.release)
+        return SqliteTransaction(connection, self._explain_write, self._ended)
 
     def close(self) -> None:
         """Let go of the file, once no transaction is open. Closing twice is fine."""
         if not self._writing.acquire(timeout=self._busy_seconds):
             raise Busy(f"{self.path}: a transaction is open; end it before closing")
-        self._closed = True
-        self._disconnect(checkpoint=True)
+        with self._using:
+            self._closed = True
+            self._disconnect(checkpoint=True)
         self._writing.release()
 
     def backup(self, path: str) -> None:
@@ -154,6 +170,10 @@ class SqliteStore:
             time.sleep(min(pause, left))
             pause = min(2 * pause, _PAUSE_SECONDS_MAX)
 
+    def _ended(self) -> None:
+        self._using.release()
+        self._writing.release()
+
     def _explain_write(self, error: apsw.Error) -> StoreError:
         problem = explain_write(error, self.path)
         if isinstance(problem, ReadOnly):
@@ -163,20 +183,26 @@ class SqliteStore:
     def _disconnect(self, checkpoint: bool) -> None:
         """Close what is idle. The last to close a file puts the log into it, if it may."""
         self._checkpointer.wait()
-        idle = [*self._idle_readers, self._writer] if self._writer else self._idle_readers
-        self._idle_readers, self._writer = [], None
+        writer, self._writer = self._writer, None
+        idle = [] if writer is None else [writer]
+        while self._idle_readers:
+            idle.append(self._idle_readers.pop())
         for connection in idle:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
             connection.close()
 
     def before_fork(self) -> None:
-        """See `forks`."""
-        self._writing.acquire(timeout=self._busy_seconds)
-        self._disconnect(checkpoint=False)
+        """See `forks`. A transaction that does not end in time stays with the parent."""
+        if self._writing.acquire(timeout=self._busy_seconds):
+            self._using.acquire()
+            self._forking = True
+            self._disconnect(checkpoint=False)
 
     def after_fork(self) -> None:
         """See `forks`."""
-        self._writing.release()
+        if self._forking:
+            self._forking = False
+            self._ended()
 
 
 class SqliteSnapshot:
