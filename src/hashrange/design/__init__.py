@@ -40,7 +40,16 @@ from hashrange.design.markers import (
     equal,
     prefix,
 )
-from hashrange.design.patterns import consistent, counts, latest, rate, scan_ok, through, where
+from hashrange.design.patterns import (
+    consistent,
+    counts,
+    latest,
+    rate,
+    scan_ok,
+    through,
+    using,
+    where,
+)
 from hashrange.design.protocols import AsyncQuery, AsyncStore, Explanation, Page, Query, Store
 from hashrange.design.table import Table
 from hashrange.design.volumes import each, ignore, total, volumes, writes
@@ -101,6 +110,7 @@ __all__ = [
     "total",
     "unique",
     "upgrade",
+    "using",
     "volumes",
     "where",
     "writes",

@@ -2,14 +2,18 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from hashrange.design.core import Bound, Core, PatternCall, Wishes
+from hashrange.design.calls import Bound, PatternCall
+from hashrange.design.core import Core
 from hashrange.design.item import Item
 from hashrange.design.protocols import Errors, Explanation, Page
 from hashrange.design.reading import Items, Run
 from hashrange.design.steps import AsyncConnection, Steps, run_async
 from hashrange.design.store import bind, call_of, explain
+from hashrange.design.transactions import Wishes
+
+T = TypeVar("T")
 
 
 class OpenAsyncQuery:
@@ -64,8 +68,8 @@ class OpenAsyncPattern:
         if self.call.pattern.shape == "many":
             return OpenAsyncQuery(self._store, bound)
         core = self._store.core
-        steps = core.one(bound) if self.call.pattern.shape == "one" else core.count(bound)
-        return self._store.run(steps)
+        one = self.call.pattern.shape == "one"
+        return self._store.run(core.one(bound) if one else core.count(bound))
 
 
 class OpenAsyncStore:
@@ -77,7 +81,7 @@ class OpenAsyncStore:
         for name, call in core.calls.items():
             setattr(self, name, OpenAsyncPattern(self, call))
 
-    async def run(self, steps: Steps[Any]) -> Any:
+    async def run(self, steps: Steps[T]) -> T:
         return await run_async(steps, self._connection)
 
     async def put(self, item: Item, /) -> Item:

@@ -2,28 +2,26 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any
 
-from hashrange.design import batches, conditions, cursor
+from hashrange.design import batches, cursor
 from hashrange.design.actions import ACTIONS_MAX, Action, commit
-from hashrange.design.asking import Asking
+from hashrange.design.calls import Bound, PatternCall
 from hashrange.design.entity import Entity
-from hashrange.design.errors import BadValue, ConditionFailed, Conflict, NotFound
+from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.item import Item
 from hashrange.design.model import TableModel
-from hashrange.design.patterns import Argument, Pattern
-from hashrange.design.planner import Unplanned, plan_given, variants
+from hashrange.design.patterns import Pattern
 from hashrange.design.protocols import Explanation, Page
-from hashrange.design.reading import FILTERED_PAGE, Items, Loader, Run
-from hashrange.design.relations import copies_of
+from hashrange.design.reading import FILTERED_PAGE, Items, Run
+from hashrange.design.relations import behind
 from hashrange.design.steps import Call, Steps
+from hashrange.design.transactions import Wishes, transact, write_batch
 from hashrange.design.writes import Writer, Written
 
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5
-WRITTEN = ("put", "create", "save")
 
 
 @dataclass(frozen=True)
@@ -43,81 +41,6 @@ class Observation:
 
 
 Observer = Callable[[Observation], object]
-
-
-@dataclass
-class Bound:
-    """A pattern with arguments, ready to run."""
-
-    call: "PatternCall"
-    asking: Asking
-    arguments: dict[str, Any]
-    took: Explanation = field(default_factory=lambda: Explanation("", []))
-
-
-class PatternCall:
-    """A pattern of an open store: binds arguments, checks them, and picks the plan."""
-
-    def __init__(self, pattern: Pattern, model: TableModel) -> None:
-        self.pattern = pattern
-        self.loader = Loader(model, _results(pattern, model))
-        self.names = [*_parameters(pattern)]
-        self.checks = [(a, _classes(a)) for a in pattern.arguments]
-        self.askings: dict[frozenset[str], Asking] = {}
-        for arguments in variants(pattern):
-            found = plan_given(pattern, model, arguments)
-            if isinstance(found, Unplanned):
-                raise found.error
-            self.askings[found.given] = Asking(found, model)
-
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
-        """Raises TypeError for arguments that do not fit, BadValue for their values."""
-        arguments = dict(zip(self.names, args, strict=False)) | kwargs
-        fits = len(args) + len(kwargs) == len(arguments) and len(args) <= len(self.names)
-        if not fits or arguments.keys() - set(self.names):
-            raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
-        given = []
-        for argument, classes in self.checks:
-            value = arguments.get(argument.name)
-            if value is None:
-                if not argument.optional:
-                    raise TypeError(f"{self.pattern}: {argument.name!r} is missing")
-                continue
-            _expect(argument, value, classes)
-            given.append(argument.name)
-        asking = self.askings.get(frozenset(given))
-        if asking is None:
-            raise TypeError(f"{self.pattern}: arguments are left out from the right only")
-        return Bound(self, asking, arguments)
-
-
-def _parameters(pattern: Pattern) -> Iterable[str]:
-    function = pattern.function
-    code = function.__code__
-    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-
-
-def _results(pattern: Pattern, model: TableModel) -> Sequence[type[Any]]:
-    return [e.model for e in model.entities] if pattern.by_type else pattern.results
-
-
-def _classes(argument: Argument) -> tuple[type, ...]:
-    """What a value may be an instance of; empty: not checked."""
-    python = argument.python
-    if isinstance(python, type):
-        return (python,)
-    choices = get_args(python)
-    return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
-
-
-def _expect(argument: Argument, value: Any, classes: tuple[type, ...]) -> None:
-    values = value if argument.operator == "between" else (value,)
-    for one in values:
-        if classes and not isinstance(one, classes):
-            names = " or ".join(c.__name__ for c in classes)
-            raise BadValue(f"{argument.name}={one!r} is not {names}")
-        if isinstance(one, datetime) and one.tzinfo is None:
-            raise BadValue(f"{argument.name}={one!r} has no time zone")
 
 
 class Core:
@@ -262,7 +185,7 @@ class Core:
 
     # ---- writes ----
 
-    def write(self, method: str, item: Item) -> Steps[Any]:
+    def write(self, method: str, item: Item) -> Steps[Item]:
         """put, create, save or move."""
         written: Written = yield from getattr(self.writer, method)(item)
         yield from self._land(method, written)
@@ -276,8 +199,8 @@ class Core:
             response = yield from commit(written.actions)
             self._wrote(name, written.actions, response)
             return
-        behind = yield from self._behind(written)
-        together = [action for copy in behind for action in copy.actions]
+        late = yield from behind(self.writer, written.item)
+        together = [action for copy in late for action in copy.actions]
         fits = len(written.actions) + len(together) <= ACTIONS_MAX
         if fits and self._in_transaction(written):
             response = yield from commit(written.actions + together)
@@ -296,32 +219,20 @@ class Core:
             if copy.owner is owner.model and copy.field in written.renamed
         )
 
-    def _behind(self, owner: Written) -> Steps[list[Written]]:
-        """Writes for the copies that are not what the owner says."""
-        found = []
-        for copies in copies_of(self.model, self.writer.entity(owner.item)):
-            items = yield from copies.read(owner.item)
-            for item in items:
-                values = {n: getattr(owner.item, c.field) for n, c in copies.fields.items()}
-                if any(getattr(item, n) != value for n, value in values.items()):
-                    changed = yield from self.writer.save(item.replace(**values), trusted=True)
-                    found.append(changed)
-        return found
-
     def sync(self, owner: Item) -> Steps[int]:
         """Each transaction also checks the owner, so that the newest value always wins."""
         entity = self.writer.entity(owner)
         raw = yield from self.writer.read(entity.primary_key(vars(owner)))
         if raw is None:
             raise NotFound(f"there is no {entity} to take copies from")
-        current = Written(entity.load(raw), raw, [])
+        current = entity.load(raw)
         check = self.writer.owner_check(entity, raw, self.writer.copied.get(entity.name, set()))
         done = 0
         for _ in range(SYNC_ROUNDS):
-            behind = yield from self._behind(current)
-            if not behind:
+            late = yield from behind(self.writer, current)
+            if not late:
                 break
-            for chunk in _chunks(behind, ACTIONS_MAX - 1):
+            for chunk in _chunks(late, ACTIONS_MAX - 1):
                 actions = [check, *(action for copy in chunk for action in copy.actions)]
                 try:
                     response = yield from commit(actions)
@@ -343,7 +254,7 @@ class Core:
         item.__dict__.update(vars(saved))
         return item
 
-    def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Any]:
+    def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Item]:
         for attempt in range(UPDATE_ATTEMPTS):
             item = yield from self.get_for_edit(bound)
             change(item)
@@ -403,92 +314,17 @@ class Core:
         if self.observe is not None:
             capacity = response.get("ConsumedCapacity") or {}
             units = capacity.get("CapacityUnits", 0.0) if isinstance(capacity, dict) else 0.0
-            requests = [(action.kind, action.parameters) for action in actions]
+            requests: list[tuple[str, dict[str, Any]]] = [(a.kind, a.parameters) for a in actions]
             self.observe(Observation(name, requests, 1, len(actions), units, atomic=atomic))
 
     # ---- several writes ----
 
-    def transact(self, wishes: "Wishes", token: str | None) -> Steps[None]:
-        actions: list[Action] = []
-        landed: list[Written] = []
-        for method, item, more in wishes.made:
-            if method == "delete":
-                entity = self.writer.entity(item)
-                key = entity.primary_key(vars(item))
-                actions += yield from self.writer.delete(entity, key, item)
-            elif method == "check":
-                actions.append(self._check(item, *more))
-            else:
-                written: Written = yield from getattr(self.writer, method)(item)
-                actions += written.actions
-                if written.renamed:
-                    behind = yield from self._behind(written)
-                    actions += [action for copy in behind for action in copy.actions]
-                landed.append(written)
-        if actions:
-            response = yield from commit(actions, token=token, transaction=True)
-            self._wrote("transaction", actions, response)
-        written_items = [item for method, item, _ in wishes.made if method in WRITTEN]
-        for item, written in zip(written_items, landed, strict=True):
-            item.__dict__.update(vars(written.done()))
+    def transact(self, wishes: Wishes, token: str | None) -> Steps[None]:
+        actions = yield from transact(self.writer, wishes, token)
+        self._wrote("transaction", actions, {})
 
-    def _check(self, item: Item, text: str, values: Mapping[str, Any]) -> Action:
-        entity = self.writer.entity(item)
-        at = f"check({entity})"
-        parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
-        found = conditions.bound(text, parsed, values, at)
-        key = entity.primary_key(vars(item))
-        parameters: dict[str, Any] = {
-            "TableName": self.model.name,
-            "Key": key,
-            "ConditionExpression": parsed.text,
-            "ExpressionAttributeNames": parsed.names,
-        }
-        if found.values:
-            parameters["ExpressionAttributeValues"] = found.values
-        error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
-        return Action("ConditionCheck", parameters, key, lambda stored: error)
-
-    def write_batch(self, wishes: "Wishes", copies: bool) -> Steps[None]:
-        requests: dict[str, dict[str, Any]] = {}
-        for method, item, _ in wishes.made:
-            entity = self.writer.entity(item)
-            self._expect_plain(entity, copies)
-            key = entity.primary_key(vars(item))
-            if method == "put":
-                request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(item)}}
-            else:
-                request = {"DeleteRequest": {"Key": key}}
-            requests[repr(sorted(key.items()))] = request
-        yield from batches.write_all(self.model.name, list(requests.values()))
-
-    def _expect_plain(self, entity: Entity, copies: bool) -> None:
-        if entity.unique or entity.version is not None:
-            raise BadValue(f"{entity}: a batch cannot guard unique texts or versions")
-        if copies and (entity.copies or entity.name in self.writer.copied):
-            raise BadValue(f"{entity}: a batch does not keep copies in step: batch(copies=False)")
-
-
-@dataclass
-class Wishes:
-    """What a transaction or a batch is to do: (method, item, more)."""
-
-    made: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
-
-    def put(self, item: Item, /) -> None:
-        self.made.append(("put", item, ()))
-
-    def create(self, item: Item, /) -> None:
-        self.made.append(("create", item, ()))
-
-    def save(self, item: Item, /) -> None:
-        self.made.append(("save", item, ()))
-
-    def delete(self, item: Item, /) -> None:
-        self.made.append(("delete", item, ()))
-
-    def check(self, item: Item, condition: str, /, **values: Any) -> None:
-        self.made.append(("check", item, (condition, values)))
+    def write_batch(self, wishes: Wishes, copies: bool) -> Steps[None]:
+        yield from write_batch(self.writer, wishes, copies)
 
 
 def _chunks(found: Sequence[Written], most: int) -> Iterable[list[Written]]:

@@ -129,7 +129,7 @@ def _expire(model: TableModel) -> Steps[None]:
 def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
     """What the model needs and the described table does not have, or has otherwise."""
     tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
-    found = {None: {"KeySchema": there["KeySchema"]}}
+    found: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
     for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
         found |= {index["IndexName"]: index for index in there.get(member, [])}
     lines = []

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from hashrange.design.errors import DeclarationError, suggest
-from hashrange.design.item import Item, View, viewed
+from hashrange.design.item import Index, Item, View, viewed
 from hashrange.design.markers import Operator, OperatorName
 from hashrange.design.protocols import AsyncQuery, AsyncStore, Query, Store
 from hashrange.design.types import FieldType, core_type
@@ -35,6 +35,7 @@ class Facts:
     where: str | None = None
     through: type[Item] | None = None
     counted: tuple[type[Item], ...] = ()
+    using: str | None = None
 
 
 def facts(function: Callable[..., Any]) -> Facts:
@@ -77,6 +78,14 @@ def where(condition: str) -> Callable[[F], F]:
 def through(relation: type[Item]) -> Callable[[F], F]:
     """Read `relation` by the arguments, then get the items that it names by their keys."""
     return lambda function: _fact(function, through=relation)
+
+
+def using(index: Index) -> Callable[[F], F]:
+    """Read this index, e.g. `@st.using(Sensor.broken)`: needed where an index has a `when`.
+
+    Such an index holds some items only, and that those are the ones meant is for you to say.
+    """
+    return lambda function: _fact(function, using=index.name)
 
 
 def counts(*entities: type[Item]) -> Callable[[F], F]:

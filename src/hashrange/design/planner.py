@@ -179,8 +179,14 @@ class _Planner:
 
     def _best_route(self, entity: Entity, source: Source) -> Route:
         refusal = None
+        wanted = self.pattern.facts.using
+        if wanted is not None and source.name != wanted:
+            raise Refusal(f"@st.using says {wanted}")
         for key in (entity.key, *entity.indexes):
             if key.source.name == source.name:
+                if key.when is not None and wanted is None:
+                    hint = f"@st.using({entity}.{key.declared_as}) says that those are meant"
+                    raise Refusal(f"it only holds some items; {hint}")
                 try:
                     return find_route(entity, key, self.arguments)
                 except Refusal as error:
@@ -204,7 +210,7 @@ class _Planner:
         """The smallest is chosen: a GetItem, then what reads nothing in vain, then the table."""
         narrow = sum(len(route.known) for route in plan.routes)
         get = plan.operation == "GetItem"
-        return (not get, bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
+        return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
 
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
         """A global index cannot give what is not in it. (A local one reads the table for it.)"""
@@ -321,6 +327,15 @@ class _Planner:
         rest += [f for f in entity.key.fields if f not in known + rest]
         sort = "#".join(f"{{{f}}}" for f in rest)
         return f'{entity}: st.index("{name}", "{hash_key}", "{sort or "info"}")'
+
+
+def _leaves_out(plan: Plan) -> bool:
+    """Whether items are not in the index for want of a field that nobody asked about."""
+    return any(
+        route.entity.fields[name].optional and name not in route.bound
+        for route in plan.routes
+        for name in route.key.fields
+    )
 
 
 def _short(field: str) -> str:

@@ -12,6 +12,7 @@ from hashrange.design.model import TableModel
 from hashrange.design.patterns import Argument
 from hashrange.design.routes import Refusal, Route, find_route
 from hashrange.design.steps import Call, Steps
+from hashrange.design.writes import Writer, Written
 from hashrange.model.values import Item as WireItem
 
 
@@ -81,6 +82,19 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
                     f"{entity} begins with {', '.join(sorted(owner.key_fields))}"
                 )
             yield Copies(model, entity, fields, route)
+
+
+def behind(writer: Writer, owner: Item) -> Steps[list[Written]]:
+    """Writes for the copies that are not what the owner says."""
+    found = []
+    for copies in copies_of(writer.model, writer.entity(owner)):
+        items = yield from copies.read(owner)
+        for item in items:
+            values = {n: getattr(owner, copy.field) for n, copy in copies.fields.items()}
+            if any(getattr(item, n) != value for n, value in values.items()):
+                changed = yield from writer.save(item.replace(**values), trusted=True)
+                found.append(changed)
+    return found
 
 
 def copy_route(entity: Entity, owner: Entity) -> Route | None:

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from hashrange.design.core import Bound, Core, PatternCall, Wishes
+from hashrange.design.calls import Bound, PatternCall
+from hashrange.design.core import Core
 from hashrange.design.item import Item
 from hashrange.design.protocols import Errors, Explanation, Page
 from hashrange.design.reading import Items, Run
 from hashrange.design.steps import Connection, Steps, run
+from hashrange.design.transactions import Wishes
+
+T = TypeVar("T")
 
 
 class OpenQuery:
@@ -72,8 +76,8 @@ class OpenPattern:
         if self.call.pattern.shape == "many":
             return OpenQuery(self._store, bound)
         core = self._store.core
-        steps = core.one(bound) if self.call.pattern.shape == "one" else core.count(bound)
-        return self._store.run(steps)
+        one = self.call.pattern.shape == "one"
+        return self._store.run(core.one(bound) if one else core.count(bound))
 
 
 class OpenStore:
@@ -85,7 +89,7 @@ class OpenStore:
         for name, call in core.calls.items():
             setattr(self, name, OpenPattern(self, call))
 
-    def run(self, steps: Steps[Any]) -> Any:
+    def run(self, steps: Steps[T]) -> T:
         return run(steps, self._connection)
 
     def put(self, item: Item, /) -> Item:

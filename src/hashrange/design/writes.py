@@ -5,7 +5,7 @@ copy can be left as it was; what differs from the item as read is sent, on the c
 what it depends on is still as read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,14 @@ from hashrange.design.errors import (
     ConditionFailed,
     Conflict,
     NotFound,
-    NotUnique,
 )
 from hashrange.design.item import AS_READ, Copy, Item, as_read
 from hashrange.design.model import TableModel
 from hashrange.design.steps import Call, Steps
 from hashrange.design.types import single_line
+from hashrange.design.uniqueness import markers
 from hashrange.model.values import Item as WireItem
 from hashrange.model.values import equal
-
-OWNER_ATTRIBUTE = "owner"
-"""In a marker of a unique text: the primary key of the item that holds it."""
 
 
 @dataclass
@@ -86,7 +83,7 @@ class Writer:
         item = self._counted(entity, item)
         image = entity.dump(item)
         action = self._put(entity, image, conditions, expression, Conflict)
-        actions = [action, *checks, *self._markers(entity, old, image)]
+        actions = [action, *checks, *markers(self.model, entity, old, image)]
         return Written(item, image, actions, self._renamed(entity, old, image))
 
     def create(self, item: Item) -> Steps[Written]:
@@ -97,7 +94,7 @@ class Writer:
         expression = Expression()
         conditions = [expression.as_read(self.hash_name, None)]
         action = self._put(entity, image, conditions, expression, AlreadyExists)
-        return Written(item, image, [action, *checks, *self._markers(entity, None, image)])
+        return Written(item, image, [action, *checks, *markers(self.model, entity, None, image)])
 
     def move(self, item: Item) -> Steps[Written]:
         entity = self.entity(item)
@@ -114,7 +111,7 @@ class Writer:
         expression = Expression()
         conditions = self._still(entity, old, expression, everything=True)
         delete = self._delete(entity.key_of(old), conditions, expression)
-        actions = [delete, put, *checks, *self._markers(entity, old, image)]
+        actions = [delete, put, *checks, *markers(self.model, entity, old, image)]
         return Written(written.item, image, actions, self._renamed(entity, old, image))
 
     def delete(self, entity: Entity, key: WireItem, item: Item | None) -> Steps[list[Action]]:
@@ -129,7 +126,7 @@ class Writer:
             old = as_read(item)
             conditions = self._still(entity, old, expression, everything=True)
         action = self._delete(key, conditions, expression)
-        return [action, *self._markers(entity, old, None)]
+        return [action, *markers(self.model, entity, old, None)]
 
     # ---- what changed ----
 
@@ -151,7 +148,7 @@ class Writer:
         image = entity.dump(item)
         update = self._update(entity, old, image)
         new = {n: v for n, v in old.items() if n not in entity.owned_attributes} | image
-        actions = [update, *checks, *self._markers(entity, old, image)]
+        actions = [update, *checks, *markers(self.model, entity, old, image)]
         return Written(item, new, actions, self._renamed(entity, old, image))
 
     def _update(self, entity: Entity, old: WireItem, image: WireItem) -> Action:
@@ -263,68 +260,6 @@ class Writer:
             reason = "it counts versions"
         if reason is not None:
             raise BadValue(f"{entity}: {name} needs edit, update or save: {reason}")
-
-    # ---- unique texts ----
-
-    def _markers(
-        self, entity: Entity, old: WireItem | None, new: WireItem | None
-    ) -> Iterator[Action]:
-        """Markers that go and come. A marker names its item, so only that one may let it go."""
-        for unique in entity.unique:
-            was = self._marker_key(entity, unique.name, old)
-            now = self._marker_key(entity, unique.name, new)
-            if was == now and _same_key(entity, old, new):
-                continue
-            if was is not None and was != now:
-                yield self._marker(entity, was, old, unique.name, delete=True)
-            if now is not None:
-                yield self._marker(entity, now, new, unique.name, previous=old)
-
-    def _marker_key(self, entity: Entity, name: str, image: WireItem | None) -> WireItem | None:
-        if image is None:
-            return None
-        template = next(u.template for u in entity.unique if u.name == name)
-        item = vars(entity.load(image))
-        text = template.render(item)
-        if text is None:
-            return None
-        constants = [{"S": f"unique#{entity.name}#{name}#{text}"}, {"S": "unique"}]
-        columns = self.model.table.columns
-        return {c.attribute: v for c, v in zip(columns, constants, strict=False)}
-
-    def _marker(
-        self,
-        entity: Entity,
-        key: WireItem,
-        image: WireItem | None,
-        name: str,
-        *,
-        delete: bool = False,
-        previous: WireItem | None = None,
-    ) -> Action:
-        assert image is not None
-        expression = Expression()
-        mine = {"M": entity.key_of(image)}
-        allowed = [expression.as_read(self.hash_name, None)]
-        for holder in [mine] if previous is None else [mine, {"M": entity.key_of(previous)}]:
-            text = expression.as_read(OWNER_ATTRIBUTE, holder)
-            if text not in allowed:
-                allowed.append(text)
-        condition = {
-            "TableName": self.table,
-            "ConditionExpression": " OR ".join(allowed),
-            **expression.parameters(),
-        }
-        if delete:
-            return Action("Delete", {**condition, "Key": key}, key)
-        marker = {**key, OWNER_ATTRIBUTE: mine}
-        if self.model.type_attribute is not None:
-            marker[self.model.type_attribute] = {"S": "unique"}
-
-        def taken(item: WireItem | None) -> ConditionFailed:
-            return NotUnique(f"{entity}.{name}: another item has this", item, name)
-
-        return Action("Put", {**condition, "Item": marker}, key, taken)
 
     # ---- copies ----
 
@@ -475,10 +410,6 @@ def _given(item: Item) -> dict[str, Any]:
 def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
     owned = {n: v for n, v in old.items() if n in entity.owned_attributes}
     return equal({"M": owned}, {"M": image})
-
-
-def _same_key(entity: Entity, old: WireItem | None, new: WireItem | None) -> bool:
-    return old is not None and new is not None and entity.key_of(old) == entity.key_of(new)
 
 
 def _changed_since(entity: Entity, old: WireItem) -> Any:

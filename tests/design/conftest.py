@@ -1,0 +1,27 @@
+"""A database in memory, and a way to look at what is really stored."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hashrange
+from hashrange import design as st
+
+Item = dict[str, Any]
+
+
+@pytest.fixture
+def database() -> hashrange.Database:
+    return hashrange.connect()
+
+
+@pytest.fixture
+def stored(database: hashrange.Database) -> Callable[[st.Table], list[Item]]:
+    """All items of a table, in wire form."""
+
+    def scan(table: st.Table) -> list[Item]:
+        found: list[Item] = database.execute("Scan", {"TableName": table.name})["Items"]
+        return found
+
+    return scan
