@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .support import NewTable, Table, cases, gsi, item, lsi, plain, plains, refused
+from .support import NewTable, Table, cases, drop_none, gsi, item, lsi, plain, plains, refused
 
 FULL = {"pk": "a", "sk": "s", "owner": "jane", "date": 5, "title": "t", "note": "n"}
 
@@ -285,11 +285,12 @@ RANGES: list[tuple[str, list[int]]] = [
 
 def multi_query(table: Table, condition: str, **parameters: Any) -> Any:
     values = {":t": "t", ":r": "r", ":0": 0, ":1": 1, ":2": 2}
+    names = {name: target for name, target in NAMES.items() if name in condition}
     return table.query(
         condition,
         values={name: value for name, value in values.items() if name in condition},
         IndexName="byTime",
-        ExpressionAttributeNames={n: target for n, target in NAMES.items() if n in condition},
+        **drop_none({"ExpressionAttributeNames": names or None}),
         **parameters,
     )
 
