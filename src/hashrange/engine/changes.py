@@ -65,6 +65,8 @@ def _index_row(
 ) -> None:
     """Entries that go are deleted, entries that come are put; equal views cost nothing."""
     table = change.table
+    if index.building and change.key.key >= index.built_to:
+        return  # the build has yet to come to this item
     old = entry(table, index, change.key, change.old.item) if change.old else None
     new = entry(table, index, change.key, change.new) if change.new is not None else None
     if old and new and old.key.key == new.key.key:

@@ -36,17 +36,15 @@ class Forget(NamedTuple):
 
 
 class Backfill(NamedTuple):
-    """One step of building an index: rows that are still missing, and where to go on.
+    """Rows of one step of building an index.
 
-    `counted` and `size` go to the counters of the index's space. `resume` is the first key of
-    the table that was not looked at; None: that was the end.
+    `counted` and `size` go to the counters of the index's space.
     """
 
     space: int
-    missing: Sequence[kv.Put]
-    counted: int
-    size: int
-    resume: bytes | None
+    rows: Sequence[kv.Put]
+    counted: int = 0
+    size: int = 0
 
 
 class StreamChange(NamedTuple):

@@ -111,13 +111,8 @@ def _forget(change: Forget) -> list[kv.Write]:
 
 
 def _backfill(change: Backfill) -> list[kv.Write]:
-    writes: list[kv.Write] = [*change.missing]
+    writes: list[kv.Write] = [*change.rows]
     if change.counted:
         writes.append(kv.Add(system.item_count(change.space), change.counted))
         writes.append(kv.Add(system.size_bytes(change.space), change.size))
-    position = system.backfill_row(change.space)
-    if change.resume is None:
-        writes.append(kv.Delete(kv.SYSTEM_SPACE, position))
-    else:
-        writes.append(kv.Put(kv.SYSTEM_SPACE, position, system.encode(change.resume)))
     return writes

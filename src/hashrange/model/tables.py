@@ -53,6 +53,8 @@ class Index(View, frozen=True, kw_only=True):
     """An index that UpdateTable added and whose backfill has not reached the end."""
     backfilling: bool | None = None
     """None for an index made by CreateTable; else whether the second phase has begun."""
+    built_to: bytes = b""
+    """While it is built: rows of the table before this key have their entries, others none."""
 
     @property
     def status(self) -> str:
@@ -60,11 +62,15 @@ class Index(View, frozen=True, kw_only=True):
 
 
 class TimeToLive(Struct, frozen=True, kw_only=True):
-    """An attribute with expiry times; `space` holds the hidden index by them."""
+    """An attribute with expiry times; `space` holds the hidden index by them.
+
+    While it is built, the build has come to `built_to`.
+    """
 
     attribute: str
     space: int
     building: bool = True
+    built_to: bytes = b""
 
 
 class Table(View, frozen=True, kw_only=True):

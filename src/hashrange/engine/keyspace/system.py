@@ -3,7 +3,6 @@
     T<table name>              a table's definition
     K<digest>                  a transaction token: fingerprint and time
     L<milliseconds><digest>    the same tokens by time, for trimming
-    B<index space>             how far an index's backfill has come
     S<table name>/<label>      a stream
 
 A system row's value is crc32 | weight 0 | JSON.
@@ -56,10 +55,6 @@ def token_by_time(milliseconds: int, digest: bytes = b"") -> bytes:
 
 def parse_token_by_time(key: bytes) -> tuple[int, bytes]:
     return int.from_bytes(key[1:9], "big"), key[9:]
-
-
-def backfill_row(space: int) -> bytes:
-    return b"B" + space.to_bytes(8, "big")
 
 
 def stream_row(table_name: str, label: str) -> bytes:

@@ -1,9 +1,12 @@
 """One step of building an index that UpdateTable added."""
 
+from typing import Any
+
 import msgspec
+from msgspec.structs import replace
 
 from hashrange.engine import backfill, fetch
-from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
 from hashrange.model.tables import Index, Table
 
@@ -23,17 +26,16 @@ def decide(request: Request, moment: Moment) -> Decide:
     if table is None or index is None or not index.building:
         return answer({"Done": True})
     if not index.backfilling:
-        second_phase = _with_index(table, msgspec.structs.replace(index, backfilling=True))
-        return Decision([TableChange(table, second_phase)], lambda _: {"Done": False})
-    step = yield from backfill.index_step(table, index)
-    changes: list[AnyChange] = [step]
-    done = step.resume is None
-    if done:
-        built = msgspec.structs.replace(index, building=False, backfilling=None)
-        changes.append(TableChange(table, _with_index(table, built)))
-    return Decision(changes, lambda _: {"Done": done})
+        second_phase = _change(table, index, backfilling=True)
+        return Decision([second_phase], lambda _: {"Done": False})
+    step, rest = yield from backfill.index_step(table, index)
+    if rest is None:
+        built = _change(table, index, building=False, backfilling=None, built_to=b"")
+        return Decision([step, built], lambda _: {"Done": True})
+    return Decision([step, _change(table, index, built_to=rest)], lambda _: {"Done": False})
 
 
-def _with_index(table: Table, index: Index) -> Table:
-    indexes = tuple(index if old.name == index.name else old for old in table.indexes)
-    return msgspec.structs.replace(table, indexes=indexes)
+def _change(table: Table, index: Index, **members: Any) -> TableChange:
+    changed = replace(index, **members)
+    indexes = tuple(changed if other is index else other for other in table.indexes)
+    return TableChange(table, replace(table, indexes=indexes))

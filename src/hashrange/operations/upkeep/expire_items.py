@@ -1,9 +1,10 @@
 """Delete some items whose time to live is over, or do a step of building the index by expiry."""
 
 import msgspec
+from msgspec.structs import replace
 
 from hashrange.engine import backfill, expiry, fetch
-from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
 
 
@@ -20,11 +21,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     if table is None or table.ttl is None:
         return answer({"Done": True})
     if table.ttl.building:
-        step = yield from backfill.expiry_step(table, table.ttl)
-        changes: list[AnyChange] = [step]
-        if step.resume is None:
-            built = msgspec.structs.replace(table.ttl, building=False)
-            changes.append(TableChange(table, msgspec.structs.replace(table, ttl=built)))
+        step, rest = yield from backfill.expiry_step(table, table.ttl)
+        ttl = replace(table.ttl, building=rest is not None, built_to=rest or b"")
+        changes = [step, TableChange(table, replace(table, ttl=ttl))]
         return Decision(changes, lambda _: {"Done": False})
     expired = yield from expiry.expired(table, moment.now)
     if not expired:

@@ -1,0 +1,290 @@
+"""What tables should hold: a dict of items per table, and all else computed from it when asked.
+
+Written from the documentation and on nothing of the package, so that the two can disagree.
+"""
+
+from base64 import b64decode
+from collections.abc import Sequence
+from decimal import Decimal
+from math import ceil
+from typing import Any, NamedTuple
+
+Value = dict[str, Any]
+Item = dict[str, Value]
+Condition = tuple[Any, ...]
+"""(operator, name, operands...), ("and", x, y), ("or", x, y) or ("not", x)"""
+
+
+class Refused(Exception):
+    """`code` is the error's; `reasons` are the codes of a cancelled transaction."""
+
+    def __init__(self, code: str, reasons: Sequence[str] = ()) -> None:
+        super().__init__(code)
+        self.code = code
+        self.reasons = list(reasons)
+
+
+INVALID = "ValidationException"
+CONDITION = "ConditionalCheckFailedException"
+
+
+# ---- values ----
+
+
+def plain(value: Value) -> Any:
+    """S, N and B as something that Python orders; the rest as it is."""
+    [(type_, content)] = value.items()
+    match type_:
+        case "S":
+            return content.encode()
+        case "N":
+            return Decimal(content)
+        case "B":
+            return b64decode(content)
+        case _:
+            return content
+
+
+def canonical(value: Value) -> Value:
+    if "N" not in value:
+        return value
+    text = format(Decimal(value["N"]).normalize(), "f")
+    return {"N": "0" if Decimal(text) == 0 else text}
+
+
+def value_size(value: Value) -> int:
+    """In bytes, of S, N, B and BOOL."""
+    [(type_, content)] = value.items()
+    if type_ == "BOOL":
+        return 1
+    if type_ != "N":
+        return len(plain(value))
+    whole, _, fraction = content.lstrip("-").partition(".")
+    digits = whole.lstrip("0")
+    if not fraction:
+        digits = digits.rstrip("0")
+    elif not digits:
+        fraction = fraction.lstrip("0")
+    return 1 + ceil(len(digits) / 2) + ceil(len(fraction) / 2) + content.startswith("-")
+
+
+def item_size(item: Item) -> int:
+    return sum(len(name.encode()) + value_size(value) for name, value in item.items())
+
+
+# ---- conditions ----
+
+
+def holds(condition: Condition, item: Item) -> bool:
+    match condition:
+        case ("and", one, other):
+            return holds(one, item) and holds(other, item)
+        case ("or", one, other):
+            return holds(one, item) or holds(other, item)
+        case ("not", one):
+            return not holds(one, item)
+        case ("attribute_exists", name):
+            return name in item
+        case ("attribute_not_exists", name):
+            return name not in item
+        case (operator, name, *operands):
+            return _compare(operator, item.get(name), operands)
+    raise AssertionError(condition)
+
+
+def _compare(operator: str, value: Value | None, operands: list[Value]) -> bool:
+    if value is None:
+        return operator == "<>"
+    same = [plain(operand) for operand in operands if operand.keys() == value.keys()]
+    found = plain(value)
+    if operator in ("=", "IN"):
+        return found in same
+    if operator == "<>":
+        return found not in same
+    if len(same) < len(operands) or not value.keys() & {"S", "N", "B"}:
+        return False
+    match operator:
+        case "BETWEEN":
+            return bool(same[0] <= found <= same[1])
+        case "begins_with":
+            return isinstance(found, bytes) and found.startswith(same[0])
+        case "<":
+            return bool(found < same[0])
+        case "<=":
+            return bool(found <= same[0])
+        case ">":
+            return bool(found > same[0])
+        case ">=":
+            return bool(found >= same[0])
+    raise AssertionError(operator)
+
+
+# ---- tables ----
+
+
+class View(NamedTuple):
+    """A table or an index; `shown` are the attributes it has besides keys, None: all."""
+
+    name: str | None
+    hash: tuple[str, ...]
+    range: tuple[str, ...] = ()
+    shown: tuple[str, ...] | None = None
+    local: bool = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.hash + self.range
+
+
+class Write(NamedTuple):
+    """Exactly one of `item` (a put), `changes` (an update) and neither (a delete or a check)."""
+
+    table: "Table"
+    key: Item
+    item: Item | None = None
+    changes: dict[str, tuple[str, Value]] | None = None
+    condition: Condition | None = None
+    check: bool = False
+
+
+class Table:
+    def __init__(self, name: str, types: dict[str, str], views: list[View]) -> None:
+        self.name = name
+        self.types = types
+        self.view, *self.indexes = views
+        self.items: dict[tuple[Any, ...], Item] = {}
+
+    def identity(self, item: Item) -> tuple[Any, ...]:
+        return tuple(plain(item[name]) for name in self.view.key)
+
+    def get(self, key: Item) -> Item | None:
+        return self.items.get(self.identity(key))
+
+    def rows(self, view: View) -> list[Item]:
+        """What a Scan of the view shows: items that have all its keys, as it shows them."""
+        return [
+            self.show(view, item)
+            for item in self.items.values()
+            if all(self._can_be_key(name, item.get(name)) for name in view.key)
+        ]
+
+    def show(self, view: View, item: Item) -> Item:
+        if view.shown is None:
+            return item
+        names = {*self.view.key, *view.key, *view.shown}
+        return {name: value for name, value in item.items() if name in names}
+
+    def statistics(self, view: View) -> tuple[int, int]:
+        rows = self.rows(view)
+        return len(rows), sum(map(item_size, rows))
+
+    def collection_size(self, hash_value: Value) -> int:
+        """Of the items and local index entries under one partition key value."""
+        views = [self.view, *(index for index in self.indexes if index.local)]
+        [name] = self.view.hash
+        return sum(
+            item_size(row)
+            for view in views
+            for row in self.rows(view)
+            if plain(row[name]) == plain(hash_value)
+        )
+
+    def decide(self, write: Write) -> Item | None:
+        """The item after the write, which is not applied."""
+        old = self.get(write.key)
+        if write.condition and not holds(write.condition, old or {}):
+            raise Refused(CONDITION)
+        if write.check:
+            return old
+        if write.item is not None:
+            return {name: canonical(value) for name, value in write.item.items()}
+        if write.changes is not None:
+            return self._updated(old or write.key, write.changes)
+        return None
+
+    def apply(self, key: Item, new: Item | None) -> None:
+        if new is None:
+            self.items.pop(self.identity(key), None)
+        else:
+            self.items[self.identity(key)] = new
+
+    def check_index_keys(self, item: Item, touched: Sequence[str]) -> None:
+        """A write fails where it leaves an attribute that it touches unfit to be an index key."""
+        for index in self.indexes:
+            for name in index.key:
+                if name in touched and name in item and not self._can_be_key(name, item[name]):
+                    raise Refused(INVALID)
+
+    def _can_be_key(self, name: str, value: Value | None) -> bool:
+        return value is not None and self.types[name] in value and plain(value) != b""
+
+    def _updated(self, old: Item, changes: dict[str, tuple[str, Value]]) -> Item:
+        new = {name: canonical(value) for name, value in old.items()}
+        for name, (action, value) in changes.items():
+            match action:
+                case "SET":
+                    new[name] = canonical(value)
+                case "REMOVE":
+                    new.pop(name, None)
+                case "ADD" | "COUNT":
+                    before = plain(new[name]) if name in new else Decimal(0)
+                    new[name] = canonical({"N": str(before + plain(value))})
+        self.check_index_keys(new, list(changes))
+        return new
+
+
+def write(write: Write) -> tuple[Item | None, Item | None]:
+    """Apply one write; the item before and after."""
+    old = write.table.get(write.key)
+    if write.item is not None:
+        write.table.check_index_keys(write.item, list(write.item))
+    new = write.table.decide(write)
+    write.table.apply(write.key, new)
+    return old, new
+
+
+def batch(writes: Sequence[Write]) -> None:
+    _check_distinct(writes)
+    for one in writes:
+        if one.item is not None:
+            one.table.check_index_keys(one.item, list(one.item))
+    for one in writes:
+        write(one)
+
+
+def transact(writes: Sequence[Write]) -> None:
+    """All or nothing. Index keys that do not fit are found before any condition is looked at."""
+    _cancel_for(map(_index_keys_of_put, writes))
+    _check_distinct(writes)
+    _cancel_for(map(_decision, writes))
+    for one in writes:
+        if not one.check:
+            write(one)
+
+
+def _check_distinct(writes: Sequence[Write]) -> None:
+    if len({(one.table.name, one.table.identity(one.key)) for one in writes}) < len(writes):
+        raise Refused(INVALID)
+
+
+def _index_keys_of_put(one: Write) -> str:
+    try:
+        if one.item is not None:
+            one.table.check_index_keys(one.item, list(one.item))
+    except Refused:
+        return "ValidationError"
+    return "None"
+
+
+def _decision(one: Write) -> str:
+    try:
+        one.table.decide(one)
+    except Refused as refusal:
+        return "ConditionalCheckFailed" if refusal.code == CONDITION else "ValidationError"
+    return "None"
+
+
+def _cancel_for(found: Any) -> None:
+    reasons = list(found)
+    if any(reason != "None" for reason in reasons):
+        raise Refused("TransactionCanceledException", reasons)
