@@ -1,0 +1,132 @@
+"""A store that fails when it is told to, around any store, through its public interface alone."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hashrange.kv import (
+    Answer,
+    Busy,
+    Conflict,
+    Full,
+    Key,
+    Read,
+    ReadOnly,
+    Snapshot,
+    Store,
+    StoreError,
+    Transaction,
+    Write,
+)
+
+
+class InjectedError(StoreError):
+    """The disk did not give back what is on it."""
+
+
+FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
+    "begin": (Busy,),
+    "read": (InjectedError,),
+    "write": (Full, InjectedError),
+    "commit": (Conflict, Full, ReadOnly),
+}
+"""What each step may raise."""
+
+
+class FaultyStore:
+    """Fails at random steps, or once at the step that `countdown` names (0: the very next).
+
+    The same seed and the same steps give the same faults. `struck` counts them by class. After
+    `ReadOnly` it refuses to write; wrapping the inner store anew stands for opening it again.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        seed: int = 0,
+        rate: float = 0.0,
+        countdown: int | None = None,
+        faults: Mapping[str, Sequence[type[StoreError]]] = FAULTS,
+    ) -> None:
+        self.struck: Counter[type[StoreError]] = Counter()
+        self._store = store
+        self._random = random.Random(seed)
+        self._rate = rate
+        self._countdown = countdown
+        self._faults = faults
+
+    @property
+    def slow_commits(self) -> bool:
+        return self._store.slow_commits
+
+    def snapshot(self) -> Snapshot:
+        self.strike("read")
+        return _FaultySnapshot(self, self._store.snapshot())
+
+    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+        self.strike("read")
+        return self._store.glance(counter, key)
+
+    def begin(self, wait: bool = True, /) -> Transaction:
+        if self.struck[ReadOnly]:
+            raise ReadOnly("an injected I/O error left open what is on disk")
+        self.strike("begin")
+        return _FaultyTransaction(self, self._store.begin(wait))
+
+    def close(self) -> None:
+        self._store.close()
+
+    def strike(self, step: str) -> None:
+        """Raise one of the step's faults, if its time has come."""
+        faults = self._faults.get(step)
+        if faults and self._due():
+            fault = self._random.choice(faults)
+            self.struck[fault] += 1
+            raise fault(f"injected at {step}")
+
+    def _due(self) -> bool:
+        if self._countdown is None:
+            return self._random.random() < self._rate
+        self._countdown -= 1
+        return self._countdown == -1
+
+
+class _FaultySnapshot:
+    def __init__(self, faulty: FaultyStore, snapshot: Snapshot) -> None:
+        self._faulty = faulty
+        self._snapshot = snapshot
+
+    def read(self, read: Read, /) -> Answer:
+        self._faulty.strike("read")
+        return self._snapshot.read(read)
+
+    def close(self) -> None:
+        self._snapshot.close()
+
+
+class _FaultyTransaction:
+    def __init__(self, faulty: FaultyStore, transaction: Transaction) -> None:
+        self._faulty = faulty
+        self._transaction = transaction
+
+    def read(self, read: Read, /) -> Answer:
+        self._faulty.strike("read")
+        return self._transaction.read(read)
+
+    def write(self, writes: Sequence[Write], /) -> None:
+        """A fault leaves some of the writes done, which only `rollback` undoes."""
+        for write in writes:
+            self._faulty.strike("write")
+            self._transaction.write((write,))
+
+    def commit(self) -> None:
+        try:
+            self._faulty.strike("commit")
+        except StoreError:
+            self._transaction.rollback()
+            raise
+        self._transaction.commit()
+
+    def rollback(self) -> None:
+        self._transaction.rollback()

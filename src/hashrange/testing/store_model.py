@@ -1,0 +1,290 @@
+"""What a store must answer, as plainly as it can be said, and random histories to compare by."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import cast
+from zlib import crc32
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Answer,
+    Append,
+    Counters,
+    CreateSpace,
+    Delete,
+    Dropped,
+    DropSpace,
+    Get,
+    Page,
+    Purge,
+    Put,
+    Range,
+    Read,
+    Snapshot,
+    Store,
+    Transaction,
+    Write,
+    weight,
+)
+
+LOG = b"log"
+NEVER_CREATED = 999
+
+
+def value_of(weight_bytes: int, body: bytes = b"") -> bytes:
+    """A value as the engine writes it: checksum, weight, body."""
+    rest = weight_bytes.to_bytes(4, "big") + body
+    return crc32(rest).to_bytes(4, "big") + rest
+
+
+class Model:
+    """Sorted rows by space, what was dropped, counters."""
+
+    def __init__(self) -> None:
+        self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
+        self.dropped: dict[int, int] = {}  # rows left
+        self.counters: dict[bytes, int] = {}
+
+    def row(self, space: int, key: bytes) -> bytes | None:
+        return self.spaces.get(space, {}).get(key)
+
+    def read(self, read: Read) -> Answer:
+        match read:
+            case Get():
+                return [self.row(space, key) for space, key in read.keys]
+            case Range():
+                return self._page(read)
+            case Counters():
+                return [self.counters.get(name, 0) for name in read.names]
+            case Dropped():
+                return sorted(self.dropped)
+
+    def write(self, write: Write) -> None:
+        match write:
+            case Put(space, key, value):
+                self.spaces[space][key] = value
+            case Delete(space, key):
+                self.spaces[space].pop(key, None)
+            case Add(name, delta):
+                self.counters[name] = self.counters.get(name, 0) + delta
+            case CreateSpace(space):
+                self.spaces[space] = {}
+            case DropSpace(space):
+                self.dropped[space] = len(self.spaces.pop(space))
+            case Purge(space, rows_max):
+                self._purge(space, rows_max)
+            case Append():
+                raise AssertionError("only the store knows the number: see `History.append`")
+
+    def _page(self, read: Range) -> Page:
+        rows = [
+            (key, value)
+            for key, value in sorted(self.spaces.get(read.space, {}).items(), reverse=read.reverse)
+            if key >= read.start and (read.end is None or key < read.end)
+        ]
+        total = 0
+        for count, (_, value) in enumerate(rows, 1):
+            total += weight(value)
+            if count == read.rows_max or (read.weight_max and total >= read.weight_max):
+                return Page(rows[:count], False)
+        return Page(rows, True)
+
+    def _purge(self, space: int, rows_max: int) -> None:
+        if space in self.dropped:
+            self.dropped[space] -= rows_max
+            if self.dropped[space] <= 0:
+                del self.dropped[space]
+
+
+keys = st.lists(st.sampled_from([b"\x00", b"\x01", b"a", b"\xff"]), max_size=3).map(b"".join)
+values = st.builds(value_of, st.integers(0, 200), st.binary(max_size=8))
+names = st.sampled_from([b"rows", b"bytes", b""])
+bounds = st.none() | st.integers(1, 6)
+spaces = st.integers(0, 4)
+
+
+class History(RuleBasedStateMachine):
+    """Everything that can happen to a store, in any order; every answer is compared at once."""
+
+    def __init__(self, make: Callable[[], Store]) -> None:
+        super().__init__()
+        self.store = make()
+        self.committed = Model()
+        self.transaction: Transaction | None = None
+        self.pending = self.committed  # what the open transaction must see
+        self.snapshots: list[tuple[Snapshot, Model]] = []
+        self.spaces_created = 0
+        self.last_number = 0
+
+    def teardown(self) -> None:
+        if self.transaction is not None:
+            self.transaction.rollback()
+        for snapshot, _ in self.snapshots:
+            snapshot.close()
+        self.store.close()
+
+    # ---- transactions ----
+
+    @precondition(lambda self: self.transaction is None)
+    @rule(wait=st.booleans())
+    def begin(self, wait: bool) -> None:
+        self.transaction = self.store.begin(wait)
+        self.pending = deepcopy(self.committed)
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule()
+    def commit(self) -> None:
+        self.open_transaction().commit()
+        self.transaction, self.committed = None, self.pending
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule()
+    def roll_back(self) -> None:
+        self.open_transaction().rollback()
+        self.transaction, self.pending = None, self.committed
+
+    def open_transaction(self) -> Transaction:
+        assert self.transaction is not None
+        return self.transaction
+
+    # ---- writes ----
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule(rows=st.lists(st.tuples(spaces, keys, values | st.none()), max_size=5))
+    def put_and_delete(self, rows: list[tuple[int, bytes, bytes | None]]) -> None:
+        """None for a value deletes."""
+        self.write(
+            [
+                Delete(space, key) if value is None else Put(space, key, value)
+                for space, key, value in rows
+                if space in self.pending.spaces
+            ]
+        )
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule(name=names, delta=st.integers(-(10**9), 10**9))
+    def add(self, name: bytes, delta: int) -> None:
+        self.write([Add(name, delta)])
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule(space=spaces, value=values)
+    def append(self, space: int, value: bytes) -> None:
+        if space not in self.pending.spaces:
+            return
+        before = self.pending.spaces[space]
+        self.open_transaction().write([Append(space, LOG, value)])
+        page = self.open_transaction().read(Range(space, LOG, LOG + b"\xff" * 9))
+        assert isinstance(page, Page)
+        ((key, stored),) = (row for row in page.rows if row[0] not in before)
+        assert stored == value
+        assert len(key) == len(LOG) + 8
+        number = int.from_bytes(key[len(LOG) :], "big")
+        assert number > self.last_number
+        self.last_number = number
+        before[key] = value
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule()
+    def create_space(self) -> None:
+        self.spaces_created += 1  # also when it is rolled back: ids are never used twice
+        self.write([CreateSpace(self.spaces_created)])
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule(space=st.integers(1, 4))
+    def drop_space(self, space: int) -> None:
+        if space in self.pending.spaces:
+            self.write([DropSpace(space)])
+
+    @precondition(lambda self: self.transaction is not None)
+    @rule(space=spaces, rows_max=st.integers(1, 3))
+    def purge(self, space: int, rows_max: int) -> None:
+        self.write([Purge(space, rows_max)])
+
+    def write(self, writes: list[Write]) -> None:
+        self.open_transaction().write(writes)
+        for write in writes:
+            self.pending.write(write)
+
+    # ---- reads ----
+
+    @precondition(lambda self: len(self.snapshots) < 3)
+    @rule()
+    def open_snapshot(self) -> None:
+        self.snapshots.append((self.store.snapshot(), deepcopy(self.committed)))
+
+    @precondition(lambda self: self.snapshots)
+    @rule(choose=st.data())
+    def close_snapshot(self, choose: st.DataObject) -> None:
+        snapshot, _ = self.snapshots.pop(choose.draw(st.integers(0, len(self.snapshots) - 1)))
+        snapshot.close()
+
+    @rule(name=names, space=spaces, key=keys)
+    def glance(self, name: bytes, space: int, key: bytes) -> None:
+        expected = self.committed.counters.get(name, 0), self.committed.row(space, key)
+        assert self.store.glance(name, (space, key)) == expected
+
+    @rule(wanted=st.lists(st.tuples(spaces, keys), max_size=4))
+    def get(self, wanted: list[tuple[int, bytes]]) -> None:
+        self.compare(Get((*wanted, (NEVER_CREATED, b""))))
+
+    @rule(
+        space=spaces,
+        start=keys,
+        end=keys | st.none(),
+        reverse=st.booleans(),
+        rows_max=bounds,
+        weight_max=bounds.map(lambda bound: bound and 60 * bound),
+    )
+    def range(
+        self,
+        space: int,
+        start: bytes,
+        end: bytes | None,
+        reverse: bool,
+        rows_max: int | None,
+        weight_max: int | None,
+    ) -> None:
+        self.compare(Range(space, start, end, reverse, rows_max, weight_max))
+
+    @rule()
+    def counters(self) -> None:
+        self.compare(Counters((b"rows", b"bytes", b"")))
+
+    @rule()
+    def dropped(self) -> None:
+        self.compare(Dropped())
+
+    def compare(self, read: Read) -> None:
+        """The transaction and each snapshot answer as the model of their moment does."""
+        for snapshot, model in self.snapshots:
+            assert in_order(read, snapshot.read(read)) == model.read(read)
+        if self.transaction is not None:
+            assert in_order(read, self.transaction.read(read)) == self.pending.read(read)
+
+
+def in_order(read: Read, answer: Answer) -> Answer:
+    """`Dropped` may be answered in any order."""
+    return sorted(cast(list[int], answer)) if isinstance(read, Dropped) else answer
+
+
+def run_histories(make: Callable[[], Store], examples: int, steps: int) -> None:
+    """`make` gives an empty store each time."""
+
+    class Histories(History):
+        def __init__(self) -> None:
+            super().__init__(make)
+
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None),
+    )

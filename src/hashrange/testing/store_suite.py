@@ -1,0 +1,310 @@
+"""The store suite: what every store owes to the waist (`hashrange.kv`).
+
+    class TestMyStore(StoreSuite):
+        def make_store(self, folder: Path) -> Store:
+            return MyStore(folder / "db")
+
+`make_store` gives an empty store; it may use the empty `folder`. Beyond the words of the waist,
+the suite holds that writing to a space which is not there raises `LookupError`.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Answer,
+    Append,
+    Busy,
+    Conflict,
+    Counters,
+    CreateSpace,
+    Delete,
+    Dropped,
+    DropSpace,
+    Get,
+    Page,
+    Purge,
+    Put,
+    Range,
+    Read,
+    Store,
+    Write,
+)
+from hashrange.testing.store_model import run_histories, value_of
+
+SPACE = 7
+ROW = Put(SPACE, b"key", value_of(1, b"old"))
+
+
+def commit(store: Store, *writes: Write) -> None:
+    transaction = store.begin()
+    transaction.write(writes)
+    transaction.commit()
+
+
+def read(store: Store, what: Read) -> Answer:
+    snapshot = store.snapshot()
+    try:
+        return snapshot.read(what)
+    finally:
+        snapshot.close()
+
+
+def keys(answer: Answer) -> list[bytes]:
+    assert isinstance(answer, Page)
+    return [key for key, _ in answer.rows]
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    """Do it in another thread; an error of it is raised here."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive(), "it hangs"
+    for error in errors:
+        raise error
+
+
+class StoreSuite:
+    """Subclass it, name the subclass `Test...`, and give `make_store`."""
+
+    histories = 60
+    """How many random histories are tried."""
+
+    def make_store(self, folder: Path) -> Store:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        """With one space, and one row in it."""
+        store = self.make_store(tmp_path)
+        commit(store, CreateSpace(SPACE), ROW)
+        yield store
+        store.close()
+
+    def test_any_history(self, tmp_path: Path) -> None:
+        folders = (tmp_path / str(number) for number in count())
+
+        def make() -> Store:
+            folder = next(folders)
+            folder.mkdir()
+            return self.make_store(folder)
+
+        run_histories(make, examples=self.histories, steps=40)
+
+    # ---- a new store ----
+
+    def test_a_new_store_has_the_system_space_and_nothing_else(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        assert read(store, Range(SYSTEM_SPACE, b"", None)) == Page([], True)
+        assert read(store, Dropped()) == []
+        assert store.glance(b"counter", (SYSTEM_SPACE, b"key")) == (0, None)
+        commit(store, Put(SYSTEM_SPACE, b"key", ROW.value))
+        assert store.glance(b"counter", (SYSTEM_SPACE, b"key")) == (0, ROW.value)
+        store.close()
+
+    # ---- pages ----
+
+    @pytest.mark.parametrize("reverse", [False, True])
+    @pytest.mark.parametrize(
+        ("rows_max", "weight_max", "rows", "exhausted"),
+        [
+            (None, None, 4, True),
+            (5, 41, 4, True),
+            (4, None, 4, False),  # nothing is left, but a bound ended it
+            (None, 40, 4, False),
+            (3, None, 3, False),
+            (None, 31, 4, False),  # the row that crosses is included
+            (None, 30, 3, False),
+            (None, 1, 1, False),
+            (2, 30, 2, False),
+            (3, 20, 2, False),
+        ],
+    )
+    def test_a_bound_ends_a_page(
+        self,
+        store: Store,
+        reverse: bool,
+        rows_max: int | None,
+        weight_max: int | None,
+        rows: int,
+        exhausted: bool,
+    ) -> None:
+        names = [b"a", b"b", b"c", b"d"]
+        commit(store, Delete(SPACE, b"key"), *(Put(SPACE, name, value_of(10)) for name in names))
+        page = read(store, Range(SPACE, b"", None, reverse, rows_max, weight_max))
+        expected = (names[::-1] if reverse else names)[:rows]
+        assert page == Page([(name, value_of(10)) for name in expected], exhausted)
+
+    def test_a_range_that_ends_before_it_starts_is_empty(self, store: Store) -> None:
+        for reverse in (False, True):
+            assert read(store, Range(SPACE, b"z", b"a", reverse)) == Page([], True)
+
+    def test_values_of_400_kilobytes_and_keys_of_three(self, store: Store) -> None:
+        row = Put(SPACE, b"\xff" * 3_088, value_of(400 << 10, bytes(range(256)) * 1_600))
+        commit(store, row)
+        assert store.glance(b"", (SPACE, row.key)) == (0, row.value)
+
+    # ---- snapshots and transactions ----
+
+    def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
+        commit(store, Add(b"n", 1))
+        wanted: Sequence[Read] = (
+            Get(((SPACE, b"key"), (SPACE, b"later"))),
+            Range(SPACE, b"", None),
+            Counters((b"n",)),
+            Dropped(),
+        )
+        snapshot = store.snapshot()
+        before = [snapshot.read(what) for what in wanted]
+        commit(store, Put(SPACE, b"key", value_of(2)), Put(SPACE, b"later", value_of(3)))
+        commit(store, Delete(SPACE, b"key"), Add(b"n", 1))
+        commit(store, DropSpace(SPACE), CreateSpace(SPACE + 1))
+        commit(store, Purge(SPACE, 100))
+        assert [snapshot.read(what) for what in wanted] == before
+        snapshot.close()
+        assert read(store, wanted[0]) == [None, None]
+
+    def test_nobody_else_sees_what_is_not_committed(self, store: Store) -> None:
+        transaction = store.begin()
+        transaction.write([Put(SPACE, b"key", value_of(2)), Put(SPACE, b"new", value_of(2))])
+        transaction.write([Add(b"n", 5), DropSpace(SYSTEM_SPACE + SPACE)])
+        assert store.glance(b"n", (SPACE, b"key")) == (0, ROW.value)
+        assert read(store, Range(SPACE, b"", None)) == Page([ROW[1:]], True)
+        assert read(store, Dropped()) == []
+        assert transaction.read(Range(SPACE, b"", None)) == Page([], True)
+        assert transaction.read(Counters((b"n",))) == [5]
+        transaction.rollback()
+        assert store.glance(b"n", (SPACE, b"key")) == (0, ROW.value)
+
+    def test_a_rollback_undoes_everything(self, store: Store) -> None:
+        transaction = store.begin()
+        transaction.write([Put(SPACE, b"key", value_of(2)), Append(SPACE, b"log", value_of(1))])
+        transaction.write([Add(b"n", 5), CreateSpace(8), Put(8, b"key", value_of(2))])
+        transaction.write([Delete(SPACE, b"key"), DropSpace(SPACE), Purge(SPACE, 10)])
+        transaction.rollback()
+        assert read(store, Range(SPACE, b"", None)) == Page([ROW[1:]], True)
+        assert read(store, Range(8, b"", None)) == Page([], True)
+        assert read(store, Counters((b"n",))) == [0]
+        assert read(store, Dropped()) == []
+
+    def test_a_write_to_a_space_that_is_not_there_is_refused(self, store: Store) -> None:
+        transaction = store.begin()
+        with pytest.raises(LookupError):
+            transaction.write([Put(SPACE, b"other", value_of(1)), Put(99, b"key", value_of(1))])
+        transaction.rollback()
+        assert keys(read(store, Range(SPACE, b"", None))) == [b"key"]
+
+    # ---- the log ----
+
+    def test_numbers_of_the_log_rise_over_transactions_and_spaces(self, store: Store) -> None:
+        commit(store, CreateSpace(8), Append(SPACE, b"l", value_of(1)))
+        for _ in range(3):
+            commit(store, Append(8, b"l", value_of(1)), Append(SPACE, b"l", value_of(2)))
+            lost = store.begin()
+            lost.write([Append(SPACE, b"l", value_of(3))])
+            lost.rollback()
+        there = keys(read(store, Range(SPACE, b"l", b"m")))
+        other = keys(read(store, Range(8, b"l", b"m")))
+        assert (len(there), len(other)) == (4, 3)
+        assert [key for pair in zip(there[1:], other, strict=True) for key in pair[::-1]] == sorted(
+            there[1:] + other
+        )
+        assert {len(key) for key in there + other} == {1 + 8}
+
+    # ---- spaces ----
+
+    def test_a_dropped_space_is_gone_at_once_and_emptied_in_steps(self, store: Store) -> None:
+        commit(store, *(Put(SPACE, b"%d" % number, value_of(1)) for number in range(4)))
+        commit(store, DropSpace(SPACE))
+        assert store.glance(b"", (SPACE, b"key")) == (0, None)
+        assert read(store, Get(((SPACE, b"key"),))) == [None]
+        assert read(store, Range(SPACE, b"", None)) == Page([], True)
+        for left in ([SPACE], [SPACE], []):
+            assert read(store, Dropped()) == [SPACE]
+            commit(store, Purge(SPACE, 2))
+            assert read(store, Dropped()) == left
+        commit(store, Purge(SPACE, 2))
+
+    def test_a_live_space_is_not_purged(self, store: Store) -> None:
+        commit(store, Purge(SPACE, 10), Purge(99, 10))
+        assert keys(read(store, Range(SPACE, b"", None))) == [b"key"]
+
+    # ---- threads ----
+
+    def test_one_writes_at_a_time(self, store: Store) -> None:
+        transaction = store.begin()
+
+        def refused() -> None:
+            with pytest.raises(Busy):
+                store.begin(False)
+
+        in_thread(refused)
+        transaction.rollback()
+        in_thread(lambda: store.begin(False).rollback())
+
+    def test_begin_waits_for_the_other_to_end(self, store: Store) -> None:
+        transaction = store.begin()
+        ending = threading.Timer(0.1, transaction.commit)
+        ending.start()
+        transaction.write([Put(SPACE, b"key", value_of(9))])
+        second = store.begin()
+        assert second.read(Get(((SPACE, b"key"),))) == [value_of(9)]
+        second.rollback()
+        ending.join()
+
+    def test_another_thread_may_commit_and_close(self, store: Store) -> None:
+        transaction = store.begin()
+        snapshot = store.snapshot()
+        transaction.write([Put(SPACE, b"key", value_of(9))])
+        in_thread(transaction.commit)
+        in_thread(snapshot.close)
+        assert store.glance(b"", (SPACE, b"key")) == (0, value_of(9))
+
+    def test_no_addition_of_many_threads_is_lost(self, store: Store) -> None:
+        """Each reads the weight of a row and writes it one higher; readers see both rows alike."""
+        commit(store, Put(SPACE, b"twin", ROW.value))
+        rounds, writers = 40, 4
+
+        def add_one() -> None:
+            transaction = store.begin()
+            value = transaction.read(Get(((SPACE, b"key"),)))[0]
+            assert isinstance(value, bytes)
+            next_value = value_of(int.from_bytes(value[4:8], "big") + 1)
+            transaction.write([Put(SPACE, b"key", next_value), Put(SPACE, b"twin", next_value)])
+            try:
+                transaction.commit()
+            except Conflict:
+                add_one()
+
+        def write() -> None:
+            for _ in range(rounds):
+                add_one()
+
+        def compare() -> None:
+            while any(thread.is_alive() for thread in threads):
+                twins = read(store, Get(((SPACE, b"key"), (SPACE, b"twin"))))
+                if twins != twins[::-1]:
+                    unequal.append(twins)
+
+        unequal: list[object] = []
+        threads = [threading.Thread(target=write) for _ in range(writers)]
+        for thread in threads:
+            thread.start()
+        in_thread(compare)
+        assert not unequal
+        assert store.glance(b"", (SPACE, b"key"))[1] == value_of(1 + rounds * writers)
