@@ -27,9 +27,7 @@ NUMBERS = [
     number(content)
     for content in ("-100", "-99.5", "-1e-3", "0", "0.25", "1", "1.0", "+10", "1e2", "3.0e20")
 ]
-BINARIES = [
-    binary(content) for content in (b"\x00", b"\x00\xff", b"\x01", b"a", b"\xff", b"\xff\x00")
-]
+BINARIES = [binary(content) for content in (b"\0", b"\0\xff", b"\1", b"a", b"\xff", b"\xff\0")]
 LONG = text("y" * 300)
 POOLS = {"S": TEXTS, "N": NUMBERS, "B": BINARIES}
 
@@ -53,7 +51,7 @@ def new_tables() -> list[Table]:
     second = [
         View(None, ("p",)),
         View("by-a", ("a",), ("p",)),
-        View("by-b", ("c",), ("b",), ("y",)),
+        View("by-c-b", ("c",), ("b",), shown=("y",)),
     ]
     return [Table(FIRST, types, first), Table(SECOND, {**types, "p": "B"}, second)]
 

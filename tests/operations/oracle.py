@@ -58,14 +58,15 @@ def value_size(value: Value) -> int:
     if type_ == "BOOL":
         return 1
     if type_ != "N":
-        return len(plain(value))
+        data: bytes = plain(value)
+        return len(data)
     whole, _, fraction = content.lstrip("-").partition(".")
     digits = whole.lstrip("0")
     if not fraction:
         digits = digits.rstrip("0")
     elif not digits:
         fraction = fraction.lstrip("0")
-    return 1 + ceil(len(digits) / 2) + ceil(len(fraction) / 2) + content.startswith("-")
+    return 1 + ceil(len(digits) / 2) + ceil(len(fraction) / 2) + bool(content[0] == "-")
 
 
 def item_size(item: Item) -> int:
