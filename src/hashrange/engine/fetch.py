@@ -61,8 +61,8 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
     """A table that items can be read from and written to."""
-    found = yield from find_table(name_or_arn)
-    if found is None or found.status(moment.now) == "CREATING":
+    found: Table | None = yield TableNamed(plain_name(name_or_arn))
+    if found is None or moment.now < found.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return found
 

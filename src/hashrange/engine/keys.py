@@ -44,6 +44,14 @@ def check_not_empty(name: str, value: AttributeValue) -> None:
         )
 
 
+def _checked(table: Table, key: Item) -> RowKey:
+    """The row of a key whose attributes are there and of their types."""
+    row_key = table_key(table, key)
+    if len(row_key.raw) > SORT_KEY_BYTES_MAX:  # else neither part can be too long
+        _check_lengths(table, key)
+    return row_key
+
+
 def _check_lengths(table: Table, key: Item) -> None:
     if length_bytes(key[table.hash[0]]) > PARTITION_KEY_BYTES_MAX:
         raise ValidationException(HASH_TOO_LONG)
@@ -57,12 +65,12 @@ def of_key(table: Table, key: Item) -> RowKey:
     That none is empty was checked before the table was known.
     """
     names = table.key
-    if len(key) != len(names) or any(
-        name not in key or table.types[name] not in key[name] for name in names
-    ):
+    if len(key) != len(names):
         raise ValidationException(NO_MATCH)
-    _check_lengths(table, key)
-    return table_key(table, key)
+    for name in names:
+        if name not in key or table.types[name] not in key[name]:
+            raise ValidationException(NO_MATCH)
+    return _checked(table, key)
 
 
 def check_none_empty(table: Table, item: Item) -> None:
@@ -90,10 +98,10 @@ def of_item(table: Table, item: Item) -> RowKey:
                 f"expected: {table.types[name]} actual: {type_}"
             )
         check_not_empty(name, item[name])
-    _check_lengths(table, item)
+    row_key = _checked(table, item)
     if table.indexes:
         check_index_keys(table, item, item)
-    return table_key(table, item)
+    return row_key
 
 
 def check_index_keys(table: Table, item: Item, touched: Container[str]) -> None:

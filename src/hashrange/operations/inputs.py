@@ -1,6 +1,8 @@
 """What several operations check of their requests alike, before any table is looked up."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import msgspec
@@ -26,6 +28,11 @@ FIELDS = {
     "ScanFilter": "scan_filter",
     "UpdateExpression": "update_expression",
 }
+_EXPRESSION_FIELDS = {
+    *FIELDS.values(),
+    "expression_attribute_names",
+    "expression_attribute_values",
+}
 DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
@@ -36,6 +43,9 @@ def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expr
     `new` and `old` name the expression and legacy parameters that the operation has. Raises
     ValidationException where both kinds are used, or placeholders without an expression.
     """
+    members = _expression_members(given.__class__)(given)
+    if members.count(None) == len(members):
+        return None  # as most requests, which need no closer look
     used = [name for name in new if getattr(given, FIELDS[name]) is not None]
     legacy_used = [name for name in old if getattr(given, FIELDS[name]) is not None]
     if used and legacy_used:
@@ -52,6 +62,12 @@ def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expr
             "ExpressionAttributeValues can only be specified when using expressions"
         )
     return Expressions(names, values) if used else None
+
+
+@cache
+def _expression_members(type_: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Gets all members of a request that have to do with expressions, old or new."""
+    return attrgetter(*(name for name in type_.__struct_fields__ if name in _EXPRESSION_FIELDS))
 
 
 def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:
