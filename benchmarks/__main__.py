@@ -109,6 +109,7 @@ def main() -> int:
     if reason := load.missing():
         console.print(f"[red]{reason}")
         return 2
+    machine = report.machine()
     servers = find_servers(given, console)
     peers.RUNS.mkdir(parents=True, exist_ok=True)
     columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
@@ -120,7 +121,7 @@ def main() -> int:
         bench = measure(
             servers, given, Path(folder), lambda what: progress.update(task, description=what)
         )
-    notes = [report.machine(), *report.strained(bench.loads)]
+    notes = [machine, *report.strained(bench.loads)]
     report.show([report.listed(servers, bench.loads), *grids(bench)], console)
     for note in notes:
         console.print(note)

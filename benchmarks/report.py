@@ -1,6 +1,7 @@
 """The figures as tables: once for the terminal, once as Markdown for the README."""
 
 import datetime
+import os
 import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -124,7 +125,9 @@ def growth(grown: Sequence[Grown]) -> Grid:
         ]
         for seen in grown
     ]
-    return Grid("Growth, requests/s", ["items", *names, "memory, MB"], rows)
+    return Grid(
+        "Growth, requests/s", ["items", *names, "memory without the file's pages, MB"], rows
+    )
 
 
 def in_process(microseconds: dict[str, float]) -> Grid:
@@ -151,15 +154,19 @@ def strained(loads: Loads) -> list[str]:
 
 
 def machine() -> str:
-    """Date, processor, cores, system and interpreter, in one line."""
+    """Date, processor, cores, what else they do, system and interpreter, in one line."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             model = line.partition(":")[2].strip()
-    cores = len(list(Path("/sys/devices/system/cpu").glob("cpu[0-9]*")))
-    today = datetime.date.today().isoformat()
-    return (
-        f"{today}, {model}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
+    return ", ".join(
+        [
+            datetime.date.today().isoformat(),
+            model,
+            f"{os.cpu_count()} cores (load {os.getloadavg()[2]:.1f})",
+            f"{platform.system()} {platform.release()}",
+            f"Python {platform.python_version()}",
+        ]
     )
 
 

@@ -128,7 +128,7 @@ def disturb_all(
 
 
 class Grown(NamedTuple):
-    """One table size: what each operation bears, and the server's memory afterwards."""
+    """One table size: what each operation bears, and the server's own memory afterwards."""
 
     items: int
     loads: dict[str, Load]
@@ -149,4 +149,4 @@ def grow(server: Server, items: int, folder: Path, pace: Pace, say: Say) -> Grow
             loads |= {
                 workload.name: compare([running], prepare(workload, path), pace, say)[server.name]
             }
-        return Grown(items, loads, running.memory_mb())
+        return Grown(items, loads, running.memory_mb("RssAnon"))

@@ -103,10 +103,14 @@ class Running:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def memory_mb(self) -> float:
-        """Resident memory of the process, in MB of 1,000,000 bytes."""
+    def memory_mb(self, field: str = "VmRSS") -> float:
+        """Memory of the process, in MB of 1,000,000 bytes.
+
+        VmRSS is all that is resident; RssAnon leaves out the pages of files, which belong to
+        the system's cache and go when others need the space.
+        """
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        [line] = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        [line] = [line for line in status.splitlines() if line.startswith(f"{field}:")]
         return int(line.split()[1]) * 1024 / 1e6
 
     def stop(self) -> None:
