@@ -176,21 +176,20 @@ def _renderer(python: Any, spec: str) -> Callable[[Any], str]:
         return utc_text
     if spec == _DEFAULTS[time] and python is time:
         return time_text
-    four_digits = spec.replace("%Y", "\0")
     if python is datetime:
         # A date stands for its day: that is what `st.Day` passes.
         def render(value: Any) -> str:
             moment = in_utc(value) if isinstance(value, datetime) else value
-            return _strftime(moment, four_digits)
+            return _strftime(moment, spec)
 
         return render
-    return lambda value: _strftime(value, four_digits)
+    return lambda value: _strftime(value, spec)
 
 
 def _strftime(value: Any, spec: str) -> str:
     """strftime with a year of four digits on every platform."""
-    text: str = value.strftime(spec)
-    return text.replace("\0", f"{value.year:04d}") if "\0" in text else text
+    text: str = value.strftime(spec.replace("%Y", f"{value.year:04d}") if "%Y" in spec else spec)
+    return text
 
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
