@@ -37,7 +37,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these implementations")
     parser.add_argument("--moto", action="store_true", help="drive moto too; it is slow")
     parser.add_argument("--items", type=int, default=100_000, help="how far the table is grown")
-    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
+    parser.add_argument("--markdown", type=Path, help="a page to put the tables in")
     return parser.parse_args()
 
 
@@ -127,7 +127,7 @@ def main() -> int:
         console.print(note)
     if given.markdown:
         tables = [report.crossed(servers, bench.loads), *grids(bench)]
-        given.markdown.write_text(report.markdown(tables, notes))
+        report.place(report.markdown(tables, notes), given.markdown)
     return 0
 
 

@@ -19,6 +19,7 @@ BUSY_MAX = 0.9
 """Above this share of a core the generator itself may be the limit."""
 
 
+START, END = "<!-- bench -->", "<!-- /bench -->"
 DIGITS = ("", *"0123456789-<")
 
 
@@ -192,3 +193,10 @@ def markdown(grids: Sequence[Grid], notes: Sequence[str]) -> str:
             "\n".join([f"**{grid.title}**", "", *map(line, [grid.columns, rule, *grid.rows])])
         )
     return "\n\n".join(parts) + "\n"
+
+
+def place(text: str, path: Path) -> None:
+    """Write between the marks in a page that has them, else over the whole file."""
+    before, start, rest = (path.read_text() if path.exists() else "").partition(START)
+    _, end, after = rest.partition(END)
+    path.write_text(f"{before}{START}\n{text}{END}{after}" if start and end else text)
