@@ -122,3 +122,23 @@ class ExpiredIteratorException(ApiError):
 
 class TrimmedDataAccessException(ApiError):
     pass
+
+
+class BackupNotFoundException(ApiError):
+    pass
+
+
+class ExportNotFoundException(ApiError):
+    pass
+
+
+class ImportNotFoundException(ApiError):
+    pass
+
+
+class GlobalTableNotFoundException(ApiError):
+    pass
+
+
+class PolicyNotFoundException(ApiError):
+    pass

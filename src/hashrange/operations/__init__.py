@@ -11,6 +11,8 @@ from hashrange.operations import (
     create_table,
     delete_item,
     delete_table,
+    describe_endpoints,
+    describe_limits,
     describe_stream,
     describe_table,
     describe_time_to_live,
@@ -22,8 +24,10 @@ from hashrange.operations import (
     put_item,
     query,
     scan,
+    tags,
     transact_get_items,
     transact_write_items,
+    true_empty,
     update_item,
     update_table,
     update_time_to_live,
@@ -32,6 +36,8 @@ from hashrange.operations.operation import Operation
 
 READS: dict[str, ModuleType] = {
     "BatchGetItem": batch_get_item,
+    "DescribeEndpoints": describe_endpoints,
+    "DescribeLimits": describe_limits,
     "DescribeStream": describe_stream,
     "DescribeTable": describe_table,
     "DescribeTimeToLive": describe_time_to_live,
@@ -57,6 +63,10 @@ WRITES: dict[str, ModuleType] = {
 
 OPERATIONS = {
     "GetItem": Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
+    "ListTagsOfResource": Operation("ListTagsOfResource", tags.parse_list, tags.list_),
+    "TagResource": Operation("TagResource", tags.parse_tag, tags.tag, writes=True),
+    "UntagResource": Operation("UntagResource", tags.parse_untag, tags.untag, writes=True),
     **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
     **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
+    **true_empty.OPERATIONS,
 }

@@ -1,0 +1,147 @@
+"""Every operation of the service model is known, and docs/operations.md says how far it goes."""
+
+import re
+from pathlib import Path
+
+import botocore.session
+import pytest
+
+import hashrange
+from hashrange.model.errors import ApiError, ValidationException
+from hashrange.operations import OPERATIONS
+from hashrange.operations.true_empty import LISTS, NOT_FOUND, UNSUPPORTED
+
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+STATES = ("done", "partly", "not yet")
+TABLE = {
+    "TableName": "table",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+def service_model() -> set[str]:
+    session = botocore.session.get_session()
+    return {
+        name
+        for service in ("dynamodb", "dynamodbstreams")
+        for name in session.get_service_model(service).operation_names
+    }
+
+
+def documented() -> dict[str, str]:
+    rows = re.findall(r"^\| (\w+) \| ([a-z ]+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    return {name: state for name, state, _ in rows}
+
+
+def test_the_service_models_operations_are_all_known() -> None:
+    assert service_model() == set(OPERATIONS)
+
+
+def test_the_page_lists_them_all_with_their_state() -> None:
+    page = documented()
+    assert set(page) == service_model()
+    assert set(page.values()) <= set(STATES)
+    assert {name for name, state in page.items() if state == "not yet"} == set(UNSUPPORTED)
+
+
+# Requests that have what the model requires of those that have no typed structure.
+REQUIRED = {
+    "BackupArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/backup/01489602797149-73d8",
+    "BulkOperationArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/bulk-operation/01",
+    "ExportArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/export/01489602797149-73d8",
+    "ImportArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/import/01489602797149-73d8",
+    "GlobalTableName": "table",
+}
+
+
+@pytest.mark.parametrize("name", sorted(LISTS))
+def test_lists_of_what_there_is_none_of_are_empty(name: str) -> None:
+    with hashrange.connect() as db:
+        assert db.execute(name, {}) == {LISTS[name]: []}
+
+
+@pytest.mark.parametrize("name", sorted(NOT_FOUND))
+def test_what_there_is_none_of_is_not_found(name: str) -> None:
+    error, _, member = NOT_FOUND[name]
+    with hashrange.connect() as db, pytest.raises(error):
+        db.execute(name, {member: REQUIRED[member]})
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "answer"),
+    [
+        (
+            "DescribeContinuousBackups",
+            {"TableName": "table"},
+            {
+                "ContinuousBackupsDescription": {
+                    "ContinuousBackupsStatus": "ENABLED",
+                    "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+                }
+            },
+        ),
+        (
+            "DescribeContributorInsights",
+            {"TableName": "table"},
+            {"TableName": "table", "ContributorInsightsStatus": "DISABLED"},
+        ),
+        (
+            "DescribeKinesisStreamingDestination",
+            {"TableName": "table"},
+            {"TableName": "table", "KinesisDataStreamDestinations": []},
+        ),
+        (
+            "DescribeTimeToLive",
+            {"TableName": "table"},
+            {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}},
+        ),
+    ],
+)
+def test_a_table_says_what_it_does_not_have(
+    name: str, request_: dict[str, str], answer: dict[str, object]
+) -> None:
+    with hashrange.connect() as db:
+        db.execute("CreateTable", TABLE)
+        assert db.execute(name, request_) == answer
+        with pytest.raises(ApiError, match=r"Table not found|Requested resource not found"):
+            db.execute(name, {"TableName": "another"})
+
+
+def test_what_would_start_work_is_refused() -> None:
+    with hashrange.connect() as db:
+        db.execute("CreateTable", TABLE)
+        with pytest.raises(
+            ValidationException, match=r"^CreateBackup is not supported by this server$"
+        ):
+            db.execute("CreateBackup", {"TableName": "table", "BackupName": "backup"})
+
+
+def test_tags_come_and_go() -> None:
+    with hashrange.connect() as db:
+        created = db.execute("CreateTable", {**TABLE, "Tags": [{"Key": "a", "Value": "1"}]})
+        arn = created["TableDescription"]["TableArn"]
+        new = [{"Key": "a", "Value": "2"}, {"Key": "b", "Value": ""}]
+        assert db.execute("TagResource", {"ResourceArn": arn, "Tags": new}) == {}
+        assert db.execute("ListTagsOfResource", {"ResourceArn": arn}) == {"Tags": new}
+        assert db.execute("UntagResource", {"ResourceArn": arn, "TagKeys": ["a", "c"]}) == {}
+        assert db.execute("ListTagsOfResource", {"ResourceArn": arn}) == {"Tags": new[1:]}
+        many = [{"Key": f"key{number}", "Value": ""} for number in range(50)]
+        with pytest.raises(ValidationException):
+            db.execute("TagResource", {"ResourceArn": arn, "Tags": many})
+
+
+def test_long_lists_of_tags_come_in_pages() -> None:
+    many = [{"Key": f"key{number}", "Value": ""} for number in range(25)]
+    with hashrange.connect() as db:
+        created = db.execute("CreateTable", {**TABLE, "Tags": many})
+        arn = created["TableDescription"]["TableArn"]
+        found, request = [], {"ResourceArn": arn}
+        while True:
+            page = db.execute("ListTagsOfResource", request)
+            found += page["Tags"]
+            if "NextToken" not in page:
+                break
+            request = {"ResourceArn": arn, "NextToken": page["NextToken"]}
+        assert found == many
