@@ -20,6 +20,7 @@ from hashrange.design.errors import (
     Unserved,
 )
 from hashrange.design.item import Item, View, attr, copy, index, key, local, unique, upgrade
+from hashrange.design.linting import Report, explain, lint
 from hashrange.design.markers import (
     TTL,
     After,
@@ -79,6 +80,7 @@ __all__ = [
     "Page",
     "Prefix",
     "Query",
+    "Report",
     "Slug",
     "Store",
     "Table",
@@ -98,10 +100,12 @@ __all__ = [
     "day",
     "each",
     "equal",
+    "explain",
     "ignore",
     "index",
     "key",
     "latest",
+    "lint",
     "local",
     "prefix",
     "rate",

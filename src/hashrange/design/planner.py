@@ -217,18 +217,13 @@ class _Planner:
         if source.kind != "GSI" or self.pattern.shape == "count":
             return
         for route in routes:
-            missing = missing_fields(self.needed(route.entity), route.entity, source)
+            missing = missing_fields(
+                needed_fields(self.pattern, route.entity), route.entity, source
+            )
             if self.followed is not None:
                 missing = [f for f in missing if f in self.followed.key_fields]
             if missing:
                 raise Refusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
-
-    def needed(self, entity: Entity) -> list[str]:
-        """The fields that come back."""
-        for result in self.pattern.results:
-            if issubclass(result, View) and viewed(result) is entity.model:
-                return list(result.model_fields)
-        return list(entity.fields)
 
     # ---- who else is there ----
 
@@ -374,6 +369,14 @@ def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
 def _shared_beginning(texts: Sequence[str]) -> str:
     columns = zip(*texts, strict=False)
     return "".join(column[0] for column in takewhile(lambda c: len(set(c)) == 1, columns))
+
+
+def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
+    """The fields that come back."""
+    for result in pattern.results:
+        if issubclass(result, View) and viewed(result) is entity.model:
+            return list(result.model_fields)
+    return list(entity.fields)
 
 
 def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:

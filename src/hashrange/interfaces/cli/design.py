@@ -53,3 +53,65 @@ def _tables(path: Path) -> "list[Table]":
     if not tables:
         fail(f"{path}: no st.Table in it")
     return list(dict.fromkeys(tables))
+
+
+@app.command()
+def lint(model: Model) -> None:
+    """Check the model against DynamoDB's rules. Exit status 1 if there is an error."""
+    from hashrange.design import lint as check
+
+    reports = [check(table) for table in _tables(model)]
+    for report in reports:
+        typer.echo(str(report))
+    if any(report.failed for report in reports):
+        raise typer.Exit(1)
+
+
+@app.command()
+def explain(rule: Annotated[str, typer.Argument(help="A rule's id, e.g. K05.")]) -> None:
+    """Say what a rule of the linter means."""
+    from hashrange.design import explain as explanation
+
+    try:
+        typer.echo(explanation(rule))
+    except KeyError as error:
+        fail(error.args[0])
+
+
+@app.command()
+def prove(
+    model: Model,
+    seed: Annotated[int, typer.Option(help="The same seed invents the same data.")] = 0,
+) -> None:
+    """Run every pattern on invented data and compare. Exit status 1 if an answer is wrong."""
+    import hashrange
+    from hashrange.design.prove import prove as try_all
+
+    wrong = False
+    for table in _tables(model):
+        with hashrange.connect() as database:
+            proof = try_all(table, database, seed=seed)
+        typer.echo(str(proof))
+        wrong = wrong or bool(proof.differences)
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def create(
+    model: Model,
+    endpoint: Annotated[str | None, typer.Option(help="Default: AWS itself.")] = None,
+    region: Annotated[str | None, typer.Option(help="Default: as boto3 is configured.")] = None,
+) -> None:
+    """Create the model's tables, or say how the ones that exist differ (exit status 1)."""
+    import boto3
+
+    from hashrange.design.create import TableDiffers
+
+    client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
+    for table in _tables(model):
+        try:
+            made = table.create(client)
+        except TableDiffers as error:
+            fail(error)
+        typer.echo(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
