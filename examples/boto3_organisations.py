@@ -1,0 +1,144 @@
+"""Organisations and their projects with boto3: a local index by date, a global one by owner.
+
+`projects` is read by organisation, so that is its partition key. The local index keeps the
+partitions and orders each by `last_updated`; the global index makes new ones, by `owner`.
+"""
+
+from datetime import date, timedelta
+from typing import Any
+
+from boto3.dynamodb.conditions import Key
+from showing import Client, Item, Pattern, items, key_schema, main, strings
+
+TODAY = date(2018, 8, 8)
+
+ORGANISATIONS: list[Item] = [
+    {"id": "abc123", "name": "Foo Inc."},
+    {"id": "def456", "name": "Bar Ltd."},
+]
+PROJECTS: list[Item] = [
+    {"organisation_id": organisation, "name": name, "owner": owner, "last_updated": updated}
+    for organisation, name, owner, updated in [
+        ("abc123", "Foo Project", "jane", "2018-08-02"),
+        ("abc123", "Other Foo Project", "john", "2018-03-02"),
+        ("def456", "Bar Project", "jane", "2018-03-12"),
+        ("def456", "Other Bar Project", "sarah", "2017-12-06"),
+    ]
+]
+
+
+def create(client: Client) -> None:
+    """Both tables. The indexes have the keys only, the least that an index can hold."""
+    keys_only = {"ProjectionType": "KEYS_ONLY"}
+    client.create_table(
+        TableName="organisations",
+        KeySchema=key_schema("id"),
+        AttributeDefinitions=strings("id"),
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.create_table(
+        TableName="projects",
+        KeySchema=key_schema("organisation_id", "name"),
+        AttributeDefinitions=strings("organisation_id", "name", "last_updated", "owner"),
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "by_last_updated",
+                "KeySchema": key_schema("organisation_id", "last_updated"),
+                "Projection": keys_only,
+            }
+        ],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "by_owner", "KeySchema": key_schema("owner"), "Projection": keys_only}
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def load(client: Client) -> None:
+    for table, new in (("organisations", ORGANISATIONS), ("projects", PROJECTS)):
+        for item in new:
+            client.put_item(TableName=table, Item=item)
+
+
+# ---- access patterns ----
+
+
+def organisation(client: Client, organisation_id: str) -> Item | None:
+    key = {"id": organisation_id}
+    found: Item | None = client.get_item(TableName="organisations", Key=key).get("Item")
+    return found
+
+
+def projects(client: Client, organisation_id: str) -> list[Item]:
+    return _query(client, Key("organisation_id").eq(organisation_id))
+
+
+def updated_lately(
+    client: Client, organisation_id: str, today: date = TODAY, days: int = 7
+) -> list[Item]:
+    """The oldest first. A local index fetches by itself what it does not hold, at a price."""
+    since = (today - timedelta(days=days)).isoformat()
+    return _query(
+        client,
+        Key("organisation_id").eq(organisation_id) & Key("last_updated").gte(since),
+        IndexName="by_last_updated",
+        Select="ALL_ATTRIBUTES",
+    )
+
+
+def owned_by(client: Client, owner: str) -> list[Item]:
+    """What the index holds of them: `owner`, `organisation_id` and `name`."""
+    return _query(client, Key("owner").eq(owner), IndexName="by_owner")
+
+
+def owned_by_in_full(client: Client, owner: str) -> list[Item]:
+    """A global index fetches nothing: what it does not hold takes a second request."""
+    keys = [
+        {name: found[name] for name in ("organisation_id", "name")}
+        for found in owned_by(client, owner)
+    ]
+    response = client.batch_get_item(RequestItems={"projects": {"Keys": keys}})
+    found: list[Item] = response["Responses"]["projects"]
+    return sorted(found, key=lambda project: keys.index({n: project[n] for n in keys[0]}))
+
+
+def _query(client: Client, condition: Any, **more: Any) -> list[Item]:
+    return items(client.query, TableName="projects", KeyConditionExpression=condition, **more)
+
+
+PATTERNS = [
+    Pattern(
+        "Get a single organisation",
+        *("Base table", "GetItem", "id = `abc123`", "", ""),
+        run=lambda client: [organisation(client, "abc123")],
+    ),
+    Pattern(
+        "Get all projects of an organisation",
+        *("Base table", "Query", "organisation_id = `abc123`", "", ""),
+        run=lambda client: projects(client, "abc123"),
+    ),
+    Pattern(
+        "Get its projects updated in the last seven days",
+        *("LSI", "Query", "organisation_id = `abc123`", "last_updated >= `2018-08-01`", ""),
+        run=lambda client: updated_lately(client, "abc123"),
+    ),
+    Pattern(
+        "Get all projects owned by a user",
+        *("GSI", "Query", "owner = `jane`", "", ""),
+        run=lambda client: owned_by(client, "jane"),
+    ),
+    Pattern(
+        "Get them with all attributes",
+        *("GSI, then\nbase table", "Query,\nBatchGetItem", "owner = `jane`", "", ""),
+        run=lambda client: owned_by_in_full(client, "jane"),
+    ),
+]
+
+
+def prepare(client: Client) -> None:
+    create(client)
+    load(client)
+
+
+if __name__ == "__main__":
+    main("Organisations and projects", prepare, PATTERNS)
