@@ -1,4 +1,4 @@
-"""Capacity arithmetic, and its place in responses. Source: FACTS as in docs/reference/capacity.md.
+"""Capacity arithmetic, and its place in responses. The rules: docs/reference/capacity.md.
 
 Reads are counted in 4 KB, writes in 1 KB, transactions twice; the doubling does not reach the
 index arms. An arm of zero units is left out, but for the table's own.

@@ -32,21 +32,31 @@ LIST_INDEX_MAX = 2**31 - 1
 """In a document path. [seen]"""
 
 # ---- tables and indexes [SQ] ----
-TABLES_MAX = 2500
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
-INDEX_KEY_ATTRIBUTES_MAX = 4
+KEY_ATTRIBUTES_MAX = 2
+"""Of a table and of a local index. [M, seen]"""
+GLOBAL_KEY_ATTRIBUTES_MAX = 4
 """Of a global index, for HASH and for RANGE each. [seen]"""
 PROJECTED_NAMES_MAX = 100
 """Names in INCLUDE lists, summed over all indexes of a table. [SQ]"""
-INDEX_CHANGES_PER_UPDATE_MAX = 1
 TABLE_READ_UNITS_MAX = 40_000
+"""Of a table, and of each index by itself. [SQ, seen]"""
 TABLE_WRITE_UNITS_MAX = 40_000
 ACCOUNT_READ_UNITS_MAX = 80_000
 ACCOUNT_WRITE_UNITS_MAX = 80_000
 ON_DEMAND_READ_UNITS_START = 12_000
 """Warm throughput of a new on-demand table."""
 ON_DEMAND_WRITE_UNITS_START = 4_000
+ON_DEMAND_UNITS_CLEARED = -1
+"""Given as a maximum it removes the maximum. [M]"""
+CAPACITY_UNITS_BOUND = 10**12
+"""What no capacity may exceed, whatever the maximum. [seen]"""
+DAY_SECONDS = 24 * 60 * 60
+FREE_DECREASES_PER_DAY = 4
+"""Of provisioned throughput, in a UTC day. [SQ, seen]"""
+DECREASE_PAUSE_SECONDS = 3600
+"""After the last decrease, before a further one of that day. [SQ, seen]"""
 TAGS_MAX = 50
 
 # ---- requests ----

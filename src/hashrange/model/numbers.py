@@ -2,7 +2,7 @@
 
 The canonical text is plain decimal: no exponent, no `+`, no needless zero, no `-0`. So two
 numbers are equal exactly when their canonical texts are. Nothing is ever rounded.
-Source of ranges and spellings: FACTS section 1 (service quotas; observed).
+Source of ranges and spellings: the guide's page of service quotas; observed.
 """
 
 import re

@@ -4,23 +4,42 @@ Source of the members: shapes TableDescription and SecondaryIndexDescription of 
 model. Statuses are not stored: they follow from stored times (`Table.status`).
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
+from hashrange.model.limits import DAY_SECONDS
 from hashrange.model.streams import Stream
 
 KeyType = Literal["S", "N", "B"]
 
 
 class Throughput(Struct, frozen=True):
-    """ProvisionedThroughput, with the times of its last changes (epoch seconds)."""
+    """ProvisionedThroughput, with the times of its last changes (epoch seconds).
+
+    `decreases` counts those of the UTC day of the last one.
+    """
 
     read: int = 0
     write: int = 0
     increased_at: float | None = None
     decreased_at: float | None = None
-    decreases_today: int = 0
+    decreases: int = 0
+
+    def decreases_on_day_of(self, now: float) -> int:
+        if self.decreased_at is None or now // DAY_SECONDS > self.decreased_at // DAY_SECONDS:
+            return 0
+        return self.decreases
+
+
+class WarmThroughput(Struct, frozen=True):
+    """Units a second that can be served at once. It only rises."""
+
+    read: int = 0
+    write: int = 0
+
+    def raised(self, read: int = 0, write: int = 0) -> "WarmThroughput":
+        return WarmThroughput(max(self.read, read), max(self.write, write))
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -48,7 +67,7 @@ class Index(View, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()
     throughput: Throughput = Throughput()
     on_demand: dict[str, int] | None = None
-    warm: dict[str, int] | None = None
+    warm: WarmThroughput = WarmThroughput()
     building: bool = False
     """An index that UpdateTable added and whose backfill has not reached the end."""
     backfilling: bool | None = None
@@ -88,11 +107,12 @@ class Table(View, frozen=True, kw_only=True):
     on_demand_since: float | None = None
     throughput: Throughput = Throughput()
     on_demand_limits: dict[str, int] | None = None
-    warm: dict[str, int] | None = None
+    warm: WarmThroughput = WarmThroughput()
     deletion_protection: bool = False
     table_class: str | None = None
     table_class_since: float | None = None
-    sse: dict[str, Any] | None = None
+    kms_key_arn: str | None = None
+    """As SSESpecification asked for; it is told of, nothing is encrypted with it."""
     stream: Stream | None = None
     """The latest stream, which may be disabled."""
     ttl: TimeToLive | None = None
@@ -104,7 +124,14 @@ class Table(View, frozen=True, kw_only=True):
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
 
     def status(self, now: float) -> str:
-        return "CREATING" if now < self.active_at else "ACTIVE"
+        if now < self.active_at:
+            return "CREATING"
+        return "UPDATING" if self.allocating else "ACTIVE"
+
+    @property
+    def allocating(self) -> list[str]:
+        """Names of indexes in the first phase of their build."""
+        return [index.name for index in self.indexes if index.building and not index.backfilling]
 
     def index(self, name: str) -> Index | None:
         return next((index for index in self.indexes if index.name == name), None)

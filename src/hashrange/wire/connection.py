@@ -20,7 +20,7 @@ from hashrange.wire.precedent import Precedent
 from hashrange.wire.responses import CONTINUE, PLAIN, Form, fail, respond
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
-HEAD_BYTES_MAX = 16 * 1024  # FACTS leaves the service's own limit open
+HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
 
 _ACCEPTS_GZIP = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)
 

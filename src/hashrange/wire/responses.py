@@ -17,7 +17,7 @@ import msgspec
 
 from hashrange.model.errors import ApiError
 
-GZIP_LARGER_THAN_BYTES = 4096  # FACTS marks the threshold as uncertain
+GZIP_LARGER_THAN_BYTES = 4096  # uncertain: the threshold is not documented
 _GZIP_LEVEL = 1  # compressed on the event loop, for a client on the same machine
 _GZIP_WINDOW = 31  # zlib's way of asking for a gzip header and trailer
 
