@@ -6,7 +6,7 @@ means is checked here: exactly one member, base64, numbers, sets, nesting. A val
 passed `normalize` is canonical: numbers have one spelling, so equality is equality of texts.
 
 Sizes are DynamoDB's own, in bytes, without the 100 bytes that storage metering adds.
-Source: developer guide, service quotas and, capacity unit calculations; texts observed.
+Source: developer guide, service quotas and capacity unit calculations; texts observed.
 """
 
 from binascii import a2b_base64, b2a_base64
