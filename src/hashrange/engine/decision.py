@@ -22,11 +22,15 @@ class TableChange(NamedTuple):
 
 
 class Remember(NamedTuple):
-    """A transaction token, with the fingerprint of the request that used it first."""
+    """A transaction token, with the fingerprint of the request that used it.
+
+    `before` is when it was used for an earlier transaction, which is forgotten.
+    """
 
     token: bytes
     fingerprint: bytes
     now: float
+    before: float | None
 
 
 class Forget(NamedTuple):

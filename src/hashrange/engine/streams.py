@@ -43,6 +43,7 @@ def appended(stream: Stream, change: Change, milliseconds: int) -> Iterator[kv.A
         return
     if old is not None and new is not None and equal({"M": old.item}, {"M": new}):
         return
+    milliseconds = max(milliseconds, stream.enabled_at)
     keys = dict(zip(change.table.key, parse_raw(change.key.raw), strict=True))
     size = item_size(keys)
     content: dict[str, Any] = {"ApproximateCreationDateTime": milliseconds // 1000, "Keys": keys}

@@ -18,24 +18,25 @@ FORGET_ROWS_MAX = 1000
 
 
 class Token(Struct):
+    """The last use of a token."""
+
     fingerprint: bytes
     now: float
+
+    def is_current(self, moment: Moment) -> bool:
+        return moment.now - self.now < TRANSACTION_TOKEN_SECONDS
 
 
 def _digest(token: str) -> bytes:
     return blake2b(token.encode(), digest_size=16).digest()
 
 
-def find(token: str, moment: Moment) -> Fetch[Token | None]:
-    """The first use of a token, unless that was ten minutes ago or longer."""
-    used = yield from fetch.system_row(system.token_row(_digest(token)), Token)
-    if used is None or moment.now - used.now >= TRANSACTION_TOKEN_SECONDS:
-        return None
-    return used
+def find(token: str) -> Fetch[Token | None]:
+    return (yield from fetch.system_row(system.token_row(_digest(token)), Token))
 
 
-def remember(token: str, fingerprint: bytes, moment: Moment) -> Remember:
-    return Remember(_digest(token), fingerprint, moment.now)
+def remember(token: str, fingerprint: bytes, moment: Moment, before: Token | None) -> Remember:
+    return Remember(_digest(token), fingerprint, moment.now, before.now if before else None)
 
 
 def forget_old(moment: Moment) -> Fetch[Forget]:

@@ -96,10 +96,14 @@ def _milliseconds(now: float) -> int:
 def _remember(change: Remember) -> list[kv.Write]:
     by_time = system.token_by_time(_milliseconds(change.now), change.token)
     record = {"fingerprint": change.fingerprint, "now": change.now}
-    return [
+    writes: list[kv.Write] = [
         kv.Put(kv.SYSTEM_SPACE, system.token_row(change.token), system.encode(record)),
         kv.Put(kv.SYSTEM_SPACE, by_time, system.encode(None)),
     ]
+    if change.before is not None:
+        outdated = system.token_by_time(_milliseconds(change.before), change.token)
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, outdated))
+    return writes
 
 
 def _forget(change: Forget) -> list[kv.Write]:

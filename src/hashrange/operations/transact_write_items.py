@@ -104,15 +104,14 @@ def _action(item: requests.TransactWriteItem) -> Action:
 
 def decide(request: Request, moment: Moment) -> Decide:
     token = request.given.client_request_token
-    if token is not None:
-        used = yield from tokens.find(token, moment)
-        if used and used.fingerprint != request.fingerprint:
+    used = (yield from tokens.find(token)) if token is not None else None
+    if used and used.is_current(moment):
+        if used.fingerprint != request.fingerprint:
             raise IdempotentParameterMismatchException(
                 "DynamoDB rejected the request because you retried a request with a different "
                 "payload but with an idempotent token that was already used."
             )
-        if used:
-            return (yield from _repeat(request, moment))
+        return (yield from _repeat(request, moment))
     tables, wanted = yield from _item_writes(request, moment)
     before = yield from writes.read(wanted)
     changes: list[AnyChange] = list(
@@ -124,7 +123,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         )
     )
     if token is not None:
-        changes.append(tokens.remember(token, request.fingerprint, moment))
+        changes.append(tokens.remember(token, request.fingerprint, moment, used))
     return Decision(changes, _respond(request, tables, "WriteCapacityUnits"), transactional=True)
 
 

@@ -5,7 +5,9 @@ drops only itself. Outcomes are set while deciding; they may be told after `comm
 """
 
 import logging
+from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -33,11 +35,15 @@ Outcome = bytes | BaseException
 
 
 class Submission:
-    """A parsed request on its way to a commit. `outcome` is None until it is known."""
+    """A parsed request on its way to a commit. `outcome` is None until it is known.
+
+    One that came from an event loop has `done`, to be called on that `loop` with the outcome.
+    """
 
     __slots__ = (
         "done",
         "entropy",
+        "loop",
         "operation",
         "outcome",
         "region",
@@ -63,6 +69,7 @@ class Submission:
         self.region = region
         self.settings = settings
         self.done = done
+        self.loop: AbstractEventLoop | None = None
         self.outcome: Outcome | None = None
 
 
@@ -90,11 +97,17 @@ class Batch:
 
     def decide(self, transaction: kv.Transaction) -> None:
         """Every submission has an outcome afterwards, to be told after `commit`."""
+        self._transaction = None
         try:
-            self._decide(transaction)
-        except Exception as error:
-            transaction.rollback()
+            wrote = self._decide(transaction)
+        except BaseException as error:
+            self._rollback(transaction)
             self.fail(error)
+            return
+        if wrote:
+            self._transaction = transaction
+        else:
+            self._rollback(transaction)
 
     @property
     def has_writes(self) -> bool:
@@ -110,11 +123,11 @@ class Batch:
                 return
             except kv.Conflict:
                 self._decide_again()
-            except Exception as error:
+            except BaseException as error:
                 self.fail(error)
                 return
         if self._transaction is not None:
-            self._transaction.rollback()
+            self._rollback(self._transaction)
             self.fail(kv.Conflict(f"lost {CONFLICTS_MAX} races"))
 
     def _decide_again(self) -> None:
@@ -125,14 +138,23 @@ class Batch:
         else:
             self.decide(transaction)
 
-    def fail(self, error: Exception) -> None:
-        """Nothing was written, and everybody is told so."""
+    def fail(self, error: BaseException) -> None:
+        """Nothing was written, and everybody is told so. Raises what is no Exception again."""
         self._transaction = None
         refusal = internal_error(error)
         for submission in self.submissions:
             submission.outcome = refusal
+        if not isinstance(error, Exception):
+            raise error
 
-    def _decide(self, transaction: kv.Transaction) -> None:
+    def _rollback(self, transaction: kv.Transaction) -> None:
+        try:
+            transaction.rollback()
+        except kv.StoreError as error:
+            internal_error(error)
+
+    def _decide(self, transaction: kv.Transaction) -> bool:
+        """Returns whether anything was written."""
         version, clock = counters(transaction, system.CATALOG_VERSION, system.CLOCK)
         self._clock.observe(clock)
         now = self._clock.now()
@@ -147,13 +169,10 @@ class Batch:
                 tables = {}
                 self.needs_upkeep |= any(change.old for change in table_changes)
         if wrote:
-            elapsed = int(now * 1000) - clock
+            elapsed = ceil(now * 1000) - clock
             if elapsed > 0:
                 transaction.write([kv.Add(system.CLOCK, elapsed)])
-            self._transaction = transaction
-        else:
-            transaction.rollback()
-            self._transaction = None
+        return wrote
 
 
 def _decide_one(

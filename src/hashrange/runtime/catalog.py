@@ -12,15 +12,16 @@ class Catalog:
     """Definitions by name. Tables are read when first asked for, never ahead."""
 
     def __init__(self) -> None:
-        self.version = -1
-        self.tables: Tables = {}
+        self.known: tuple[int, Tables] = (-1, {})
+        """The version, and its definitions; one value, so that threads see them agree."""
 
     def at(self, version: int) -> Tables:
         """The definitions known of this version; to be added to by `find_table`."""
-        if version > self.version:
-            self.tables = {}
-            self.version = version
-        return self.tables if version == self.version else {}
+        known, tables = self.known
+        if version > known:
+            tables = {}
+            self.known = (version, tables)
+        return tables if version >= known else {}
 
 
 def find_table(source: Source, tables: Tables, name: str) -> Table | None:

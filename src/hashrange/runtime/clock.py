@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+from hashrange.runtime import forks
+
 
 class Clock:
     """`source` gives epoch seconds and may jump; `now()` does not fall."""
@@ -15,6 +17,10 @@ class Clock:
     def __init__(self, source: Callable[[], float] = time.time) -> None:
         self._source = source
         self._latest = 0.0
+        self.after_fork()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
         self._lock = Lock()
 
     def now(self) -> float:

@@ -8,12 +8,14 @@ would fight over the interpreter instead. Nothing waits for a lock on the loop.
 
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
 from hashrange import kv
+from hashrange.runtime import forks
 from hashrange.runtime.batch import Batch, Submission
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
@@ -32,9 +34,14 @@ class Committer:
         self._catalog = catalog
         self._clock = clock
         self._wake_upkeep = wake_upkeep
+        self.after_fork()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """What waits is the parent's business, and so are its loops and threads."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
-        self._scheduled = False
+        self._scheduled: set[AbstractEventLoop] = set()
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
@@ -42,15 +49,14 @@ class Committer:
         self._waiting.append(submission)
         with self._lock:
             while submission.outcome is None:
-                batch = self._next_batch(wait=True)
-                batch.commit()
-                self._tell(batch)
+                self._work()
         if isinstance(submission.outcome, bytes):
             return submission.outcome
         raise submission.outcome
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> None:
         """On the loop: `submission.done` is called there when the commit is done."""
+        submission.loop = loop
         self._waiting.append(submission)
         self._schedule(loop)
 
@@ -60,31 +66,36 @@ class Committer:
             self._thread.shutdown()
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
-        if self._waiting and not self._scheduled:
-            self._scheduled = True
+        if self._waiting and loop not in self._scheduled:
+            self._scheduled.add(loop)
             loop.call_soon(self._turn, loop)
 
     def _turn(self, loop: AbstractEventLoop) -> None:
-        self._scheduled = False
+        self._scheduled.discard(loop)
         if not self._waiting:
             return
         if not self._lock.acquire(blocking=False):
-            self._in_thread(self._work_off, loop)
+            self._in_thread(self._work_off)
             return
         try:
             batch = self._next_batch(wait=False)
         except kv.Busy:
             self._lock.release()
-            self._in_thread(self._work_off, loop)
+            self._in_thread(self._work_off)
             return
-        if batch.has_writes and self._store.slow_commits:
-            self._scheduled = True  # until `_committed`: what comes meanwhile is the next batch
-            self._in_thread(self._commit, batch, loop)
-        else:
-            batch.commit()
+        except BaseException:
             self._lock.release()
-            self._tell(batch)
-            self._schedule(loop)
+            raise
+        if batch.has_writes and self._store.slow_commits:
+            self._scheduled.add(loop)  # until `_ready`: what comes meanwhile is the next batch
+            self._in_thread(self._commit, batch, loop)
+            return
+        try:
+            batch.commit()
+        finally:
+            self._lock.release()
+            self._tell(batch, loop)
+        self._schedule(loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
         if self._thread is None:
@@ -92,22 +103,31 @@ class Committer:
         self._thread.submit(function, *arguments)
 
     def _commit(self, batch: Batch, loop: AbstractEventLoop) -> None:
-        batch.commit()
-        self._lock.release()
-        loop.call_soon_threadsafe(self._committed, batch, loop)
+        try:
+            batch.commit()
+        finally:
+            self._lock.release()
+            self._tell(batch)
+            with suppress(RuntimeError):  # it has been closed meanwhile
+                loop.call_soon_threadsafe(self._ready, loop)
 
-    def _committed(self, batch: Batch, loop: AbstractEventLoop) -> None:
-        self._scheduled = False
-        self._tell(batch)
+    def _ready(self, loop: AbstractEventLoop) -> None:
+        self._scheduled.discard(loop)
         self._schedule(loop)
 
-    def _work_off(self, loop: AbstractEventLoop) -> None:
+    def _work_off(self) -> None:
         """In the thread: somebody else is writing, so wait there."""
         with self._lock:
             while self._waiting:
-                batch = self._next_batch(wait=True)
-                batch.commit()
-                loop.call_soon_threadsafe(self._tell, batch)
+                self._work()
+
+    def _work(self) -> None:
+        """With the lock held: one batch from beginning to end."""
+        batch = self._next_batch(wait=True)
+        try:
+            batch.commit()
+        finally:
+            self._tell(batch)
 
     def _next_batch(self, wait: bool) -> Batch:
         """With the lock held. Raises Busy only where it must not wait."""
@@ -121,8 +141,12 @@ class Committer:
         batch = Batch(self._store, self._catalog, self._clock, self._take())
         if isinstance(transaction, kv.StoreError):
             batch.fail(transaction)
-        else:
+            return batch
+        try:
             batch.decide(transaction)
+        except BaseException:
+            self._tell(batch)
+            raise
         return batch
 
     def _take(self) -> list[Submission]:
@@ -130,13 +154,32 @@ class Committer:
         size = 0
         while self._waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
             submission = self._waiting.popleft()
+            if submission.loop and submission.loop.is_closed():
+                continue  # nobody is left who could be told
             size += submission.size_bytes
             taken.append(submission)
         return taken
 
-    def _tell(self, batch: Batch) -> None:
+    def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
+        """Each submission is told on its own loop (`here` is the one this runs on, if any).
+
+        Threads look for themselves.
+        """
+        told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in batch.submissions:
-            if submission.done and submission.outcome is not None:
-                submission.done(submission.outcome)
+            if submission.loop:
+                told.setdefault(submission.loop, []).append(submission)
+        for loop, submissions in told.items():
+            if loop is here:
+                _call_done(submissions)
+            else:
+                with suppress(RuntimeError):  # it has been closed meanwhile
+                    loop.call_soon_threadsafe(_call_done, submissions)
         if batch.needs_upkeep:
             self._wake_upkeep()
+
+
+def _call_done(submissions: Sequence[Submission]) -> None:
+    for submission in submissions:
+        if submission.done and submission.outcome is not None:
+            submission.done(submission.outcome)

@@ -70,6 +70,8 @@ class Runtime:
 
         At once for reads of one row and other short reads; later, on the loop, for the rest.
         """
+        outcome: Outcome
+        reading: _Reading | None = None
         try:
             operation = self._operation(name)
             request = operation.parse(body)
@@ -78,13 +80,17 @@ class Runtime:
                 self._committer.submit(submission, get_running_loop())
                 return
             if operation.single_read:
-                done(self._read(operation, request, region))
-                return
-            self._read_in_slices(operation, request, region, done)
+                outcome = self._read(operation, request, region)
+            else:
+                reading = self._reading(operation, request, region, done)
         except ApiError as error:
-            done(error)
+            outcome = error
         except Exception as error:
-            done(internal_error(error))
+            outcome = internal_error(error)
+        if reading:
+            reading.step()
+        else:
+            done(outcome)
 
     def close(self) -> None:
         """Waits for commits under way, then closes the store."""
@@ -109,16 +115,15 @@ class Runtime:
         return Submission(operation, request, len(body), entropy, region, self._settings, done)
 
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
-        moment = Moment(self._clock.now(), b"", region, self._settings)
         if operation.single_read:
+            moment = Moment(self._clock.now(), b"", region, self._settings)
             decision = self._glance(operation, request, moment)
             if decision:
                 return _response(decision)
         snapshot = self._store.snapshot()
         try:
-            return _response(
-                drive(operation.decide(request, moment), snapshot, self._tables(snapshot))
-            )
+            moment, tables = self._moment(snapshot, region)
+            return _response(drive(operation.decide(request, moment), snapshot, tables))
         finally:
             snapshot.close()
 
@@ -127,24 +132,25 @@ class Runtime:
 
         None if the cache does not know the table or was out of date: go the long way.
         """
-        catalog = self._catalog
-        version, tables = catalog.version, catalog.tables
+        version, tables = self._catalog.known
         return glance(operation.decide(request, moment), self._store, version, tables)
 
-    def _tables(self, snapshot: kv.Snapshot) -> Tables:
-        [version] = counters(snapshot, system.CATALOG_VERSION)
-        return self._catalog.at(version)
+    def _moment(self, snapshot: kv.Snapshot, region: str) -> tuple[Moment, Tables]:
+        """A time that is not before anything in the snapshot, and the tables of the snapshot."""
+        version, clock = counters(snapshot, system.CATALOG_VERSION, system.CLOCK)
+        self._clock.observe(clock)
+        moment = Moment(self._clock.now(), b"", region, self._settings)
+        return moment, self._catalog.at(version)
 
-    def _read_in_slices(self, operation: Operation, request: Any, region: str, done: Done) -> None:
+    def _reading(self, operation: Operation, request: Any, region: str, done: Done) -> "_Reading":
         snapshot = self._store.snapshot()
         try:
-            moment = Moment(self._clock.now(), b"", region, self._settings)
-            decide = operation.decide(request, moment)
-            run = SlicedDrive(decide, snapshot, self._tables(snapshot))
+            moment, tables = self._moment(snapshot, region)
+            run = SlicedDrive(operation.decide(request, moment), snapshot, tables)
         except BaseException:
             snapshot.close()
             raise
-        _Reading(run, snapshot, done, get_running_loop()).step()
+        return _Reading(run, snapshot, done, get_running_loop())
 
 
 class _Reading:

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 import msgspec
 
 from hashrange.model.errors import ApiError
+from hashrange.runtime import forks
 
-PAUSE_SECONDS = 10.0
+PAUSE_SECONDS = 2.0
 """Between two looks for work that no commit of this process announced."""
 
 
@@ -20,8 +21,13 @@ class Upkeep:
 
     def __init__(self, runtime: Caller) -> None:
         self._runtime = runtime
-        self._wake = Event()
         self._closing = False
+        self.after_fork()
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """The thread is not there; the next `wake` starts another."""
+        self._wake = Event()
         self._thread: Thread | None = None
         self._lock = Lock()
 
