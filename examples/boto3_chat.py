@@ -10,7 +10,7 @@ not the server's name, as a server has many users.
 from typing import Any
 
 from boto3.dynamodb.conditions import Key
-from showing import Client, Item, Pattern, items, key_schema, main, put_all, strings
+from showing import Client, Item, Pattern, get_all, items, key_schema, main, put_all, strings
 
 TABLE = "chat"
 METADATA = "#METADATA"
@@ -140,10 +140,7 @@ def members(client: Client, server_id: str) -> list[Item]:
 def servers(client: Client, user_id: str) -> list[Item]:
     """With their names: a query for the memberships, then one batch for the few servers."""
     keys = [{"pk": found["pk"], "sk": METADATA} for found in _memberships(client, user_id)]
-    if not keys:
-        return []
-    response = client.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
-    return sorted(response["Responses"][TABLE], key=lambda found: str(found["serverId"]))
+    return get_all(client, TABLE, keys)
 
 
 def rename_server(client: Client, server_id: str, name: str) -> int:

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from boto3.dynamodb.conditions import Key
-from showing import Client, Item, Pattern, items, key_schema, main, strings
+from showing import Client, Item, Pattern, get_all, items, key_schema, main, strings
 
 TODAY = date(2018, 8, 8)
 
@@ -93,13 +93,9 @@ def owned_by(client: Client, owner: str) -> list[Item]:
 
 def owned_by_in_full(client: Client, owner: str) -> list[Item]:
     """A global index fetches nothing: what it does not hold takes a second request."""
-    keys = [
-        {name: found[name] for name in ("organisation_id", "name")}
-        for found in owned_by(client, owner)
-    ]
-    response = client.batch_get_item(RequestItems={"projects": {"Keys": keys}})
-    found: list[Item] = response["Responses"]["projects"]
-    return sorted(found, key=lambda project: keys.index({n: project[n] for n in keys[0]}))
+    index_keys = owned_by(client, owner)
+    keys = [{name: key[name] for name in ("organisation_id", "name")} for key in index_keys]
+    return get_all(client, "projects", keys)
 
 
 def _query(client: Client, condition: Any, **more: Any) -> list[Item]:

@@ -70,6 +70,17 @@ def items(operation: Callable[..., Any], **request: Any) -> list[Item]:
     return [item for page in pages(operation, **request) for item in page["Items"]]
 
 
+def get_all(client: Client, table: str, keys: Sequence[Item]) -> list[Item]:
+    """The items of at most 100 keys, in the order of the keys; what is not there is left out."""
+    found: list[Item] = []
+    requests: Any = {table: {"Keys": keys}} if keys else {}
+    while requests:
+        response = client.batch_get_item(RequestItems=requests)
+        found += response["Responses"][table]
+        requests = response["UnprocessedKeys"]
+    return [item for key in keys for item in found if key.items() <= item.items()]
+
+
 def put_all(client: Client, table: str, new: Iterable[Item]) -> Iterator[int]:
     """Put the items in batches; yields the size of each batch once it is stored."""
     rest = iter(new)
