@@ -187,7 +187,7 @@ def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
 
 def _delimiters_of(template: Template) -> set[str]:
     found: set[str] = set()
-    for part in template.parts:
+    for part in template.parts if template.placeholders else ():
         if isinstance(part, str):
             marks = {c for c in part if not c.isalnum()}
             found |= marks or set(part)

@@ -22,6 +22,7 @@ from hashrange.design.planner import Plan, Unplanned, variants
 from hashrange.design.sample import sample
 from hashrange.design.steps import Connection, run
 from hashrange.design.table import Table
+from hashrange.design.types import encode
 from hashrange.expressions import Expressions
 from hashrange.model.values import Item as WireItem
 
@@ -174,8 +175,9 @@ def _shown(plan: Plan, items: Sequence[Item]) -> list[str]:
 
 
 def _text(item: Any, fields: set[str] | None = None) -> str:
-    values = {n: v for n, v in vars(item).items() if n in (fields or type(item).model_fields)}
-    return repr(sorted(values.items()))
+    """An item as it would be stored: two values that are stored alike are the same."""
+    names = sorted(fields or type(item).model_fields)
+    return repr({n: encode(v) for n in names if (v := getattr(item, n)) is not None})
 
 
 def _expected(
