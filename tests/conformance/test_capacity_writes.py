@@ -181,6 +181,24 @@ def test_total_is_the_sum_of_the_arms(
     assert response["ConsumedCapacity"] == [{"TableName": table.name, "CapacityUnits": units}]
 
 
+@cases("name, before, after, expected", [case for case in INDEX_WRITES if case[2]])
+def test_an_update_costs_what_the_put_does(
+    new_table: NewTable, name: str, before: Any, after: Any, expected: Arms
+) -> None:
+    table = indexed(new_table)
+    if before:
+        table.put(before)
+    gone = {attribute: {"Action": "DELETE"} for attribute in set(before or {}) - set(after)}
+    new = {attribute: {"Value": value} for attribute, value in item(after).items()}
+    response = table.call(
+        "UpdateItem",
+        Key=item(BASE),
+        AttributeUpdates={n: u for n, u in {**new, **gone}.items() if n not in BASE},
+        ReturnConsumedCapacity="INDEXES",
+    )
+    assert arms(response["ConsumedCapacity"]) == expected
+
+
 def test_an_entry_weighs_its_keys_and_what_it_projects(new_table: NewTable) -> None:
     """Table key, index key and projected attributes: one more byte than 1 KB is another unit."""
     table = indexed(new_table)

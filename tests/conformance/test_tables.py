@@ -211,6 +211,18 @@ def test_throughput_and_mode_change(new_table: NewTable) -> None:
     assert "LastUpdateToPayPerRequestDateTime" in on_demand["BillingModeSummary"]
 
 
+def test_the_throughput_of_an_index_changes(new_table: NewTable) -> None:
+    index = {**gsi("byOwner", "owner").definition(), "ProvisionedThroughput": THROUGHPUT}
+    parameters = definition("pk", gsi("byOwner", "owner"), **PROVISIONED)
+    table = new_table("pk", **{**parameters, "GlobalSecondaryIndexes": [index]})
+    more = {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}
+    change = {"IndexName": "byOwner", "ProvisionedThroughput": more}
+    [changed] = update(table, GlobalSecondaryIndexUpdates=[{"Update": change}])[
+        "GlobalSecondaryIndexes"
+    ]
+    assert {name: changed["ProvisionedThroughput"][name] for name in more} == more
+
+
 def test_the_table_class_changes(new_table: NewTable) -> None:
     table = new_table("pk")
     changed = update(table, TableClass="STANDARD_INFREQUENT_ACCESS")
