@@ -5,6 +5,9 @@
 See the tutorials for how it reads, and `Item`, `Table` and `Store` for what there is.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hashrange.design.errors import (
     AlreadyExists,
     BadValue,
@@ -20,7 +23,6 @@ from hashrange.design.errors import (
     Unserved,
 )
 from hashrange.design.item import Item, View, attr, copy, index, key, local, unique, upgrade
-from hashrange.design.linting import Report, explain, lint
 from hashrange.design.markers import (
     TTL,
     After,
@@ -55,6 +57,28 @@ from hashrange.design.protocols import AsyncQuery, AsyncStore, Explanation, Page
 from hashrange.design.table import Table
 from hashrange.design.volumes import each, ignore, total, volumes, writes
 
+if TYPE_CHECKING:
+    from hashrange.design.linting import Report, explain, lint
+    from hashrange.design.prove import Proof, prove
+    from hashrange.design.sample import sample
+
+_LATER = {
+    "Report": "linting",
+    "explain": "linting",
+    "lint": "linting",
+    "Proof": "prove",
+    "prove": "prove",
+    "sample": "sample",
+}
+"""Tools of the designer, which an application that only runs its patterns does not load."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"hashrange.design.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "TTL",
     "After",
@@ -79,6 +103,7 @@ __all__ = [
     "NotUnique",
     "Page",
     "Prefix",
+    "Proof",
     "Query",
     "Report",
     "Slug",
@@ -108,7 +133,9 @@ __all__ = [
     "lint",
     "local",
     "prefix",
+    "prove",
     "rate",
+    "sample",
     "scan_ok",
     "through",
     "total",

@@ -11,18 +11,20 @@ from hashrange.design.steps import AsyncConnection, Connection, Failure
 from hashrange.model.errors import ApiError
 
 
-def connect(handed: Any) -> Connection:
-    """Raises TypeError with advice for anything else."""
+def connect(handed: Any, binary: bool = True) -> Connection:
+    """`binary`: whether values may be binary, which boto3 has as bytes.
+
+    Raises TypeError with advice for anything else."""
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
     _expect_client(handed)
     if _is_asynchronous(handed):
         raise TypeError("this client is asynchronous: its patterns belong in an st.AsyncStore")
-    return _Client(handed)
+    return _Client(handed, binary)
 
 
-def connect_async(handed: Any) -> AsyncConnection:
-    """Raises TypeError with advice for anything else."""
+def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
+    """See `connect`. Raises TypeError with advice for anything else."""
     if callable(getattr(handed, "execute_async", None)):
         return _AsyncDatabase(handed)
     _expect_client(handed)
@@ -31,7 +33,7 @@ def connect_async(handed: Any) -> AsyncConnection:
             "this client would block the event loop: hand in an aiobotocore client, or put the "
             "patterns in an st.Store"
         )
-    return _AsyncClient(handed)
+    return _AsyncClient(handed, binary)
 
 
 def _expect_client(handed: Any) -> None:
@@ -77,27 +79,33 @@ class _AsyncDatabase:
 
 
 class _Client:
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, binary: bool) -> None:
         self._methods = _methods(client)
+        self._binary = binary
 
     def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
         try:
-            response = self._methods[operation](**_to_client(payload))
+            response = self._methods[operation](
+                **(_to_client(payload) if self._binary else payload)
+            )
         except Exception as error:
             raise _client_failure(error) from error
-        return _response(response)
+        return _response(response, self._binary)
 
 
 class _AsyncClient:
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, binary: bool) -> None:
         self._methods = _methods(client)
+        self._binary = binary
 
     async def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
         try:
-            response = await self._methods[operation](**_to_client(payload))
+            response = await self._methods[operation](
+                **(_to_client(payload) if self._binary else payload)
+            )
         except Exception as error:
             raise _client_failure(error) from error
-        return _response(response)
+        return _response(response, self._binary)
 
 
 def _methods(client: Any) -> dict[str, Any]:
@@ -105,9 +113,11 @@ def _methods(client: Any) -> dict[str, Any]:
     return {operation: getattr(client, method) for method, operation in mapping.items()}
 
 
-def _response(response: Any) -> dict[str, Any]:
-    """Without the HTTP metadata, in wire form."""
-    return {k: _from_client(v) for k, v in response.items() if k != "ResponseMetadata"}
+def _response(response: Any, binary: bool) -> dict[str, Any]:
+    """In wire form, without the HTTP metadata."""
+    response.pop("ResponseMetadata", None)
+    found: dict[str, Any] = _from_client(response) if binary else response
+    return found
 
 
 def _api_failure(error: ApiError) -> Failure:

@@ -117,9 +117,7 @@ class Core:
         rows = yield from run.rows(None)
         if rows is None:
             return None
-        items.rows = []
-        items.results = []
-        found = list(items.take(rows, bound.call.loader, False))
+        found = bound.call.loader.load_all([row.raw for row in rows], items)
         run.took.items += len(found)
         return found
 

@@ -16,7 +16,7 @@ from hashrange.design.errors import BadValue, ItemError
 from hashrange.design.item import AS_READ, Copy, Item, upgrades
 from hashrange.design.schema import EntityKey, KeyColumn
 from hashrange.design.templates import Template
-from hashrange.design.types import FieldType, decode, single_line
+from hashrange.design.types import AS_IT_IS, FieldType, decode, single_line
 from hashrange.model.values import AttributeValue
 from hashrange.model.values import Item as WireItem
 
@@ -146,10 +146,12 @@ class Entity:
         if self._upgrades:
             return self._upgraded(raw)
         values = {}
-        for attribute, read in self._decoders:
+        for attribute, tag, read in self._readers:
             stored = raw.get(attribute)
             if stored is not None:
-                values[attribute] = read(stored)
+                # pydantic reads numbers, dates and the like from their text by itself.
+                content = stored.get(tag)
+                values[attribute] = read(stored) if content is None else content
         return values
 
     def _upgraded(self, raw: WireItem) -> dict[str, Any]:
@@ -221,6 +223,14 @@ class Entity:
     @cached_property
     def _decoders(self) -> tuple[tuple[str, Any], ...]:
         return tuple((self.attributes[name], kind.decode) for name, kind in self.fields.items())
+
+    @cached_property
+    def _readers(self) -> tuple[tuple[str, str, Any], ...]:
+        """(attribute, tag whose content pydantic reads as it is, reader of anything else)"""
+        return tuple(
+            (self.attributes[n], kind.tag if kind.tag in AS_IT_IS else "", kind.decode)
+            for n, kind in self.fields.items()
+        )
 
     @cached_property
     def _constants(self) -> WireItem:

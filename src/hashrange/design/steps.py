@@ -4,7 +4,6 @@ Everything that a store does is written once, as a generator; `run` and `run_asy
 difference between the synchronous and the asynchronous store.
 """
 
-import asyncio
 import time
 from collections.abc import Generator
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -78,6 +77,8 @@ def run(steps: Steps[T], connection: Connection) -> T:
 
 async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
     """`run`, for asyncio."""
+    import asyncio  # a synchronous program does without
+
     try:
         request = next(steps)
         while True:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 from hashrange.design import model as table_model
-from hashrange.design.async_store import OpenAsyncStore
 from hashrange.design.connection import connect, connect_async
 from hashrange.design.core import Core, Observer
 from hashrange.design.create import create
@@ -91,9 +90,11 @@ class Table:
         core = Core(self.model, patterns, observe, cursor_key)
         opened: Any
         if any(pattern.asynchronous for pattern in patterns):
-            opened = OpenAsyncStore(core, connect_async(connection))
+            from hashrange.design.async_store import OpenAsyncStore
+
+            opened = OpenAsyncStore(core, connect_async(connection, self.model.binary))
         else:
-            opened = OpenStore(core, connect(connection))
+            opened = OpenStore(core, connect(connection, self.model.binary))
         return cast(R, opened)
 
     def _patterns_of(self, protocol: Any) -> list[Pattern]:

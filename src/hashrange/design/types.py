@@ -213,9 +213,11 @@ _CONTENTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _plain(tag: str) -> Decode:
-    """pydantic reads numbers, dates and the like from text by itself."""
+AS_IT_IS = ("S", "N", "BOOL")
+"""Types whose wire content pydantic takes as it is."""
 
+
+def _plain(tag: str) -> Decode:
     def plain(value: AttributeValue) -> Any:
         content = value.get(tag)
         return content if content is not None else decode(value)
@@ -223,7 +225,7 @@ def _plain(tag: str) -> Decode:
     return plain
 
 
-_DECODERS: dict[str, Decode] = {"S": _plain("S"), "N": _plain("N"), "BOOL": _plain("BOOL")}
+_DECODERS: dict[str, Decode] = {tag: _plain(tag) for tag in AS_IT_IS}
 
 
 # ---- annotations ----
