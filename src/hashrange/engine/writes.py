@@ -13,6 +13,7 @@ from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Condition, Update
 from hashrange.model.errors import (
     ConditionalCheckFailedException,
+    DuplicateItemException,
     ItemCollectionSizeLimitExceededException,
     ValidationException,
 )
@@ -31,6 +32,7 @@ class Old(NamedTuple):
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 CONDITION_FAILED = "The conditional request failed"
+DUPLICATE = "Duplicate primary key exists in table"
 
 
 class Change(NamedTuple):
@@ -52,7 +54,10 @@ class Change(NamedTuple):
 
 
 class ItemWrite(NamedTuple):
-    """A write that waits for the old row. `edit` maps the old image to the new one."""
+    """A write that waits for the old row. `edit` maps the old image to the new one.
+
+    A write that is `new_only` refuses to take the place of an item.
+    """
 
     table: Table
     key: RowKey
@@ -61,6 +66,7 @@ class ItemWrite(NamedTuple):
     return_old_on_failure: bool = False
     size: int | None = None
     check: bool = False
+    new_only: bool = False
 
 
 def put(
@@ -68,6 +74,10 @@ def put(
 ) -> ItemWrite:
     key = keys.of_item(table, item)
     return ItemWrite(table, key, lambda old: item, condition, return_old, size)
+
+
+def insert(table: Table, item: Item, size: int) -> ItemWrite:
+    return put(table, item, size, None, return_old=False)._replace(new_only=True)
 
 
 def delete(table: Table, key: Item, condition: Condition | None, return_old: bool) -> ItemWrite:
@@ -118,10 +128,12 @@ def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
 def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> Change:
     """The change that a write makes of the old row.
 
-    Raises ConditionalCheckFailedException, and ValidationException for an update that the old
-    image does not allow.
+    Raises ConditionalCheckFailedException, DuplicateItemException, and ValidationException for
+    an update that the old image does not allow.
     """
     condition, old = write.condition, before.row
+    if write.new_only and old is not None:
+        raise DuplicateItemException(DUPLICATE)
     if condition is not None and not condition.matches(None if old is None else old.item):
         raise _refusal(write, old)
     needs_old = write.size is None and old is not None

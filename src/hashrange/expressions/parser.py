@@ -1,15 +1,14 @@
 """Tokens -> tree, by recursive descent.
 
-The methods that may nest are generators: `node = yield self.operand()` asks `_run` for the
-node that the inner rule gives. So depth lives in a list and not on Python's stack, and a text
-of nothing but parentheses is as harmless as any other.
+The methods that may nest are rules of `descent`.
 
 Source of the grammar: developer guide, pages "Expressions.*"; what they leave open was observed.
 """
 
-from collections.abc import Callable, Generator
-from typing import NamedTuple, TypeAlias, cast, get_args
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias, get_args
 
+from hashrange.expressions import descent
 from hashrange.expressions.tokens import END, syntax_error, tokenize
 from hashrange.expressions.tree import (
     Action,
@@ -29,7 +28,7 @@ _LOGICAL = ("AND", "OR", "NOT", "BETWEEN", "IN")
 _SECTIONS: tuple[Section, ...] = get_args(Section)
 _CONDITIONS = frozenset({*_LOGICAL, *COMPARATORS})
 
-Rule: TypeAlias = "Generator[Rule, Node, Node]"
+Rule: TypeAlias = descent.Rule[Node]
 
 
 class Update(NamedTuple):
@@ -46,7 +45,7 @@ class Update(NamedTuple):
 def parse_condition(parameter: Parameter, text: str) -> Node:
     """A condition, filter or key condition. Raises ValidationException."""
     parser = _Parser(parameter, text, _LOGICAL)
-    root = _run(parser.condition())
+    root = descent.run(parser.condition())
     parser.expect(END)
     return root
 
@@ -73,21 +72,6 @@ def parse_update(text: str) -> Update:
         while parser.accept(","):
             actions.append(parser.action(section))
     return Update(tuple(sections), tuple(actions))
-
-
-def _run(rule: Rule) -> Node:
-    """Drive a rule and all the rules it asks for; give its node."""
-    waiting = [rule]
-    answer: Node | None = None
-    while True:
-        try:
-            waiting.append(waiting[-1].send(cast(Node, answer)))
-            answer = None
-        except StopIteration as end:
-            answer = end.value
-            waiting.pop()
-            if not waiting:
-                return cast(Node, answer)
 
 
 class _Parser:
@@ -243,7 +227,7 @@ class _Parser:
             return Action(section, target, None)
         if section == "SET":
             self.expect("=")
-            return Action(section, target, _run(self._value()))
+            return Action(section, target, descent.run(self._value()))
         return Action(section, target, self.placeholder())
 
     def _value(self) -> Rule:

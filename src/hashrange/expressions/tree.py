@@ -18,8 +18,9 @@ Parameter = Literal[
     "KeyConditionExpression",
     "ProjectionExpression",
     "UpdateExpression",
+    "Statement",
 ]
-"""The request parameter that a text came in; messages begin with it."""
+"""The request parameter that a text came in; messages begin with it, but for PartiQL's."""
 
 Section = Literal["SET", "REMOVE", "ADD", "DELETE"]
 
@@ -98,4 +99,6 @@ def postorder(node: Node) -> list[Node]:
 
 def invalid(parameter: Parameter, reason: str) -> ValidationException:
     """The error of an expression that cannot be."""
+    if parameter == "Statement":
+        return ValidationException(reason)
     return ValidationException(f"Invalid {parameter}: {reason}")

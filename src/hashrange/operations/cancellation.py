@@ -7,6 +7,7 @@ from hashrange.engine.fetch import RowKey
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
+    DuplicateItemException,
     ItemCollectionSizeLimitExceededException,
     TransactionCanceledException,
     ValidationException,
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 _CODES: dict[type[ApiError], str] = {
     ConditionalCheckFailedException: "ConditionalCheckFailed",
+    DuplicateItemException: "DuplicateItem",
     ItemCollectionSizeLimitExceededException: "ItemCollectionSizeLimitExceeded",
     ValidationException: "ValidationError",
 }

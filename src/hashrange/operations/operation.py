@@ -10,12 +10,16 @@ from hashrange.engine.fetch import Moment
 class Operation(NamedTuple):
     """`parse` makes a checked request of a body; `decide` runs it.
 
-    A `writes` operation is decided inside the writing transaction. A `single_read` one reads at
-    most one row and writes nothing, which has a cheaper way.
+    A request that `writes` (where an operation may do either, it is asked of the request) is
+    decided inside the writing transaction. A `single_read` operation reads at most one row and
+    writes nothing, which has a cheaper way.
     """
 
     name: str
     parse: Callable[[bytes], Any]
     decide: Callable[[Any, Moment], Decide]
-    writes: bool = False
+    writes: bool | Callable[[Any], bool] = False
     single_read: bool = False
+
+    def is_write(self, request: Any) -> bool:
+        return self.writes if isinstance(self.writes, bool) else self.writes(request)

@@ -1,6 +1,6 @@
-"""What Query and Scan have in common: which attributes of which rows, and a page of them."""
+"""What Query, Scan and SELECT have in common: which attributes of which rows, and their pages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Raw
@@ -15,6 +15,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import PAGE_BYTES_MAX, PAGE_INCLUDES_CROSSING_ITEM
 from hashrange.model.tables import Index, Table, View
+from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
 
 Given = requests.Query | requests.Scan
@@ -113,7 +114,21 @@ def _must_fetch(view: View, table: Table, reading: Reading) -> bool:
     return bool(_unprojected(view, table, reading))
 
 
-class _Page:
+class Walk(NamedTuple):
+    """How rows are read, and what is kept of them.
+
+    `fetching`: a local index lacks attributes that are asked for.
+    """
+
+    matches: Callable[[Item], bool] | None
+    project: Callable[[Item], Item] | None
+    fetching: bool
+    consistent: bool
+    reverse: bool
+    count_only: bool = False
+
+
+class Page:
     """A page as it grows: what was evaluated, what is kept."""
 
     def __init__(self) -> None:
@@ -124,37 +139,64 @@ class _Page:
         self.fetched_units = 0.0
         self.last: Row | None = None
 
+    def charge(self, consumed: Consumed, view: View, consistent: bool) -> None:
+        """Enter what the page's rows cost."""
+        units = read_units(self.size, consistent)
+        consumed.add(units, view if isinstance(view, Index) else None)
+        if self.fetched_units:
+            consumed.add(self.fetched_units)
+
 
 def page(table: Table, view: View, bounds: Bounds, reading: Reading) -> Fetch[Response]:
     """Read inside the bounds until Limit or 1 MB of evaluated items, and answer."""
-    given = reading.given
-    reverse = isinstance(given, requests.Query) and given.scan_index_forward is False
+    given, filter_, projection = reading.given, reading.filter, reading.projection
+    how = Walk(
+        matches=filter_.matches if filter_ else None,
+        project=projection.project if projection else None,
+        fetching=_must_fetch(view, table, reading),
+        consistent=bool(given.consistent_read),
+        reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
+        count_only=reading.count_only,
+    )
+    found = Page()
+    left = yield from walk(table, view, bounds, how, given.limit, PAGE_BYTES_MAX, found)
+    return _respond(table, view, reading, found, ended_by_bound=left is not None)
+
+
+def walk(
+    table: Table,
+    view: View,
+    bounds: Bounds,
+    how: Walk,
+    limit: int | None,
+    bytes_max: int,
+    found: Page,
+) -> Fetch[Bounds | None]:
+    """Add rows inside the bounds to a page until it has `limit` or `bytes_max` of evaluated rows.
+
+    Gives the bounds that are left; None: all was read.
+    """
     left: Bounds | None = bounds
-    fetching = _must_fetch(view, table, reading)
-    found = _Page()
-    while left and found.size < PAGE_BYTES_MAX and found.scanned != given.limit:
-        rows_max = None if given.limit is None else given.limit - found.scanned
+    while left and found.size < bytes_max and found.scanned != limit:
+        rows_max = None if limit is None else limit - found.scanned
         rows, left = yield from fetch.rows(
-            view, left, reverse, rows_max, PAGE_BYTES_MAX - found.size
+            view, left, how.reverse, rows_max, bytes_max - found.size
         )
-        if (
-            not PAGE_INCLUDES_CROSSING_ITEM
-            and found.size + sum(r.size for r in rows) > PAGE_BYTES_MAX
-        ):
+        if not PAGE_INCLUDES_CROSSING_ITEM and found.size + sum(r.size for r in rows) > bytes_max:
             rows = rows[:-1]
         for row in rows:
             found.size += row.size
         if rows:
             found.scanned += len(rows)
             found.last = rows[-1]
-        if fetching and isinstance(view, Index):
-            rows = yield from _fetch_items(table, view, rows, found, bool(given.consistent_read))
-        _keep(rows, reading, found)
-    return _respond(table, view, reading, found, ended_by_bound=left is not None)
+        if how.fetching and isinstance(view, Index):
+            rows = yield from _fetch_items(table, view, rows, found, how.consistent)
+        _keep(rows, how, found)
+    return left
 
 
 def _fetch_items(
-    table: Table, index: Index, entries: Sequence[Row], found: _Page, consistent: bool
+    table: Table, index: Index, entries: Sequence[Row], found: Page, consistent: bool
 ) -> Fetch[list[Row]]:
     """The items behind entries of a local index; each is charged by itself, before the filter."""
     keys = [(table, ranges.owner(table, index, entry)) for entry in entries]
@@ -163,23 +205,22 @@ def _fetch_items(
     return items
 
 
-def _keep(rows: Sequence[Row], reading: Reading, found: _Page) -> None:
+def _keep(rows: Sequence[Row], how: Walk, found: Page) -> None:
     """What passes the filter, as stored or projected."""
-    if reading.filter:
-        matches = reading.filter.matches
+    matches, project = how.matches, how.project
+    if matches:
         rows = [row for row in rows if matches(row.item)]
     found.count += len(rows)
-    if reading.count_only:
+    if how.count_only:
         return
-    if reading.projection:
-        project = reading.projection.project
+    if project:
         found.items.extend([project(row.item) for row in rows])
     else:
         found.items.extend([Raw(row.json) for row in rows])
 
 
 def _respond(
-    table: Table, view: View, reading: Reading, found: _Page, ended_by_bound: bool
+    table: Table, view: View, reading: Reading, found: Page, ended_by_bound: bool
 ) -> Response:
     given = reading.given
     response: Response = {} if reading.count_only else {"Items": found.items}
@@ -189,9 +230,6 @@ def _respond(
         response["LastEvaluatedKey"] = ranges.last_key(table, view, found.last)
     if given.return_consumed_capacity:
         consumed = Consumed(table)
-        units = read_units(found.size, bool(given.consistent_read))
-        consumed.add(units, view if isinstance(view, Index) else None)
-        if found.fetched_units:
-            consumed.add(found.fetched_units)
+        found.charge(consumed, view, bool(given.consistent_read))
         outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
     return response

@@ -1,29 +1,22 @@
 """TransactWriteItems: up to 100 writes and checks of any tables, all or none.
 
-Each action becomes the `ItemWrite` that its single operation builds. A token makes a repeated
-request succeed without being done twice, for ten minutes.
+Each action becomes the `ItemWrite` that its single operation builds.
 """
 
-from collections.abc import Callable
-from hashlib import blake2b
+from functools import partial
 from typing import NamedTuple
 
-import msgspec
-
-from hashrange.engine import fetch, keys, tokens, writes
-from hashrange.engine.capacity import Receipt, read_units
-from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
+from hashrange.engine import fetch, keys, writes
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Response
 from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import Condition, Update
 from hashrange.model import requests
-from hashrange.model.errors import (
-    IdempotentParameterMismatchException,
-    ValidationException,
-)
+from hashrange.model.errors import ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
-from hashrange.operations import cancellation, inputs, outputs
+from hashrange.operations import cancellation, inputs, outputs, transaction
 from hashrange.operations.parse import decode
 
 AnyAction = requests.Put | requests.Update | requests.Delete | requests.ConditionCheck
@@ -68,7 +61,7 @@ def _fingerprint(given: requests.TransactWriteItems) -> bytes:
     """Of what a request with a token writes, in canonical form."""
     if given.client_request_token is None:
         return b""
-    return blake2b(msgspec.json.encode(given.transact_items), digest_size=32).digest()
+    return transaction.fingerprint(given.transact_items)
 
 
 def _action(item: requests.TransactWriteItem) -> Action:
@@ -103,28 +96,9 @@ def _action(item: requests.TransactWriteItem) -> Action:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    token = request.given.client_request_token
-    used = (yield from tokens.find(token)) if token is not None else None
-    if used and used.is_current(moment):
-        if used.fingerprint != request.fingerprint:
-            raise IdempotentParameterMismatchException(
-                "DynamoDB rejected the request because you retried a request with a different "
-                "payload but with an idempotent token that was already used."
-            )
-        return (yield from _repeat(request, moment))
-    tables, wanted = yield from _item_writes(request, moment)
-    before = yield from writes.read(wanted)
-    changes: list[AnyChange] = list(
-        cancellation.succeeded(
-            [
-                cancellation.attempt(writes.decide, write, old, moment)
-                for write, old in zip(wanted, before, strict=True)
-            ]
-        )
-    )
-    if token is not None:
-        changes.append(tokens.remember(token, request.fingerprint, moment, used))
-    return Decision(changes, _respond(request, tables, "WriteCapacityUnits"), transactional=True)
+    token = transaction.Token(request.given.client_request_token, request.fingerprint)
+    item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
+    return (yield from transaction.decide(token, item_writes, respond, moment))
 
 
 def _item_writes(
@@ -149,26 +123,9 @@ def _item_writes(
     return tables, wanted
 
 
-def _respond(
-    request: Request, tables: dict[str, Table], split: str
-) -> Callable[[Receipt], Response]:
-    given = request.given
+def _respond(request: Request, receipt: Receipt, tables: dict[str, Table], split: str) -> Response:
+    given, response = request.given, Response()
     names = {table.name: name for name, table in tables.items()}
-
-    def respond(receipt: Receipt) -> Response:
-        response: Response = {}
-        outputs.add_transaction(response, receipt, names, given.return_consumed_capacity, split)
-        outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
-        return response
-
-    return respond
-
-
-def _repeat(request: Request, moment: Moment) -> Decide:
-    """Done before: success, charged as reads of the items as they are now."""
-    tables, wanted = yield from _item_writes(request, moment)
-    rows = yield from fetch.items([(write.table, write.key) for write in wanted])
-    receipt = Receipt()
-    for write, row in zip(wanted, rows, strict=True):
-        receipt.of(write.table).add(2 * read_units(row.size if row else 0, consistent=True))
-    return answer(_respond(request, tables, "ReadCapacityUnits")(receipt))
+    outputs.add_transaction(response, receipt, names, given.return_consumed_capacity, split)
+    outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
+    return response

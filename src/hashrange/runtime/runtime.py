@@ -57,7 +57,7 @@ class Runtime:
         operation = self._operation(name)
         try:
             request = operation.parse(body)
-            if operation.writes:
+            if operation.is_write(request):
                 return self._committer.execute(self._submission(operation, request, body, region))
             return self._read(operation, request, region)
         except ApiError:
@@ -75,7 +75,7 @@ class Runtime:
         try:
             operation = self._operation(name)
             request = operation.parse(body)
-            if operation.writes:
+            if operation.is_write(request):
                 submission = self._submission(operation, request, body, region, done)
                 self._committer.submit(submission, get_running_loop())
                 return
