@@ -1,0 +1,200 @@
+"""Which rows a WHERE clause reads or writes: what it says of key attributes.
+
+A SELECT is planned as queries of partitions where it names the partition key's values, else as
+a scan. All that the queries do not see to is left as a filter.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from hashrange.expressions.key_conditions import KeyQuery
+from hashrange.expressions.partiql import MANDATORY_KEY
+from hashrange.expressions.tree import Node, Operation, Path, Value, walk
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue, Item
+
+Types: TypeAlias = Mapping[str, str]
+"""S, N or B by key attribute."""
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
+
+
+class Plan(NamedTuple):
+    """`queries` None: scan. `filter`: what is left to be tested of each row.
+
+    `filtered` are the attributes tested beside a key that was named, in the order of the text.
+    """
+
+    queries: list[KeyQuery] | None
+    filter: Node | None
+    filtered: tuple[str, ...] = ()
+
+
+class _Test(NamedTuple):
+    """A test of one attribute against values."""
+
+    name: str
+    operator: str
+    values: tuple[AttributeValue, ...]
+
+
+def one_key(where: Node, names: Sequence[str], types: Types) -> tuple[Item, Node | None]:
+    """The one full key that a WHERE clause names, and what else must hold.
+
+    Raises ValidationException where it names none, or several.
+    """
+    key: Item = {}
+    others: list[Node] = []
+    for part in _parts("AND", where):
+        test = _test_of(part)
+        if test is None or test.operator != "=" or test.name not in names:
+            others.append(part)
+            continue
+        _check_type(test, types)
+        [value] = test.values
+        if key.setdefault(test.name, value) != value:
+            raise ValidationException(
+                f"Multiple conditions on same key {test.name}. "
+                "Only single item Update/Insert/Delete are supported"
+            )
+    if len(key) < len(names):
+        raise ValidationException(MANDATORY_KEY)
+    return key, all_of(others)
+
+
+def all_of(conditions: Sequence[Node]) -> Node | None:
+    """The conjunction; None of nothing."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return Operation("AND", tuple(conditions))
+
+
+def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> Plan:
+    """How to read what a WHERE clause selects. Raises ValidationException."""
+    if where is None:
+        return Plan(None, None)
+    branches = _parts("OR", where)
+    if len(branches) > 1:
+        return _plan_branches(where, branches, hash_name, range_name, types)
+    values = _partitions(where, hash_name, types)
+    if values is None:
+        return Plan(None, where)
+    parts = _parts("AND", where)
+    used = [part for part in parts if _is_equality(part, hash_name)][:1]
+    sort = next((part for part in parts if _sort_test(part, range_name)), None)
+    test = _sort_test(sort, range_name) if sort else None
+    if sort and test:
+        _check_type(test, types)
+        used.append(sort)
+    rest = [part for part in parts if all(part is not other for other in used)]
+    queries = [_query(value, test) for value in values]
+    return Plan(queries, all_of(rest), _names_in(rest))
+
+
+def _plan_branches(
+    where: Node, branches: Sequence[Node], hash_name: str, range_name: str | None, types: Types
+) -> Plan:
+    """A partition that several branches name is read as a whole, so that no row comes twice."""
+    found: defaultdict[str, list[KeyQuery]] = defaultdict(list)
+    extents: defaultdict[str, set[str]] = defaultdict(set)
+    for branch in branches:
+        part = plan(branch, hash_name, range_name, types)
+        if part.queries is None:
+            return Plan(None, where)
+        for query in part.queries:
+            partition = str(query.hash_values)
+            found[partition].append(query)
+            if query.range_equals or query.operator:
+                extents[partition].add("range")
+            elif range_name not in _names_in([branch]):
+                extents[partition].add("whole")
+    if any(len(extent) > 1 for extent in extents.values()):
+        raise ValidationException(
+            "Overlapping conditions with range keys are not supported in where clause"
+        )
+    queries = [
+        same[0] if len(same) == 1 else _query(same[0].hash_values[0], None)
+        for same in found.values()
+    ]
+    return Plan(queries, where)
+
+
+def _query(value: AttributeValue, test: _Test | None) -> KeyQuery:
+    if test is None:
+        return KeyQuery([value], [], None, [])
+    if test.operator == "=":
+        return KeyQuery([value], list(test.values), None, [])
+    return KeyQuery([value], [], test.operator, list(test.values))
+
+
+def _partitions(node: Node, name: str, types: Types) -> list[AttributeValue] | None:
+    """The values of the partition key that a condition allows; None if it says nothing of it."""
+    assert isinstance(node, Operation), "a condition is an operation"
+    if node.operator == "AND":
+        return next((v for part in node.operands if (v := _partitions(part, name, types))), None)
+    if node.operator == "OR":
+        found = [_partitions(part, name, types) for part in node.operands]
+        known = [value for values in found for value in values or ()]
+        return _distinct(known) if all(found) else None
+    test = _test_of(node)
+    if test is None or not _is_equality(node, name):
+        return None
+    _check_type(test, types)
+    return _distinct(test.values)
+
+
+def _is_equality(node: Node, name: str) -> bool:
+    test = _test_of(node)
+    return test is not None and test.name == name and test.operator in ("=", "IN")
+
+
+def _distinct(values: Sequence[AttributeValue]) -> list[AttributeValue]:
+    return list({str(value): value for value in values}.values())
+
+
+def _sort_test(node: Node, name: str | None) -> _Test | None:
+    test = _test_of(node)
+    return test if test and test.name == name and test.operator in _SORT_TESTS else None
+
+
+def _test_of(node: Node) -> _Test | None:
+    """What a condition tests, if it is one attribute against values."""
+    assert isinstance(node, Operation), "a condition is an operation"
+    operator, operands = node
+    if operator in _MIRRORED and isinstance(operands[0], Value):
+        operator, operands = _MIRRORED[operator], operands[::-1]
+    first, *others = operands
+    values = tuple(other.value for other in others if isinstance(other, Value))
+    if not isinstance(first, Path) or len(first.parts) > 1 or len(values) < len(others):
+        return None
+    return _Test(str(first.parts[0]), operator, values)
+
+
+def _check_type(test: _Test, types: Types) -> None:
+    if any(types[test.name] not in value for value in test.values):
+        raise ValidationException(key_type_fault(test.name))
+
+
+def key_type_fault(name: str) -> str:
+    return f"Key attribute's data type should match its data type in table's schema: Key {name}"
+
+
+def _parts(operator: str, node: Node) -> list[Node]:
+    """What AND or OR joins, also where parentheses are around some of it."""
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Operation) and node.operator == operator:
+            waiting.extend(reversed(node.operands))
+        else:
+            found.append(node)
+    return found
+
+
+def _names_in(nodes: Sequence[Node]) -> tuple[str, ...]:
+    """The top-level attributes that conditions name, in the order of the text."""
+    paths = (found for node in nodes for found in walk(node) if isinstance(found, Path))
+    return tuple(dict.fromkeys(str(path.parts[0]) for path in paths))

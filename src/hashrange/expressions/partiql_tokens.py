@@ -1,0 +1,95 @@
+"""PartiQL text -> tokens, each with its place in the text, which messages name.
+
+Source of the lexical rules: the PartiQL specification; texts observed.
+"""
+
+import re
+from importlib.resources import files
+from typing import NamedTuple
+
+from hashrange.model.errors import ValidationException
+
+KEYWORDS = frozenset(
+    files("hashrange.expressions").joinpath("partiql_keywords.txt").read_text("ascii").split()
+)
+"""Words that are no attribute's name unless quoted. Source: observed."""
+
+END = "<end>"
+_EXPONENT_MAX = 2**31 - 1
+"""What a number's exponent, and its scale, may be before the number is even looked at."""
+_EXPONENT_DIGITS_MAX = 10
+
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<name>[A-Za-z_$][A-Za-z0-9_$]*)
+    | (?P<quoted>"(?:[^"]|"")*+")
+    | (?P<string>'(?:[^']|'')*+')
+    | (?P<unknown>/\*)
+    | (?P<symbol><<|>>|<>|!=|<=|>=|\|\||[-=<>+*/%()\[\]{},.:;?])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """`kind` is a group of the pattern above, or keyword, or END.
+
+    `text` is without quotes, a keyword's in capitals. `place` is as messages have it.
+    """
+
+    kind: str
+    text: str
+    line: int
+    column: int
+    length: int
+
+    @property
+    def place(self) -> str:
+        return f"at {self.line}:{self.column}:{self.length}"
+
+
+def malformed(detail: str = "") -> ValidationException:
+    """The error of a text that cannot be read."""
+    return ValidationException(f"Statement wasn't well formed, can't be processed: {detail}")
+
+
+def tokenize(text: str) -> list[Token]:
+    """All tokens of the text, END last. Raises ValidationException."""
+    tokens = []
+    position, line, line_start = 0, 1, 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or match.lastgroup == "unknown":
+            raise malformed()
+        kind, found = str(match.lastgroup), match.group()
+        if kind != "blank":
+            place = (line, position - line_start + 1, len(found))
+            tokens.append(Token(*_read(kind, found), *place))
+        if "\n" in found:
+            line += found.count("\n")
+            line_start = position + found.rindex("\n") + 1
+        position = match.end()
+    return [*tokens, Token(END, END, line, position - line_start + 1, 0)]
+
+
+def _read(kind: str, text: str) -> tuple[str, str]:
+    if kind == "name" and text.upper() in KEYWORDS:
+        return "keyword", text.upper()
+    if kind in ("quoted", "string"):
+        quote = text[0]
+        return kind, text[1:-1].replace(quote * 2, quote)
+    if kind == "number":
+        _check_scale(text)
+    return kind, text
+
+
+def _check_scale(number: str) -> None:
+    """The exponent, and the digits behind the point less the exponent, have 32 bits."""
+    mantissa, _, written = number.lower().partition("e")
+    digits = written.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _EXPONENT_DIGITS_MAX:
+        raise malformed()
+    exponent = -int(digits) if written.startswith("-") else int(digits)
+    scale = len(mantissa.partition(".")[2]) - exponent
+    if max(abs(exponent), abs(scale)) > _EXPONENT_MAX:
+        raise malformed()
