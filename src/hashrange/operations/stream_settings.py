@@ -4,27 +4,36 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from hashrange.engine import streams
 from hashrange.engine.decision import StreamChange
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
-from hashrange.model.errors import ResourceInUseException, ValidationException
+from hashrange.model.errors import ValidationException
 from hashrange.model.streams import Stream
 from hashrange.model.tables import Table
+from hashrange.operations.table_schema import refuse
 
 
-def check(given: requests.StreamSpecification | None) -> None:
+def check_new(given: requests.StreamSpecification | None) -> None:
+    """The stream of a new table."""
     if given is None:
         return
     if given.stream_enabled and given.stream_view_type is None:
-        raise ValidationException(
-            "One or more parameter values were invalid: "
-            "StreamSpecification: StreamViewType is required when StreamEnabled is true"
-        )
+        raise refuse("Table is being created with a stream enabled, UpdateViewType is required")
     if not given.stream_enabled and given.stream_view_type is not None:
-        raise ValidationException(
-            "One or more parameter values were invalid: Table is not enabled for streaming, "
-            "so StreamViewType cannot be specified"
+        raise refuse(
+            "Table is being created with a stream disabled, UpdateViewType should not be specified"
         )
+
+
+def check_change(given: requests.StreamSpecification | None) -> None:
+    """The stream of a table that is there."""
+    if given is None:
+        return
+    if given.stream_enabled and given.stream_view_type is None:
+        raise refuse("If stream is being enabled then UpdateViewType is required")
+    if not given.stream_enabled and given.stream_view_type is not None:
+        raise refuse("If stream is being disabled, then UpdateViewType must not be specified")
 
 
 def is_enabled(table: Table) -> bool:
@@ -33,17 +42,16 @@ def is_enabled(table: Table) -> bool:
 
 def changed(
     table: Table, given: requests.StreamSpecification | None, spaces: Iterator[int], moment: Moment
-) -> tuple[Table, list[StreamChange]]:
+) -> Fetch[tuple[Table, list[StreamChange]]]:
     """The table with its stream enabled, in the next of `spaces`, or disabled."""
     if given is None:
         return table, []
     if not given.stream_enabled:
+        if not is_enabled(table):
+            raise ValidationException(f"Table has no stream to disable: TableName: {table.name}")
         return disabled(table, moment)
     if is_enabled(table):
-        raise ResourceInUseException(
-            "Attempt to change a resource which is still in use: "
-            f"Table already has an enabled stream: TableName: {table.name}"
-        )
+        raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
     assert given.stream_view_type, "checked before"
     stream = Stream(
         table_name=table.name,
@@ -55,6 +63,9 @@ def changed(
         enabled_at=int(moment.now * 1000),
         shard_milliseconds=int(moment.settings.shard_seconds * 1000),
     )
+    while (yield from streams.find(stream.arn)) is not None:
+        # A label is never used twice, not even within one millisecond.
+        stream = replace(stream, enabled_at=stream.enabled_at + 1)
     return replace(table, stream=stream), [StreamChange(None, stream)]
 
 
@@ -62,5 +73,6 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, list[StreamChange]]:
     """The table with its stream closed, if it has one; records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
-    closed = replace(table.stream, disabled_at=int(moment.now * 1000))
+    now = max(int(moment.now * 1000), table.stream.enabled_at)
+    closed = replace(table.stream, disabled_at=now)
     return replace(table, stream=closed), [StreamChange(table.stream, closed)]

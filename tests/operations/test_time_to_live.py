@@ -1,0 +1,171 @@
+"""Time to live: what is past its time is deleted, uncharged, with its index rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import hashrange
+from hashrange import Database
+from hashrange.model.errors import ValidationException
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.upkeep import Upkeep
+
+START = 1_800_000_000
+FIVE_YEARS = 5 * 365 * 24 * 60 * 60
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = float(START)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def db(time: Time) -> Iterator[Database]:
+    with hashrange.connect(clock=Clock(time)) as database:
+        names = ("pk", "owner")
+        database.execute(
+            "CreateTable",
+            {
+                "TableName": "table",
+                "AttributeDefinitions": [
+                    {"AttributeName": name, "AttributeType": "S"} for name in names
+                ],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "GlobalSecondaryIndexes": [
+                    {
+                        "IndexName": "byOwner",
+                        "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
+                        "Projection": {"ProjectionType": "ALL"},
+                    }
+                ],
+                "BillingMode": "PAY_PER_REQUEST",
+                "StreamSpecification": {
+                    "StreamEnabled": True,
+                    "StreamViewType": "NEW_AND_OLD_IMAGES",
+                },
+            },
+        )
+        yield database
+
+
+def enable(db: Database, attribute: str = "expires", enabled: bool = True) -> dict[str, Any]:
+    specification = {"Enabled": enabled, "AttributeName": attribute}
+    request = {"TableName": "table", "TimeToLiveSpecification": specification}
+    assert db.execute("UpdateTimeToLive", request) == {"TimeToLiveSpecification": specification}
+    return db.execute("DescribeTimeToLive", {"TableName": "table"})["TimeToLiveDescription"]
+
+
+def put(db: Database, key: str, expires: dict[str, str] | None) -> None:
+    item: dict[str, Any] = {"pk": {"S": key}, "owner": {"S": "o"}}
+    if expires is not None:
+        item["expires"] = expires
+    db.execute("PutItem", {"TableName": "table", "Item": item})
+
+
+def keys(db: Database, **more: Any) -> list[str]:
+    items = db.execute("Scan", {"TableName": "table", **more})["Items"]
+    return sorted(item["pk"]["S"] for item in items)
+
+
+def run_upkeep(db: Database) -> None:
+    upkeep = Upkeep(db.runtime)
+    while upkeep.run_once():
+        pass
+
+
+def at(offset: int) -> dict[str, str]:
+    return {"N": str(START + offset)}
+
+
+def test_only_numbers_of_seconds_past_but_not_long_past_expire(db: Database, time: Time) -> None:
+    enable(db)
+    put(db, "past", at(-1))
+    put(db, "now", at(0))
+    put(db, "future", at(100))
+    put(db, "long past", at(-FIVE_YEARS - 10))
+    put(db, "fraction", {"N": f"{START - 2}.5"})
+    put(db, "text", {"S": str(START - 10)})
+    put(db, "none", None)
+    assert len(keys(db)) == 7, "expired items stay readable until they are deleted"
+    run_upkeep(db)
+    assert keys(db) == ["future", "long past", "none", "now", "text"]
+    time.now += 200
+    run_upkeep(db)
+    assert keys(db) == ["long past", "none", "text"]
+    assert keys(db, IndexName="byOwner") == keys(db)
+    assert list(db.check()) == []
+
+
+def test_items_that_were_there_before_expire_too(db: Database) -> None:
+    for number in range(600):
+        put(db, f"k{number:03}", at(-10) if number % 2 else at(1000))
+    enable(db)
+    run_upkeep(db)
+    assert len(keys(db)) == 300
+    assert list(db.check()) == []
+
+
+def test_a_later_expiry_or_none_keeps_the_item(db: Database) -> None:
+    enable(db)
+    for key in ("later", "never", "past"):
+        put(db, key, at(-10))
+    put(db, "later", at(10))
+    put(db, "never", None)
+    run_upkeep(db)
+    assert keys(db) == ["later", "never"]
+
+
+def test_the_record_of_a_deletion_names_the_service(db: Database) -> None:
+    enable(db)
+    put(db, "past", at(-10))
+    run_upkeep(db)
+    [stream] = db.execute("ListStreams", {})["Streams"]
+    arn = stream["StreamArn"]
+    found = []
+    for shard in db.execute("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"]:
+        place = db.execute(
+            "GetShardIterator",
+            {
+                "StreamArn": arn,
+                "ShardId": shard["ShardId"],
+                "ShardIteratorType": "TRIM_HORIZON",
+            },
+        )["ShardIterator"]
+        found += db.execute("GetRecords", {"ShardIterator": place})["Records"]
+    insert, remove = found
+    assert "userIdentity" not in insert
+    assert remove["eventName"] == "REMOVE"
+    assert remove["userIdentity"] == {
+        "Type": "Service",
+        "PrincipalId": "dynamodb.amazonaws.com",
+    }
+
+
+def test_states_and_refusals(db: Database, time: Time) -> None:
+    describe = db.execute("DescribeTimeToLive", {"TableName": "table"})
+    assert describe == {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+    with pytest.raises(ValidationException, match="already disabled"):
+        enable(db, enabled=False)
+    assert enable(db) == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+    with pytest.raises(ValidationException, match="already enabled"):
+        enable(db)
+    with pytest.raises(ValidationException, match="active on a different AttributeName"):
+        enable(db, "other")
+    with pytest.raises(ValidationException, match="modified multiple times"):
+        enable(db, enabled=False)
+    time.now += 60 * 60
+    with pytest.raises(ValidationException, match="active on a different AttributeName"):
+        enable(db, "other", enabled=False)
+    assert enable(db, enabled=False) == {"TimeToLiveStatus": "DISABLED"}
+    put(db, "past", at(-10))
+    run_upkeep(db)
+    assert keys(db) == ["past"]
