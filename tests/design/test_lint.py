@@ -1,4 +1,3 @@
-
 """Each rule: a model that triggers it, and one that only just does not."""
 
 import sys
@@ -42,7 +41,7 @@ def patterns(*methods: str, table: str = "", of: str = "A") -> str:
     body = "\n".join(f"    {line}" for method in methods for line in method.split("\n"))
     return (
         f"class P(st.Store, Protocol):\n{body or '    pass'}\n"
-        f"table = st.Table('t', P{'' if methods else f', {of}'}{table})\n"
+        f"table = st.Table('app', P{'' if methods else f', {of}'}{table})\n"
     )
 
 
@@ -74,7 +73,10 @@ def indexed(index: str, pattern: str, fields: str = "", table: str = "") -> str:
 BY_X = "def by_x(self, x: str) -> st.Query[A]: ..."
 SIZED = ", volumes=st.volumes(A=st.total(10, size={}))"
 TEN_GB = item(
-    "A", "st.attr('p'), st.attr('id')", "p: str; id: str; x: str", "l = st.local('l', st.attr('x'))"
+    "A",
+    "st.attr('p'), st.attr('id')",
+    "p: str; id: str; x: str",
+    "l = st.local('loc', st.attr('x'))",
 )
 LOCAL = "def local(self, p: str, x: st.AtLeast[str]) -> st.Query[A]: ..."
 VIEW = "class V(st.View[A]):\n    id: str\n    x: str\n"
@@ -147,13 +149,19 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "K13": (
         item(
-            "O", "'c#{c}', 'o#{o}'", "c: st.Slug; o: st.Slug", "i = st.index('i', 'o#{o}', 'c#{c}')"
+            "O",
+            "'c#{c}', 'o#{o}'",
+            "c: st.Slug; o: st.Slug",
+            "i = st.index('idx', 'o#{o}', 'c#{c}')",
         )
         + patterns(
-            "def o(self, o: str) -> st.Query[O]: ...", table=", index_keys={'i': ('sk', 'pk')}"
+            "def o(self, o: str) -> st.Query[O]: ...", table=", index_keys={'idx': ('sk', 'pk')}"
         ),
         item(
-            "O", "'c#{c}', 'o#{o}'", "c: st.Slug; o: st.Slug", "i = st.index('i', 'o#{o}', 'c#{c}')"
+            "O",
+            "'c#{c}', 'o#{o}'",
+            "c: st.Slug; o: st.Slug",
+            "i = st.index('idx', 'o#{o}', 'c#{c}')",
         )
         + patterns("def o(self, o: str) -> st.Query[O]: ..."),
     ),
@@ -201,7 +209,7 @@ CASES: dict[str, tuple[str, str]] = {
             )
             + "class P",
         )
-        .replace("'t', P", "'t', P, B"),
+        .replace("'app', P", "'app', P, B"),
         indexed("i = st.index('GSI1', 'x#{x}', 'a#{id}')", BY_X)
         .replace(
             "class P",
@@ -220,28 +228,28 @@ CASES: dict[str, tuple[str, str]] = {
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug",
-            "; ".join(f"i{n} = st.index('i{n}', 'x#{{id}}')" for n in range(21)),
+            "; ".join(f"i{n} = st.index('idx{n}', 'x#{{id}}')" for n in range(21)),
         )
         + patterns(),
         item(
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug",
-            "; ".join(f"i{n} = st.index('i{n}', 'x#{{id}}')" for n in range(20)),
+            "; ".join(f"i{n} = st.index('idx{n}', 'x#{{id}}')" for n in range(20)),
         )
         + patterns(),
     ),
     "I02": (
         TEN_GB + patterns(LOCAL),
-        TEN_GB.replace("st.local('l', st", "st.index('l', st.attr('p'), st") + patterns(LOCAL),
+        TEN_GB.replace("st.local('loc', st", "st.index('loc', st.attr('p'), st") + patterns(LOCAL),
     ),
     "I03": (
         item(
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug; " + "; ".join(f"f{n}: str = ''" for n in range(51)),
-            "P = tuple(f'f{n}' for n in range(51)); i = st.index('i', 'x#{id}', project=P); "
-            "j = st.index('j', 'y#{id}', project=P)",
+            "P = tuple(f'f{n}' for n in range(51)); i = st.index('idx', 'x#{id}', project=P); "
+            "j = st.index('jdx', 'y#{id}', project=P)",
         )
         .replace("P = ", "_P = ")
         .replace("=P)", "=_P)")
@@ -250,8 +258,8 @@ CASES: dict[str, tuple[str, str]] = {
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug; " + "; ".join(f"f{n}: str = ''" for n in range(50)),
-            "P = tuple(f'f{n}' for n in range(50)); i = st.index('i', 'x#{id}', project=P); "
-            "j = st.index('j', 'y#{id}', project=P)",
+            "P = tuple(f'f{n}' for n in range(50)); i = st.index('idx', 'x#{id}', project=P); "
+            "j = st.index('jdx', 'y#{id}', project=P)",
         )
         .replace("P = ", "_P = ")
         .replace("=P)", "=_P)")
@@ -262,7 +270,7 @@ CASES: dict[str, tuple[str, str]] = {
             "B",
             "st.attr('id'), st.attr('x')",
             "id: str; x: str; y: str",
-            "l = st.local('l', st.attr('y'))",
+            "l = st.local('loc', st.attr('y'))",
         )
         + item("O", "st.attr('id'), st.attr('x')", "id: str; x: str")
         + patterns(
@@ -275,76 +283,76 @@ CASES: dict[str, tuple[str, str]] = {
         TEN_GB + patterns(LOCAL, table=SIZED.format(200_000)),
     ),
     "I06": (
-        indexed("i = st.index('i', ('x', 'y', 'n', 'id', 'z'))", BY_X, "z: str"),
+        indexed("i = st.index('idx', ('x', 'y', 'n', 'id', 'z'))", BY_X, "z: str"),
         indexed(
-            "i = st.index('i', ('x', 'y', 'n', 'id'))", GET_A.replace("def a", "def b"), "z: str"
+            "i = st.index('idx', ('x', 'y', 'n', 'id'))", GET_A.replace("def a", "def b"), "z: str"
         ),
     ),
     "I07": (
         indexed(
-            "i = st.index('i', 'x#{x}#{y}', 'a#{id}')",
+            "i = st.index('idx', 'x#{x}#{y}', 'a#{id}')",
             "def by(self, x: str, y: str) -> st.Query[A]: ...",
         ),
         indexed(
-            "i = st.index('i', ('x', 'y'), st.attr('id'))",
+            "i = st.index('idx', ('x', 'y'), st.attr('id'))",
             "def by(self, x: str, y: str) -> st.Query[A]: ...",
         ),
     ),
     "I08": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", GET_A.replace("def a", "def b")),
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", BY_X),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", GET_A.replace("def a", "def b")),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", BY_X),
     ),
     "I09": (
         item(
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug",
-            "; ".join(f"i{n} = st.index('i{n}', 'x#{{id}}')" for n in range(11)),
+            "; ".join(f"i{n} = st.index('idx{n}', 'x#{{id}}')" for n in range(11)),
         )
         + patterns(),
         item(
             "A",
             "'a#{id}', 'info'",
             "id: st.Slug",
-            "; ".join(f"i{n} = st.index('i{n}', 'x#{{id}}')" for n in range(10)),
+            "; ".join(f"i{n} = st.index('idx{n}', 'x#{{id}}')" for n in range(10)),
         )
         + patterns(),
     ),
     "I10": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", BY_X, table=SIZED.format(1025)),
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", BY_X, table=SIZED.format(1024)),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", BY_X, table=SIZED.format(1025)),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", BY_X, table=SIZED.format(1024)),
     ),
     "I11": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}', project='KEYS_ONLY')", BY_X),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}', project='KEYS_ONLY')", BY_X),
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}', project='KEYS_ONLY')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}', project='KEYS_ONLY')",
             BY_X.replace("Query[A]", "Query[V]"),
         ).replace("class P", VIEW + "class P"),
     ),
     "I12": (
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}')",
             BY_X.replace("[A]", "[V]"),
             table=SIZED.format(5000),
         ).replace("class P", VIEW + "class P"),
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}')",
             BY_X.replace("[A]", "[V]"),
             table=SIZED.format(900),
         ).replace("class P", VIEW + "class P"),
     ),
     "I13": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", "@st.consistent\n" + BY_X),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", "@st.consistent\n" + BY_X),
         ORDER + patterns("@st.consistent\n" + ORDERS),
     ),
     "I15": (
         indexed(
-            "i = st.index('i', 'k#{k}', 'a#{id}')",
+            "i = st.index('idx', 'k#{k}', 'a#{id}')",
             "def by(self, k: str) -> st.Query[A]: ...",
             "k: Literal['p', 'q']",
         ),
         indexed(
-            "i = st.index('i', 'k#{k}#{id|shard:50}', 'a#{id}')",
+            "i = st.index('idx', 'k#{k}#{id|shard:50}', 'a#{id}')",
             "def by(self, k: str) -> st.Query[A]: ...",
             "k: Literal['p', 'q']",
         ),
@@ -359,24 +367,24 @@ CASES: dict[str, tuple[str, str]] = {
         for items in (9, 10)
     ),
     "I19": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", BY_X),
-        indexed("i = st.index('i', 'x#{x}', 'y#{y}')", BY_X),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", BY_X),
+        indexed("i = st.index('idx', 'x#{x}', 'y#{y}')", BY_X),
     ),
     "I20": (
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}')",
             BY_X,
             table=", writes=[st.writes(A, edit=('x',), rate=1)]",
         ),
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}')",
             BY_X,
             table=", writes=[st.writes(A, edit=('y',), rate=1)]",
         ),
     ),
     "I21": (
-        indexed("i = st.index('i', 'x#{x}', '{at}')", BY_X),
-        indexed("i = st.index('i', 'x#{x}', '{at}')", "@st.using(A.i)\n" + BY_X),
+        indexed("i = st.index('idx', 'x#{x}', '{at}')", BY_X),
+        indexed("i = st.index('idx', 'x#{x}', '{at}')", "@st.using(A.i)\n" + BY_X),
     ),
     "I22": (
         TEN_GB.replace("st.attr('x'))", "st.attr('x'), project=('p',))") + patterns(),
@@ -403,9 +411,9 @@ CASES: dict[str, tuple[str, str]] = {
         for most in (1025, 1024)
     ),
     "A05": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", "def one(self, x: str) -> A | None: ..."),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", "def one(self, x: str) -> A | None: ..."),
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}'); u = st.unique('{x}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}'); u = st.unique('{x}')",
             "def one(self, x: str) -> A | None: ...",
         ),
     ),
@@ -456,7 +464,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "C01": tuple(  # type: ignore[dict-item]
         indexed(
-            "i = st.index('i', 'all', 'a#{id}')",
+            "i = st.index('idx', 'all', 'a#{id}')",
             GET_A.replace("def a", "def b"),
             table=SIZED.format(1024) + f", writes=[st.writes(A, create={rate})]",
         )
@@ -483,8 +491,10 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "C06": (owner_and_copies("transaction", 100), owner_and_copies("transaction", 99)),
     "C07": (
-        indexed("i = st.index('i', 'x#{id|shard:4}', '{y}')", "def all(self) -> st.Query[A]: ..."),
-        indexed("i = st.index('i', 'x', '{y}')", "def all(self) -> st.Query[A]: ..."),
+        indexed(
+            "i = st.index('idx', 'x#{id|shard:4}', '{y}')", "def all(self) -> st.Query[A]: ..."
+        ),
+        indexed("i = st.index('idx', 'x', '{y}')", "def all(self) -> st.Query[A]: ..."),
     ),
     "C08": tuple(  # type: ignore[dict-item]
         item("A", "'a#{id}', 'i'", "id: st.Slug; a_rather_long_name_of_an_attribute: bool = True")
@@ -518,11 +528,11 @@ CASES: dict[str, tuple[str, str]] = {
         owner_and_copies("batch", 50, " & st.each('A', mean=1, max=1)")
         .replace("each('A'", "each('B'")
         .replace("class P", item("B", "'b#{b}', 'i'", "b: st.Slug") + "class P")
-        .replace("'t', P", "'t', P, B"),
+        .replace("'app', P", "'app', P, B"),
         owner_and_copies("batch", 10, " & st.each('A', mean=1, max=1)")
         .replace("each('A'", "each('B'")
         .replace("class P", item("B", "'b#{b}', 'i'", "b: st.Slug") + "class P")
-        .replace("'t', P", "'t', P, B"),
+        .replace("'app', P", "'app', P, B"),
     ),
     "R04": (
         item("C", "'c#{c}', 'info'", "c: st.Slug")
@@ -531,9 +541,9 @@ CASES: dict[str, tuple[str, str]] = {
         item("C", "'c#{c}', 'info'", "c: st.Slug") + ORDER + patterns(ORDERS, table=", C"),
     ),
     "R05": (
-        indexed("i = st.index('i', 'x#{x}', 'a#{id}')", "def one(self, x: str) -> A | None: ..."),
+        indexed("i = st.index('idx', 'x#{x}', 'a#{id}')", "def one(self, x: str) -> A | None: ..."),
         indexed(
-            "i = st.index('i', 'x#{x}', 'a#{id}'); u = st.unique('{x}')",
+            "i = st.index('idx', 'x#{x}', 'a#{id}'); u = st.unique('{x}')",
             "def one(self, x: str) -> A | None: ...",
         ),
     ),

@@ -59,16 +59,16 @@ from hashrange.design.volumes import each, ignore, total, volumes, writes
 
 if TYPE_CHECKING:
     from hashrange.design.linting import Report, explain, lint
-    from hashrange.design.prove import Proof, prove
-    from hashrange.design.sample import sample
+    from hashrange.design.proving import Proof, prove
+    from hashrange.design.sampling import sample
 
 _LATER = {
     "Report": "linting",
     "explain": "linting",
     "lint": "linting",
-    "Proof": "prove",
-    "prove": "prove",
-    "sample": "sample",
+    "Proof": "proving",
+    "prove": "proving",
+    "sample": "sampling",
 }
 """Tools of the designer, which an application that only runs its patterns does not load."""
 

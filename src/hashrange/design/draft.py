@@ -1,5 +1,6 @@
 """Reading one entity's declarations, before the table that it shares with others is known."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from hashrange.design.templates import Placeholder, Template, bind, parse
 from hashrange.design.types import FieldType, field_type
 
 KEY_TYPES = ("S", "N", "B")
+NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 
 
 class Draft:
@@ -129,6 +131,13 @@ class Draft:
                 hint = suggest(name, self.fields)
                 raise DeclarationError(f"project: {name} is not a field{hint}", at=self.model)
         return tuple(self.attributes[name] for name in index.project)
+
+    def expect_name(self, name: str, declared_as: str) -> None:
+        if not NAME(name):
+            raise DeclarationError(
+                f"{declared_as}: {name!r} is no index name: 3 to 255 of a-z A-Z 0-9 _ . -",
+                at=self.model,
+            )
 
     def entity(self, sources: Mapping[str | None, Source], type_attribute: str | None) -> Entity:
         name = self.model.entity_name

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hashrange.design.draft import Draft
+from hashrange.design.draft import NAME, Draft
 from hashrange.design.entity import Entity, Rival
 from hashrange.design.errors import DeclarationError
 from hashrange.design.item import Index, Item
@@ -71,6 +71,8 @@ def build(
     by_type: str | None,
 ) -> TableModel:
     """Raises DeclarationError for whatever could not work."""
+    if not NAME(name):
+        raise DeclarationError(f"{name!r} is no table name: 3 to 255 of a-z A-Z 0-9 _ . -")
     drafts = [Draft(model, keys, index_keys) for model in models]
     if not drafts:
         raise DeclarationError("a table needs at least one entity", at=name)
@@ -124,6 +126,7 @@ class _Sources:
         return places | dict(self.indexes)
 
     def _add(self, draft: Draft, index: Index, declared_as: str) -> None:
+        draft.expect_name(index.name, declared_as)
         hash_key, range_key = draft.index_columns(index, declared_as)
         kind: Any = "LSI" if index.hash is None else "GSI"
         if kind == "LSI" and not self.table.range:

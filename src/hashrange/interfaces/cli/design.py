@@ -85,7 +85,7 @@ def prove(
 ) -> None:
     """Run every pattern on invented data and compare. Exit status 1 if an answer is wrong."""
     import hashrange
-    from hashrange.design.prove import prove as try_all
+    from hashrange.design.proving import prove as try_all
 
     wrong = False
     for table in _tables(model):

@@ -19,7 +19,7 @@ from hashrange.design.errors import BadValue, NotUnique, Unserved
 from hashrange.design.item import Item
 from hashrange.design.patterns import Argument
 from hashrange.design.planner import Plan, Unplanned, variants
-from hashrange.design.sample import sample
+from hashrange.design.sampling import sample
 from hashrange.design.steps import Connection, run
 from hashrange.design.table import Table
 from hashrange.design.types import encode
