@@ -33,8 +33,12 @@ TYPED_OPERATIONS = (
 )
 """Operations whose requests become Structs; the others are validated from the tables alone."""
 
-TABLE_ARN_PATTERN = r"[a-zA-Z0-9_.-]{3,255}|arn:(?s:.)*"
-"""What the model does not say of a TableArn: unless it is an ARN, it must be a TableName."""
+TABLE_ARN_PATTERN = r"(?:arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[a-zA-Z0-9_.-]{3,255}"
+"""What the model does not say of a TableArn: it is a table's name or its ARN."""
+REQUIRED = {"CreateTableInput": ["AttributeDefinitions", "KeySchema"]}
+"""Members that the service was seen to insist on, beyond the model."""
+UNBOUND = ("TagKeyString", "TagValueString")
+"""Shapes whose constraints the service checks by itself, in words of its own."""
 PYTHON_PATTERNS = {
     r"\p{Print}+": r"[\x20-\x7e]+",
     r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*": (
@@ -56,7 +60,7 @@ SERVICE_ORDER = {
     "BatchGetItemInput": "ReturnConsumedCapacity RequestItems",
     "BatchWriteItemInput": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
     "CreateTableInput": "AttributeDefinitions BillingMode ProvisionedThroughput TableName"
-    " KeySchema LocalSecondaryIndexes GlobalSecondaryIndexes",
+    " KeySchema GlobalSecondaryIndexes LocalSecondaryIndexes",
     "UpdateTableInput": "ProvisionedThroughput TableName BillingMode GlobalSecondaryIndexUpdates",
     "ListTablesInput": "Limit ExclusiveStartTableName",
     "ProvisionedThroughput": "WriteCapacityUnits ReadCapacityUnits",
@@ -109,7 +113,7 @@ def load() -> tuple[dict[str, str], Shapes]:
     shapes: Shapes = {}
     for service in SERVICES:
         model = botocore.loaders.Loader().load_service_model(service, "service-2")
-        every = {name: bare(shape) for name, shape in model["shapes"].items()}
+        every = {name: bare(name, shape) for name, shape in model["shapes"].items()}
         for name, operation in model["operations"].items():
             operations[name] = operation["input"]["shape"]
             shapes |= {reached: every[reached] for reached in reach(operations[name], every)}
@@ -137,9 +141,12 @@ def parts(shape: Shape) -> Iterable[str]:
     return shape.get("members", {}).values() or inner
 
 
-def bare(shape: Shape) -> Shape:
+def bare(name: str, shape: Shape) -> Shape:
     """A shape with its constraints, and only the names of what it consists of."""
-    kept = {key: shape[key] for key in ("type", "required", *CONSTRAINTS) if key in shape}
+    constraints = () if name in UNBOUND else CONSTRAINTS
+    kept = {key: shape[key] for key in ("type", "required", *constraints) if key in shape}
+    if name in REQUIRED:
+        kept["required"] = [*shape["required"], *REQUIRED[name]]
     if shape["type"] == "structure":
         kept["members"] = {name: part["shape"] for name, part in shape["members"].items()}
     inner = {part: shape[part]["shape"] for part in ("member", "key", "value") if part in shape}

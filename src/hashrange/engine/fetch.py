@@ -51,7 +51,7 @@ class Moment(NamedTuple):
 
 def plain_name(name_or_arn: str) -> str:
     """The table's name: a TableName may also be the table's ARN."""
-    return name_or_arn.rpartition("/")[2] if name_or_arn.startswith("arn:") else name_or_arn
+    return name_or_arn.rpartition(":table/")[2]
 
 
 def find_table(name_or_arn: str) -> Fetch[Table | None]:

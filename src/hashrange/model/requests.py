@@ -16,7 +16,12 @@ class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=Fal
 
 
 TableArn = Annotated[
-    str, Meta(min_length=1, max_length=1024, pattern=r"^(?:[a-zA-Z0-9_.-]{3,255}|arn:(?s:.)*)\Z")
+    str,
+    Meta(
+        min_length=1,
+        max_length=1024,
+        pattern=r"^(?:(?:arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[a-zA-Z0-9_.-]{3,255})\Z",
+    ),
 ]
 AttributeName = Annotated[str, Meta(max_length=65535)]
 ComparisonOperator = Literal[
@@ -417,13 +422,9 @@ class SSESpecification(Structure, kw_only=True, frozen=True):
     kms_master_key_id: str | None = field(default=None, name="KMSMasterKeyId")
 
 
-TagKeyString = Annotated[str, Meta(min_length=1, max_length=128)]
-TagValueString = Annotated[str, Meta(min_length=0, max_length=256)]
-
-
 class Tag(Structure, kw_only=True, frozen=True):
-    key: TagKeyString
-    value: TagValueString
+    key: str
+    value: str
 
 
 TableClass = Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"]
@@ -457,9 +458,9 @@ class VectorIndex(Structure, kw_only=True, frozen=True):
 
 
 class CreateTable(Structure, kw_only=True, frozen=True):
-    attribute_definitions: list[AttributeDefinition] | None = None
+    attribute_definitions: list[AttributeDefinition]
     table_name: TableArn
-    key_schema: KeySchema | None = None
+    key_schema: KeySchema
     local_secondary_indexes: list[LocalSecondaryIndex] | None = None
     global_secondary_indexes: list[GlobalSecondaryIndex] | None = None
     billing_mode: BillingMode | None = None
@@ -661,7 +662,7 @@ class TagResource(Structure, kw_only=True, frozen=True):
 
 class UntagResource(Structure, kw_only=True, frozen=True):
     resource_arn: ResourceArnString
-    tag_keys: list[TagKeyString]
+    tag_keys: list[str]
 
 
 class ListTagsOfResource(Structure, kw_only=True, frozen=True):

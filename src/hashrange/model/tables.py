@@ -123,6 +123,10 @@ class Table(View, frozen=True, kw_only=True):
     def arn(self) -> str:
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
 
+    @property
+    def billing_mode(self) -> str:
+        return "PAY_PER_REQUEST" if self.on_demand else "PROVISIONED"
+
     def status(self, now: float) -> str:
         if now < self.active_at:
             return "CREATING"

@@ -1,106 +1,136 @@
 """CreateTable: a table with its keys, indexes and settings."""
 
-from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
-from hashrange.model.errors import ResourceInUseException, ValidationException
-from hashrange.model.tables import Index, KeyType, Table
-from hashrange.operations import stream_settings, table_capacity, table_schema
+from hashrange.model.errors import ResourceInUseException
+from hashrange.model.tables import KeyType, Table
+from hashrange.operations import (
+    stream_settings,
+    table_capacity,
+    table_encryption,
+    table_schema,
+    tags,
+)
 from hashrange.operations.parse import decode
 from hashrange.operations.table_description import describe
-from hashrange.operations.table_schema import GivenIndex
+from hashrange.operations.table_schema import refuse
 
 ACCOUNT = "000000000000"
 """Of every table: all callers share one account."""
+UNSUPPORTED = {
+    "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
+    "global_table_source_arn": "GlobalTableSourceArn",
+    "resource_policy": "ResourcePolicy",
+    "vector_indexes": "VectorIndexes",
+}
 
 
 class Request(NamedTuple):
     given: requests.CreateTable
-    key: list[requests.KeySchemaElement]
     types: dict[str, KeyType]
 
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.CreateTable)
-    table_capacity.check_table(given)
-    stream_settings.check(given.stream_specification)
-    definitions, key = given.attribute_definitions, given.key_schema
-    if definitions is None or key is None:
-        raise ValidationException(
-            "One or more parameter values were invalid: "
-            "AttributeDefinitions and KeySchema must be specified"
+    _check_throughput(given)
+    types = table_schema.attribute_types(given.attribute_definitions)
+    table_schema.check_table(given, types)
+    stream_settings.check_new(given.stream_specification)
+    table_encryption.check(given.sse_specification)
+    tags.check(given.tags or ())
+    table_schema.check_supported(given, UNSUPPORTED)
+    return Request(given, types)
+
+
+def _check_throughput(given: requests.CreateTable) -> None:
+    """The throughput of the table fits its billing mode; before its keys are looked at."""
+    on_demand, capacity = given.billing_mode == "PAY_PER_REQUEST", given.provisioned_throughput
+    if on_demand and capacity is not None:
+        raise refuse(table_capacity.NOT_ON_DEMAND)
+    if not on_demand and capacity is None:
+        raise refuse(
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode "
+            "is PROVISIONED"
         )
-    types = table_schema.attribute_types(definitions)
-    table_schema.check_defined(key, types)
-    table_schema.check_key_schema(key)
-    local, global_ = given.local_secondary_indexes, given.global_secondary_indexes
-    if local is not None:
-        table_schema.check_local_indexes(local, key, types)
-    if global_ is not None:
-        table_schema.check_global_indexes(global_, types)
-    table_schema.check_names([*(local or ()), *(global_ or ())])
-    _check_all_used(given, types)
-    return Request(given, key, types)
-
-
-def _given_indexes(given: requests.CreateTable) -> list[GivenIndex]:
-    return [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-
-
-def _check_all_used(given: requests.CreateTable, types: dict[str, KeyType]) -> None:
-    indexes = _given_indexes(given)
-    schemas = [given.key_schema or [], *(index.key_schema for index in indexes)]
-    used = {element.attribute_name for element in chain(*schemas)}
-    if len(used) == len(types):
-        return
-    if not indexes:
-        raise table_schema.refuse(
-            "Number of attributes in KeySchema does not exactly match number of attributes "
-            "defined in AttributeDefinitions"
-        )
-    raise table_schema.refuse(
-        "Some AttributeDefinitions are not used. "
-        f"AttributeDefinitions: {table_schema.listed(types)}, "
-        f"keys used: {table_schema.listed(sorted(used))}"
-    )
+    table_capacity.check_bounds(capacity)
+    for name in table_capacity.units(given.on_demand_throughput):
+        if not on_demand:
+            raise refuse(
+                f"{name} for OnDemandThroughput cannot be specified when table BillingMode is "
+                "PROVISIONED."
+            )
+    table_capacity.check_on_demand(given.on_demand_throughput)
+    table_capacity.check_new_warm(given.warm_throughput, capacity)
 
 
 def decide(request: Request, moment: Moment) -> Decide:
     given = request.given
     name = fetch.plain_name(given.table_name)
-    if (yield from fetch.find_table(name)) is not None:
-        raise ResourceInUseException(f"Table already exists: {name}")
-    indexes = _given_indexes(given)
+    there = yield from fetch.find_table(name)
+    if there is not None:
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {name}"
+            if moment.now < there.active_at
+            else f"Table already exists: {name}"
+        )
+    _check_maxima(given, moment)
+    indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
     spaces = iter((yield from fetch.new_spaces(2 + len(indexes))))
+    capacity = given.provisioned_throughput
     table = Table(
         name=name,
         id=str(UUID(bytes=moment.entropy, version=4)),
         account=ACCOUNT,
         region=moment.region,
         space=next(spaces),
-        hash=table_schema.names_of(request.key, "HASH"),
-        range=table_schema.names_of(request.key, "RANGE"),
-        types=request.types,
-        indexes=tuple(_index(index, next(spaces)) for index in indexes),
+        hash=table_schema.names_of(given.key_schema, "HASH"),
+        range=table_schema.names_of(given.key_schema, "RANGE"),
+        types=dict(sorted(request.types.items())),
+        indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
         created_at=moment.now,
         active_at=moment.now + moment.settings.table_delay,
-        on_demand=given.billing_mode == "PAY_PER_REQUEST",
-        throughput=table_capacity.throughput(given.provisioned_throughput),
-        on_demand_limits=table_capacity.on_demand(given.on_demand_throughput),
-        warm=table_capacity.warm(given.warm_throughput),
+        on_demand=capacity is None,
+        on_demand_since=moment.now if capacity is None else None,
+        throughput=table_capacity.new_throughput(capacity),
+        on_demand_limits=table_capacity.changed_on_demand(None, given.on_demand_throughput),
+        warm=table_capacity.new_warm(given.warm_throughput, capacity),
         deletion_protection=bool(given.deletion_protection_enabled),
         table_class=given.table_class,
+        kms_key_arn=table_encryption.key_arn(given.sse_specification, moment.region, ACCOUNT),
         tags={tag.key: tag.value for tag in given.tags or ()},
     )
-    table, streams = stream_settings.changed(table, given.stream_specification, spaces, moment)
-    response = {"TableDescription": describe(table, "CREATING")}
+    wanted = given.stream_specification
+    stream = wanted if wanted and wanted.stream_enabled else None
+    table, streams = yield from stream_settings.changed(table, stream, spaces, moment)
+    response = {"TableDescription": _described(table, given, moment)}
     return Decision([TableChange(None, table), *streams], lambda _: response)
 
 
-def _index(given: GivenIndex, space: int) -> Index:
-    return table_schema.index(given, space, local=isinstance(given, requests.LocalSecondaryIndex))
+def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
+    table_capacity.check_maxima(
+        moment, given.provisioned_throughput, given.on_demand_throughput, given.warm_throughput
+    )
+    for index in given.global_secondary_indexes or ():
+        table_capacity.check_maxima(
+            moment,
+            index.provisioned_throughput,
+            index.on_demand_throughput,
+            index.warm_throughput,
+            index=index.index_name,
+        )
+
+
+def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
+    """The answer lacks what the service works out later."""
+    description = describe(table, moment.now, "CREATING")
+    description.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
+    if given.warm_throughput is None:
+        del description["WarmThroughput"]
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        del index["WarmThroughput"]
+    return description

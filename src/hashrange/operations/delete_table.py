@@ -6,8 +6,19 @@ from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
 from hashrange.operations import stream_settings
+from hashrange.operations.index_updates import IN_USE
 from hashrange.operations.parse import decode
-from hashrange.operations.table_description import describe
+from hashrange.operations.table_description import described
+
+GONE = (
+    "AttributeDefinitions",
+    "CreationDateTime",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+    "WarmThroughput",
+)
+"""What a description does not tell of a table that is deleted. [seen]"""
 
 
 def parse(body: bytes) -> requests.DeleteTable:
@@ -16,23 +27,19 @@ def parse(body: bytes) -> requests.DeleteTable:
 
 def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
     table = yield from fetch.described_table(given.table_name)
-    if table.status(moment.now) == "CREATING":
-        raise ResourceInUseException(
-            f"Attempt to change a resource which is still in use: Table is being created: "
-            f"{table.name}"
-        )
+    if moment.now < table.active_at:
+        raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
     if any(index.building for index in table.indexes):
         raise ResourceInUseException(
-            "Attempt to change a resource which is still in use: Table is being updated: "
-            f"{table.name}"
+            f"{IN_USE}Cannot delete table while indexes are being created, updated, or deleted."
         )
     if table.deletion_protection:
         raise ValidationException(
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    statistics = yield from fetch.statistics([table, *table.indexes])
-    description = describe(table, "DELETING", statistics)
+    description = yield from described(table, moment)
+    shown = {name: value for name, value in description.items() if name not in GONE}
+    response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
     _, streams = stream_settings.disabled(table, moment)
-    response = {"TableDescription": description}
     return Decision([TableChange(table, None), *streams], lambda _: response)

@@ -1,111 +1,222 @@
-"""Billing mode, provisioned, on-demand and warm throughput: how they may be combined."""
+"""Provisioned, on-demand and warm throughput of tables and their indexes: checked and changed.
 
+Source: API reference; wording and rules observed on the service in 2026. In messages and
+arguments an index is named, and None is the table.
+"""
+
+from datetime import UTC, datetime
+
+import msgspec
 from msgspec.structs import replace
 
-from hashrange.model import requests
-from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Table, Throughput
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import INVALID
+from hashrange.model import limits, requests
+from hashrange.model.errors import LimitExceededException, ValidationException
+from hashrange.model.tables import Throughput, WarmThroughput
 
-NEITHER_ON_DEMAND = (
-    "One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits "
-    "can be specified when BillingMode is PAY_PER_REQUEST"
+GivenUnits = (
+    requests.ProvisionedThroughput | requests.OnDemandThroughput | requests.WarmThroughput | None
 )
-BOTH_PROVISIONED = (
-    "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must "
-    "both be specified when BillingMode is PROVISIONED"
+UNITS_MAX = {
+    "ReadCapacityUnits": limits.TABLE_READ_UNITS_MAX,
+    "WriteCapacityUnits": limits.TABLE_WRITE_UNITS_MAX,
+    "MaxReadRequestUnits": limits.TABLE_READ_UNITS_MAX,
+    "MaxWriteRequestUnits": limits.TABLE_WRITE_UNITS_MAX,
+    "ReadUnitsPerSecond": limits.TABLE_READ_UNITS_MAX,
+    "WriteUnitsPerSecond": limits.TABLE_WRITE_UNITS_MAX,
+}
+ON_DEMAND_START = (limits.ON_DEMAND_READ_UNITS_START, limits.ON_DEMAND_WRITE_UNITS_START)
+GUIDE = (
+    "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher "
+    "limits."
+)
+INITIAL = (
+    "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
+    "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+)
+NOT_ON_DEMAND = (
+    "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
+    "PAY_PER_REQUEST"
 )
 
 
-def check_table(given: requests.CreateTable) -> None:
-    """The throughput of a new table and its indexes fits its billing mode."""
-    on_demand = given.billing_mode == "PAY_PER_REQUEST"
-    if on_demand and given.provisioned_throughput is not None:
-        raise ValidationException(NEITHER_ON_DEMAND)
-    if not on_demand and given.provisioned_throughput is None:
-        raise ValidationException(BOTH_PROVISIONED)
-    for index in given.global_secondary_indexes or ():
-        if on_demand and index.provisioned_throughput is not None:
-            raise ValidationException(f"{NEITHER_ON_DEMAND} for index: {index.index_name}")
-        if not on_demand and index.provisioned_throughput is None:
-            raise ValidationException(f"{BOTH_PROVISIONED} for index: {index.index_name}")
+def units(given: GivenUnits) -> dict[str, int]:
+    """The members that are given, by name; none where the structure is absent or empty."""
+    return {} if given is None else msgspec.to_builtins(given)
 
 
-def throughput(given: requests.ProvisionedThroughput | None) -> Throughput:
+def _refuse(message: str) -> ValidationException:
+    return ValidationException(INVALID + message)
+
+
+# ---- what a request alone tells ----
+
+
+def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
+    for name, value in units(given).items():
+        if value > limits.CAPACITY_UNITS_BOUND:
+            raise ValidationException(f"Given value {value} for {name} is out of bounds")
+
+
+def check_on_demand(
+    given: requests.OnDemandThroughput | None, index: str | None = None, *, can_clear: bool = False
+) -> None:
+    """Each maximum is at least 1; where there may be an old one, -1 removes it."""
+    of = "table" if index is None else f"index : {index}"
+    for name, value in units(given).items():
+        if value < 1 and not (can_clear and value == limits.ON_DEMAND_UNITS_CLEARED):
+            raise _refuse(
+                f"Requested {name} for OnDemandThroughput for {of} is outside of valid range"
+            )
+
+
+def check_new_warm(
+    given: requests.WarmThroughput | None,
+    provisioned: requests.ProvisionedThroughput | None,
+    index: str | None = None,
+) -> None:
+    """A new table or index is not colder than its capacity mode makes it."""
+    of = "table" if index is None else f"index {index}"
+    least = new_warm(None, provisioned)
+    for name, value in units(given).items():
+        reads = name.startswith("Read")
+        if value < (least.read if reads else least.write):
+            raise _refuse(
+                f"Requested {name} for WarmThroughput for {of} is lower than "
+                + (
+                    f"initial throughput for OnDemand. {INITIAL}"
+                    if provisioned is None
+                    else f"{'Read' if reads else 'Write'}CapacityUnits of ProvisionedThroughput"
+                )
+            )
+
+
+# ---- the service's maxima ----
+
+
+def check_maxima(moment: Moment, *given: GivenUnits, index: str | None = None) -> None:
+    """Raises LimitExceededException."""
+    for structure in given:
+        for name, value in units(structure).items():
+            if value > UNITS_MAX[name]:
+                kind = type(structure).__name__
+                raise LimitExceededException(_too_much(kind, name, value, index, moment.region))
+
+
+def _too_much(kind: str, name: str, value: int, index: str | None, region: str) -> str:
+    if kind == "ProvisionedThroughput":
+        of, per = ("", "table") if index is None else (f" for index {index}", "index")
+        return (
+            f"The requested {name}{of}, {value}, is above the per {per} maximum for the account "
+            f"in {region}. Per table maximum: {UNITS_MAX[name]}. {GUIDE}"
+        )
+    colon = " :" if kind == "OnDemandThroughput" else ""
+    of = "table" if index is None else f"index{colon} {index}"
+    quota = "TableMaxReadCapacityUnits" if "Read" in name else "TableMaxWriteCapacityUnits"
+    return (
+        f"Subscriber limit exceeded: Requested {name} for {kind} for {of} exceeds {quota} of the "
+        f"account in region {region}"
+    )
+
+
+# ---- new tables and indexes ----
+
+
+def new_throughput(given: requests.ProvisionedThroughput | None) -> Throughput:
     if given is None:
         return Throughput()
     return Throughput(given.read_capacity_units, given.write_capacity_units)
 
 
-def on_demand(given: requests.OnDemandThroughput | None) -> dict[str, int] | None:
-    """The limits that are set; -1 removes one."""
-    if given is None:
-        return None
-    limits = {
-        "MaxReadRequestUnits": given.max_read_request_units,
-        "MaxWriteRequestUnits": given.max_write_request_units,
-    }
-    return {name: units for name, units in limits.items() if units is not None} or None
+def new_warm(
+    given: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
+) -> WarmThroughput:
+    """What is asked for, and no less than the capacity mode gives."""
+    if provisioned is None:
+        warm = WarmThroughput(*ON_DEMAND_START)
+    else:
+        warm = WarmThroughput(provisioned.read_capacity_units, provisioned.write_capacity_units)
+    return raised_warm(warm, given)
 
 
-def warm(given: requests.WarmThroughput | None) -> dict[str, int] | None:
-    if given is None:
-        return None
-    units = {
-        "ReadUnitsPerSecond": given.read_units_per_second,
-        "WriteUnitsPerSecond": given.write_units_per_second,
-    }
-    return {name: value for name, value in units.items() if value is not None} or None
+# ---- changes ----
 
 
-def check_index(table: Table, given: requests.CreateGlobalSecondaryIndexAction) -> None:
-    """The throughput of an index that is added fits the table's billing mode."""
-    if table.on_demand and given.provisioned_throughput is not None:
-        raise ValidationException(f"{NEITHER_ON_DEMAND} for index: {given.index_name}")
-    if not table.on_demand and given.provisioned_throughput is None:
-        raise ValidationException(f"{BOTH_PROVISIONED} for index: {given.index_name}")
-
-
-def raised(warm_now: dict[str, int] | None, given: requests.WarmThroughput) -> dict[str, int]:
-    """Warm throughput after a change: it can only rise."""
-    units = {**(warm_now or {})}
-    for name, value in (warm(given) or {}).items():
-        if value < units.get(name, 0):
-            raise ValidationException(
-                "One or more parameter values were invalid: "
-                f"Requested {name} for WarmThroughput is lower than the current value"
-            )
-        units[name] = value
-    return units
-
-
-def to_on_demand(table: Table, now: float) -> Table:
-    indexes = tuple(replace(index, throughput=Throughput()) for index in table.indexes)
-    return replace(
-        table, on_demand=True, on_demand_since=now, throughput=Throughput(), indexes=indexes
-    )
-
-
-def provision(table: Table, given: requests.ProvisionedThroughput, now: float) -> Table:
-    """New provisioned throughput, with the times of the change; the same again is refused."""
-    old = table.throughput
+def provisioned(
+    old: Throughput, given: requests.ProvisionedThroughput, index: str | None, moment: Moment
+) -> Throughput:
+    """The throughput after a change, with its time. To change nothing is refused."""
     read, write = given.read_capacity_units, given.write_capacity_units
-    if table.on_demand:
-        raise ValidationException(NEITHER_ON_DEMAND)
+    if not old.read:  # until now on demand
+        return replace(old, read=read, write=write)
     if (read, write) == (old.read, old.write):
-        raise ValidationException(
-            "The provisioned throughput for the table will not change. The requested value equals "
-            f"the current value. Current ReadCapacityUnits provisioned for the table: {read}. "
-            f"Requested ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for the "
-            f"table: {write}. Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB "
-            "Developer Guide for current limits and how to request higher limits."
-        )
-    lower = read < old.read or write < old.write
-    higher = read > old.read or write > old.write
-    changed = Throughput(
-        read,
-        write,
-        now if higher else old.increased_at,
-        now if lower else old.decreased_at,
-        old.decreases_today + lower,
+        raise ValidationException(_same(old, index))
+    decreases = old.decreases_on_day_of(moment.now)
+    if read < old.read or write < old.write:
+        _check_may_decrease(old, decreases, moment.now)
+        old = replace(old, decreased_at=moment.now, decreases=decreases + 1)
+    if read > old.read or write > old.write:
+        old = replace(old, increased_at=moment.now)
+    return replace(old, read=read, write=write)
+
+
+def _same(old: Throughput, index: str | None) -> str:
+    the, of = (
+        ("the table", "the table") if index is None else (f"the index {index}", f"index {index}")
     )
-    return replace(table, throughput=changed)
+    return (
+        f"The provisioned throughput for {the} will not change. The requested value equals the "
+        f"current value. Current ReadCapacityUnits provisioned for {of}: {old.read}. "
+        f"Requested ReadCapacityUnits: {old.read}. Current WriteCapacityUnits provisioned for "
+        f"{of}: {old.write}. Requested WriteCapacityUnits: {old.write}. {GUIDE}"
+    )
+
+
+def _check_may_decrease(old: Throughput, decreases: int, now: float) -> None:
+    """Some decreases of a UTC day are free, each further one waits for an hour after the last."""
+    free, pause = limits.FREE_DECREASES_PER_DAY, limits.DECREASE_PAUSE_SECONDS
+    if decreases < free or old.decreased_at is None or now >= old.decreased_at + pause:
+        return
+    next_day = (old.decreased_at // limits.DAY_SECONDS + 1) * limits.DAY_SECONDS
+    raise LimitExceededException(
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given "
+        f"UTC day. After the first {free} decreases, each subsequent decrease in the same UTC day "
+        f"can be performed at most once every {pause} seconds. "
+        f"Number of decreases today: {decreases}. "
+        f"Last decrease at {_in_words(old.decreased_at)}. "
+        f"Next decrease can be made at {_in_words(min(old.decreased_at + pause, next_day))}"
+    )
+
+
+def _in_words(time: float) -> str:
+    at = datetime.fromtimestamp(time, UTC)
+    hour = at.hour % 12 or 12
+    return f"{at:%A, %B} {at.day}, {at.year} at {hour}:{at:%M:%S %p} Coordinated Universal Time"
+
+
+def changed_on_demand(
+    old: dict[str, int] | None, given: requests.OnDemandThroughput | None
+) -> dict[str, int] | None:
+    """The maxima after a change of some of them."""
+    merged = {**(old or {}), **units(given)}
+    kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
+    return kept or None
+
+
+def raised_warm(old: WarmThroughput, given: requests.WarmThroughput | None) -> WarmThroughput:
+    if given is None:
+        return old
+    return old.raised(given.read_units_per_second or 0, given.write_units_per_second or 0)
+
+
+def check_raises_warm(
+    old: WarmThroughput, given: requests.WarmThroughput | None, index: str | None = None
+) -> None:
+    of = "table" if index is None else f"index {index}"
+    for name, value in units(given).items():
+        if value < (old.read if name.startswith("Read") else old.write):
+            raise _refuse(
+                f"Requested {name} for WarmThroughput for {of} is lower than current "
+                "WarmThroughput, decreasing WarmThroughput is not supported"
+            )

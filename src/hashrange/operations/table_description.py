@@ -8,18 +8,17 @@ from typing import Any
 
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.model import limits
-from hashrange.model.tables import Index, Table, Throughput, View
+from hashrange.model.tables import Index, Table, Throughput, View, WarmThroughput
 
 
 def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
     """The description of a table as it is."""
     statistics = yield from fetch.statistics([table, *table.indexes])
-    return describe(table, table.status(moment.now), statistics)
+    return describe(table, moment.now, table.status(moment.now), statistics)
 
 
 def describe(
-    table: Table, status: str, statistics: Sequence[tuple[int, int]] | None = None
+    table: Table, now: float, status: str, statistics: Sequence[tuple[int, int]] | None = None
 ) -> dict[str, Any]:
     """`statistics` are (item count, size in bytes) of the table and each of its indexes."""
     counts = statistics or [(0, 0)] * (1 + len(table.indexes))
@@ -31,34 +30,27 @@ def describe(
         "KeySchema": _key_schema(table),
         "TableStatus": status,
         "CreationDateTime": round(table.created_at, 3),
-        "ProvisionedThroughput": _throughput(table.throughput),
+        "ProvisionedThroughput": _throughput(table.throughput, now),
         "TableSizeBytes": counts[0][1],
         "ItemCount": counts[0][0],
         "TableArn": table.arn,
         "TableId": table.id,
         "DeletionProtectionEnabled": table.deletion_protection,
+        "WarmThroughput": _warm(table.warm, status),
     }
-    if table.on_demand:
+    if table.on_demand_since is not None:
         description["BillingModeSummary"] = {
-            "BillingMode": "PAY_PER_REQUEST",
-            "LastUpdateToPayPerRequestDateTime": round(
-                table.on_demand_since or table.created_at, 3
-            ),
-        }
-    elif table.on_demand_since is not None:
-        description["BillingModeSummary"] = {
-            "BillingMode": "PROVISIONED",
+            "BillingMode": table.billing_mode,
             "LastUpdateToPayPerRequestDateTime": round(table.on_demand_since, 3),
         }
-    _add_settings(description, table, status)
-    _add_indexes(description, table, status, counts[1:])
+    _add_settings(description, table)
+    _add_indexes(description, table, now, counts[1:])
     return description
 
 
-def _add_settings(description: dict[str, Any], table: Table, status: str) -> None:
+def _add_settings(description: dict[str, Any], table: Table) -> None:
     if table.on_demand_limits:
         description["OnDemandThroughput"] = table.on_demand_limits
-    description["WarmThroughput"] = _warm(table, table.warm, table.throughput, status)
     if table.table_class:
         description["TableClassSummary"] = {"TableClass": table.table_class}
         if table.table_class_since is not None:
@@ -73,24 +65,25 @@ def _add_settings(description: dict[str, Any], table: Table, status: str) -> Non
             }
         description["LatestStreamLabel"] = table.stream.label
         description["LatestStreamArn"] = table.stream.arn
-    if table.sse:
-        description["SSEDescription"] = table.sse
+    if table.kms_key_arn:
+        description["SSEDescription"] = {
+            "Status": "ENABLED",
+            "SSEType": "KMS",
+            "KMSMasterKeyArn": table.kms_key_arn,
+        }
 
 
 def _add_indexes(
-    description: dict[str, Any],
-    table: Table,
-    status: str,
-    counts: Sequence[tuple[int, int]],
+    description: dict[str, Any], table: Table, now: float, counts: Sequence[tuple[int, int]]
 ) -> None:
     for index, (items, size) in zip(table.indexes, counts, strict=True):
         member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
-        shown = _index(table, index, status)
+        shown = _index(table, index, description["TableStatus"], now)
         shown["IndexSizeBytes"], shown["ItemCount"] = size, items
         description.setdefault(member, []).append(shown)
 
 
-def _index(table: Table, index: Index, table_status: str) -> dict[str, Any]:
+def _index(table: Table, index: Index, table_status: str, now: float) -> dict[str, Any]:
     projection: dict[str, Any] = {"ProjectionType": index.projection}
     if index.include:
         projection["NonKeyAttributes"] = list(index.include)
@@ -106,10 +99,10 @@ def _index(table: Table, index: Index, table_status: str) -> dict[str, Any]:
     shown["IndexStatus"] = status
     if index.backfilling is not None:
         shown["Backfilling"] = index.backfilling
-    shown["ProvisionedThroughput"] = _throughput(index.throughput)
+    shown["ProvisionedThroughput"] = _throughput(index.throughput, now)
     if index.on_demand:
         shown["OnDemandThroughput"] = index.on_demand
-    shown["WarmThroughput"] = _warm(table, index.warm, index.throughput, status)
+    shown["WarmThroughput"] = _warm(index.warm, status)
     return shown
 
 
@@ -120,9 +113,9 @@ def _key_schema(view: View) -> list[dict[str, str]]:
     ]
 
 
-def _throughput(throughput: Throughput) -> dict[str, Any]:
+def _throughput(throughput: Throughput, now: float) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "NumberOfDecreasesToday": throughput.decreases_today,
+        "NumberOfDecreasesToday": throughput.decreases_on_day_of(now),
         "ReadCapacityUnits": throughput.read,
         "WriteCapacityUnits": throughput.write,
     }
@@ -133,20 +126,9 @@ def _throughput(throughput: Throughput) -> dict[str, Any]:
     return shown
 
 
-def _warm(
-    table: Table, warm: dict[str, int] | None, throughput: Throughput, status: str
-) -> dict[str, Any]:
-    """What the table can serve at once: as asked for, or what its capacity mode starts with."""
-
-    start = (
-        {
-            "ReadUnitsPerSecond": limits.ON_DEMAND_READ_UNITS_START,
-            "WriteUnitsPerSecond": limits.ON_DEMAND_WRITE_UNITS_START,
-        }
-        if table.on_demand
-        else {
-            "ReadUnitsPerSecond": throughput.read,
-            "WriteUnitsPerSecond": throughput.write,
-        }
-    )
-    return {**start, **(warm or {}), "Status": "UPDATING" if status == "CREATING" else "ACTIVE"}
+def _warm(warm: WarmThroughput, status: str) -> dict[str, Any]:
+    return {
+        "ReadUnitsPerSecond": warm.read,
+        "WriteUnitsPerSecond": warm.write,
+        "Status": "UPDATING" if status == "CREATING" else "ACTIVE",
+    }

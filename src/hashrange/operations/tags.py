@@ -3,6 +3,9 @@
 Source: API reference; at most 50 tags; keys that begin with `aws:` are the service's own.
 """
 
+from collections.abc import Sequence, Sized
+from unicodedata import category
+
 from msgspec.structs import replace
 
 from hashrange.engine import fetch
@@ -14,17 +17,49 @@ from hashrange.model.limits import TAGS_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.parse import decode
 
+KEY_LENGTH_MAX = 128
+VALUE_LENGTH_MAX = 256
 PAGE = 10
 """How many tags one answer lists."""
 
 
+def check(given: Sequence[requests.Tag]) -> None:
+    """Tags that a request gives, to a table that there is or to a new one."""
+    seen: set[str] = set()
+    for tag in given:
+        if not _is_text(tag.key, KEY_LENGTH_MAX) or not tag.key:
+            raise ValidationException(f"The Tag Key provided is invalid, Key: {tag.key}")
+        if tag.key.lower().startswith("aws:"):
+            raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {tag.key}")
+        if not _is_text(tag.value, VALUE_LENGTH_MAX):
+            raise ValidationException(f"The Tag Value provided is invalid, Value: {tag.value}")
+        if tag.key in seen:
+            raise ValidationException(
+                f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {tag.key}"
+            )
+        seen.add(tag.key)
+    check_count(given)
+
+
+def check_count(tags: Sized) -> None:
+    if len(tags) > TAGS_MAX:
+        raise ValidationException(
+            "Number of Tags exceed the current limit for the provided ResourceArn"
+        )
+
+
+def _is_text(text: str, length_max: int) -> bool:
+    """Letters, numbers and separators of any script, and some signs."""
+    return len(text) <= length_max and all(
+        sign in "_.:/=+-@" or category(sign)[0] in "LNZ" for sign in text
+    )
+
+
 def parse_tag(body: bytes) -> requests.TagResource:
     given = decode(body, requests.TagResource)
-    keys = [tag.key for tag in given.tags]
-    if len(set(keys)) < len(keys):
-        raise ValidationException("Tag keys must be unique")
-    if any(key.lower().startswith("aws:") for key in keys):
-        raise ValidationException("Tag keys starting with 'aws:' are reserved for system use")
+    if not given.tags:
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+    check(given.tags)
     return given
 
 
@@ -39,10 +74,7 @@ def parse_list(body: bytes) -> requests.ListTagsOfResource:
 def tag(given: requests.TagResource, moment: Moment) -> Decide:
     table = yield from _table(given.resource_arn)
     tags = {**table.tags, **{tag.key: tag.value for tag in given.tags}}
-    if len(tags) > TAGS_MAX:
-        raise ValidationException(
-            f"One or more parameter values were invalid: Too many tags: at most {TAGS_MAX} tags"
-        )
+    check_count(tags)
     return Decision([TableChange(table, replace(table, tags=tags))], lambda _: {})
 
 

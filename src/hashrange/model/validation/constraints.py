@@ -8,20 +8,25 @@ with all constraints it had to satisfy.
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from hashrange.model.validation import java, shapes
+from hashrange.model.validation import arns, java, shapes
 from hashrange.model.validation.shapes import Shape
 
 NOT_NULL = "Member must not be null"
 
 
 class Violation(NamedTuple):
-    """One member that breaks one constraint. `value` is as messages print it."""
+    """One member that breaks one constraint. `value` is as messages print it.
+
+    None as a value: the constraint says it all.
+    """
 
     path: str
-    value: str
+    value: str | None
     constraint: str
 
     def __str__(self) -> str:
+        if self.value is None:
+            return self.constraint
         return (
             f"Value {self.value} at '{self.path}' failed to satisfy constraint: {self.constraint}"
         )
@@ -47,6 +52,8 @@ def _in_members(content: dict[str, Any], shape: Shape, prefix: str) -> Iterator[
 def _in_member(content: Any, name: str, path: str) -> Iterator[Violation]:
     for constraint in _broken(content, _ruling_shape(content, name)):
         yield Violation(path, f"'{java.printed(content, name)}'", constraint)
+    if name == "TableArn" and (fault := _arn_fault(content, path)):
+        yield Violation(path, None, fault)
     yield from _inside(content, name, path)
 
 
@@ -83,6 +90,9 @@ def _in_parts(
             constraint = f"{part} must satisfy constraint: [{', '.join(_all(shape))}]"
             yield Violation(path, f"'{java.printed(collection, whole)}'", constraint)
             return
+        if name == "TableArn" and (fault := _arn_fault(value, path)):
+            yield Violation(path, None, fault)
+            return
 
 
 # ---- the constraints of one value ----
@@ -93,6 +103,13 @@ def _ruling_shape(content: Any, name: str) -> Shape:
     if name == "TableArn" and content and not content.startswith("arn:"):
         name = "TableName"
     return shapes.of(name)
+
+
+def _arn_fault(content: str, path: str) -> str | None:
+    """What is wrong with an ARN that is not too long."""
+    if not content.startswith("arn:") or any(_broken(content, shapes.of("TableArn"))):
+        return None
+    return arns.fault(content, path)
 
 
 def _broken(content: Any, shape: Shape) -> Iterator[str]:

@@ -4,7 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hashrange.engine import backfill, expiry, fetch
-from hashrange.engine.decision import Decide, Decision, TableChange, answer
+from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
 
 
@@ -23,7 +23,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if table.ttl.building:
         step, rest = yield from backfill.expiry_step(table, table.ttl)
         ttl = replace(table.ttl, building=rest is not None, built_to=rest or b"")
-        changes = [step, TableChange(table, replace(table, ttl=ttl))]
+        changes: list[AnyChange] = [step, TableChange(table, replace(table, ttl=ttl))]
         return Decision(changes, lambda _: {"Done": False})
     expired = yield from expiry.expired(table, moment.now)
     if not expired:

@@ -1,0 +1,48 @@
+"""SSESpecification: the key that a description names. Items are not encrypted with it.
+
+Rules and wording as observed on the service.
+"""
+
+from hashrange.model import requests
+from hashrange.model.tables import Table
+from hashrange.operations.table_schema import refuse
+
+AWS_MANAGED_KEY = "alias/aws/dynamodb"
+
+
+def check(given: requests.SSESpecification | None) -> None:
+    if given is None:
+        return
+    if given.enabled is False:
+        if given.sse_type is not None:
+            raise refuse("SSEType can not be specified if Enabled is false")
+        if given.kms_master_key_id is not None:
+            raise refuse("KMSMasterKeyId can not be specified if Enabled is false")
+    if given.sse_type == "AES256":
+        raise refuse("SSEType AES256 is not supported")
+    if given.kms_master_key_id is not None and given.sse_type is None:
+        raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
+
+
+def key_arn(given: requests.SSESpecification | None, region: str, account: str) -> str | None:
+    """The ARN of the key that is asked for; None for the service's own, which is the default."""
+    if given is None or not (given.enabled or given.sse_type):
+        return None
+    key = given.kms_master_key_id or AWS_MANAGED_KEY
+    if key.startswith("arn:"):
+        return key
+    resource = key if key.startswith("alias/") else f"key/{key}"
+    return f"arn:aws:kms:{region}:{account}:{resource}"
+
+
+def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:
+    """As `key_arn`; to ask for what there is already is refused."""
+    wanted = key_arn(given, table.region, table.account)
+    if wanted is None and table.kms_key_arn is None:
+        raise refuse("Table is already encrypted by default")
+    if wanted is not None and table.kms_key_arn == given.kms_master_key_id:
+        raise refuse(
+            "Table is already encrypted with given KMSMasterKeyId. "
+            "Use KMSMasterKeyId parameter if you want to change Master Key"
+        )
+    return wanted
