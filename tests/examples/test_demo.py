@@ -1,0 +1,30 @@
+"""`make demo` from its start to its end: a real server on a file, over HTTP."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
+
+
+def test_the_demo_reports_eight_access_patterns_and_ends() -> None:
+    environment = {**os.environ, "EXIT": "1"}
+    command = [sys.executable, str(DEMO)]
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+    rows = re.findall(r"([\d,]+) +(\d+) +([\d.]+) *$", ran.stdout, re.MULTILINE)
+    assert rows == [
+        ("1", "1", "0.5"),
+        ("5", "1", "0.5"),
+        ("5", "1", "0.5"),
+        ("50", "1", "1.0"),
+        ("10", "1", "0.5"),
+        ("2", "1", "0.5"),
+        ("1", "1", "0.5"),
+        ("10,000", "2", "130.0"),
+    ]
+    [path] = re.findall(r"file +(\S+)", ran.stdout)
+    assert not Path(path).exists()
