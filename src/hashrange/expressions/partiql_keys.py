@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hashrange.expressions.key_conditions import KeyQuery
-from hashrange.expressions.partiql import MANDATORY_KEY
 from hashrange.expressions.tree import Node, Operation, Path, Value, walk
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import AttributeValue, Item
@@ -40,10 +39,10 @@ class _Test(NamedTuple):
     values: tuple[AttributeValue, ...]
 
 
-def one_key(where: Node, names: Sequence[str], types: Types) -> tuple[Item, Node | None]:
-    """The one full key that a WHERE clause names, and what else must hold.
+def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | None:
+    """The one full key that a WHERE clause names, and what else must hold; None: it names none.
 
-    Raises ValidationException where it names none, or several.
+    Raises ValidationException where it names several.
     """
     key: Item = {}
     others: list[Node] = []
@@ -52,16 +51,22 @@ def one_key(where: Node, names: Sequence[str], types: Types) -> tuple[Item, Node
         if test is None or test.operator != "=" or test.name not in names:
             others.append(part)
             continue
-        _check_type(test, types)
         [value] = test.values
         if key.setdefault(test.name, value) != value:
             raise ValidationException(
                 f"Multiple conditions on same key {test.name}. "
                 "Only single item Update/Insert/Delete are supported"
             )
-    if len(key) < len(names):
-        raise ValidationException(MANDATORY_KEY)
-    return key, all_of(others)
+    return (key, all_of(others)) if len(key) == len(names) else None
+
+
+def check_key(key: Item, names: Sequence[str], types: Types) -> None:
+    """Raises ValidationException where one of the key attributes is missing or of another type."""
+    for name in names:
+        if name not in key:
+            raise ValidationException(f"Key attribute should be present in the item: Key {name}")
+        if types[name] not in key[name]:
+            raise _wrong_type(name)
 
 
 def all_of(conditions: Sequence[Node]) -> Node | None:
@@ -174,11 +179,13 @@ def _test_of(node: Node) -> _Test | None:
 
 def _check_type(test: _Test, types: Types) -> None:
     if any(types[test.name] not in value for value in test.values):
-        raise ValidationException(key_type_fault(test.name))
+        raise _wrong_type(test.name)
 
 
-def key_type_fault(name: str) -> str:
-    return f"Key attribute's data type should match its data type in table's schema: Key {name}"
+def _wrong_type(name: str) -> ValidationException:
+    return ValidationException(
+        f"Key attribute's data type should match its data type in table's schema: Key {name}"
+    )
 
 
 def _parts(operator: str, node: Node) -> list[Node]:

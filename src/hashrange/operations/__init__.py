@@ -3,9 +3,11 @@
 `OPERATIONS` is the registry: by API name, what the runtime needs to know to run one.
 """
 
+from operator import attrgetter
 from types import ModuleType
 
 from hashrange.operations import (
+    batch_execute_statement,
     batch_get_item,
     batch_write_item,
     create_table,
@@ -16,6 +18,8 @@ from hashrange.operations import (
     describe_stream,
     describe_table,
     describe_time_to_live,
+    execute_statement,
+    execute_transaction,
     get_item,
     get_records,
     get_shard_iterator,
@@ -60,6 +64,12 @@ WRITES: dict[str, ModuleType] = {
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
 }
+STATEMENTS: dict[str, ModuleType] = {
+    "BatchExecuteStatement": batch_execute_statement,
+    "ExecuteStatement": execute_statement,
+    "ExecuteTransaction": execute_transaction,
+}
+"""What they do is for their statements to say."""
 
 OPERATIONS = {
     "GetItem": Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
@@ -68,5 +78,9 @@ OPERATIONS = {
     "UntagResource": Operation("UntagResource", tags.parse_untag, tags.untag, writes=True),
     **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
     **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
+    **{
+        name: Operation(name, it.parse, it.decide, writes=attrgetter("writes"))
+        for name, it in STATEMENTS.items()
+    },
     **true_empty.OPERATIONS,
 }
