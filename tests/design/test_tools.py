@@ -44,7 +44,7 @@ def test_prove_finds_a_wrong_answer() -> None:
 
         def execute(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
             if operation == "PutItem":
-                payload["Item"]["pk"] = {"S": "a#elsewhere"}
+                payload["Item"]["pk"]["S"] += "0"
             return self.database.execute(operation, payload)
 
     with hashrange.connect() as database:

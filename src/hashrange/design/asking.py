@@ -144,7 +144,10 @@ class Asking:
         texts = []
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
-            types = {f":t{n}": {"S": e.name} for n, e in enumerate(self.plan.entities)}
+            # A Scan has no routes: what it wants is what the pattern returns.
+            wanted = [self.model.entity(model) for model in self.plan.pattern.entities]
+            entities = self.plan.entities or wanted
+            types = {f":t{n}": {"S": e.name} for n, e in enumerate(entities)}
             names["#t"] = attribute
             values |= types
             texts.append(f"#t IN ({', '.join(types)})")

@@ -17,12 +17,15 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 from hashrange.design.entity import Entity
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.item import Copy, Item
+from hashrange.design.markers import Expires
 from hashrange.design.model import TableModel
 from hashrange.design.table import Table
 from hashrange.design.types import core_type
 
 TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+"""When items expire: not while they are looked at."""
 ATTEMPTS = 20
 NONE_SHARE = 0.25
 """How often an optional field is None."""
@@ -127,6 +130,8 @@ class _Inventor:
         core, optional = core_type(annotation, metadata)
         if optional and self.chance.random() < NONE_SHARE:
             return None
+        if any(isinstance(fact, Expires) for fact in metadata):
+            return FAR
         origin = get_origin(core)
         if origin is Literal:
             return self.chance.choice(get_args(core))
