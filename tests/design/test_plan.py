@@ -185,6 +185,17 @@ def test_request_shows_what_is_sent() -> None:
     assert "note#0005" in str(shown)
 
 
+def test_request_shows_writes_too() -> None:
+    note = Note(customer_id="c-1", number=5, text="x")
+    shown = table.request(Patterns.put, note)
+    assert [operation for operation, _ in shown.requests] == ["PutItem"]
+    assert shown.requests[0][1]["Item"]["sk"] == {"S": "note#0005"}
+    [(operation, request)] = table.request(Patterns.create, note).requests
+    assert (operation, request["ConditionExpression"]) == ("PutItem", "attribute_not_exists(#0)")
+    [(operation, request)] = table.request(Patterns.delete, note).requests
+    assert (operation, request["Key"]["sk"]) == ("DeleteItem", {"S": "note#0005"})
+
+
 def test_optional_arguments_shorten_the_prefix() -> None:
     animals = example("animals")
     plan = animals.table.plans["Animals.addresses"]

@@ -44,6 +44,7 @@ def fine(db: House) -> None:
         floor.name = "x"
     for either in db.tree("1"):
         print(either.b)
+    print(table.request(House.floors, b="1"), table.request(House.put, Floor(b="1", f="2")))
     print([room.r for room in db.tree("1").of(Room)], db.floors("1").page(5).items[0].f)
 
 
@@ -51,6 +52,7 @@ def mistakes(db: House) -> None:
     db.flors("1")  # wrong
     db.floors(building="1")  # wrong
     db.floors(5)  # wrong
+    table.request(House.floors, c="1")  # wrong
     Floor(b="1", f="2", nam="x")  # wrong
     with db.edit(db.floor, b="1", g="2") as floor:  # wrong
         pass

@@ -197,6 +197,9 @@ class Store(Protocol):
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Delete an item, or the one that a pattern names by its key; no matter if it is there."""
+        ...
 
     def get_many(self, get: Callable[..., R | None], keys: Iterable[Any], /) -> list[R | None]:
         """BatchGetItem: one answer for each of `keys` (a tuple of arguments, or the only one)."""
@@ -255,6 +258,7 @@ class AsyncStore(Protocol):
     async def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
+    async def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
     async def get_many(
         self, get: Callable[..., Awaitable[R | None]], keys: Iterable[Any], /

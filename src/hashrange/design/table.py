@@ -1,19 +1,20 @@
 """`st.Table`: a model's entities, indexes and access patterns together, checked and planned."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hashrange.design import model as table_model
 from hashrange.design.connection import connect, connect_async
 from hashrange.design.core import Core, Observer
 from hashrange.design.create import create
-from hashrange.design.errors import DeclarationError
+from hashrange.design.errors import DeclarationError, NotFound
 from hashrange.design.item import Copy, Item, as_read
 from hashrange.design.patterns import Pattern, read_patterns
 from hashrange.design.plan_table import PlanTable, row
 from hashrange.design.planner import Plan, Unplanned, plan
-from hashrange.design.protocols import Explanation
+from hashrange.design.protocols import AsyncStore, Explanation, Store
 from hashrange.design.reading import Loader
+from hashrange.design.steps import Call, Steps
 from hashrange.design.store import OpenStore, explain
 from hashrange.design.volumes import Ignored, Volumes, Writes
 
@@ -103,13 +104,38 @@ class Table:
                 return patterns
         raise DeclarationError(f"{protocol.__name__} is not among the table's protocols")
 
-    def request(self, pattern: Callable[P, Any], /, *args: Any, **kwargs: Any) -> Explanation:
-        """What a pattern would send, e.g. `table.request(Sensors.floors, building_id="b")`."""
+    def request(
+        self,
+        method: Callable[Concatenate[Any, P], Any],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Explanation:
+        """What a pattern or a write would send: `table.request(Sensors.floors, "b-1")`.
+
+        For a write (`table.request(Sensors.put, item)`) the reads before it find nothing.
+        """
+        name = method.__name__
+        if getattr(Store, name, None) is method or getattr(AsyncStore, name, None) is method:
+            return self._write_request(name, *args, **kwargs)
         for known in (p for patterns in self.patterns.values() for p in patterns):
-            if known.function is pattern:
+            if known.function is method:
                 core = Core(self.model, [known], None, None)
                 return explain(core.calls[known.name].bind(args, kwargs))
-        raise DeclarationError(f"{pattern!r} is not a pattern of this table")
+        raise DeclarationError(f"{method!r} is not a pattern of this table")
+
+    def _write_request(self, name: str, item: Any) -> Explanation:
+        core = Core(self.model, [], None, None)
+        steps: Steps[Any] = core.delete_item(item) if name == "delete" else core.write(name, item)
+        requests: list[tuple[str, dict[str, Any]]] = []
+        try:
+            call = next(steps)
+            while True:
+                if isinstance(call, Call):
+                    requests.append((call.operation, call.payload))
+                call = steps.send({})
+        except (StopIteration, NotFound):
+            return Explanation(f"{name} {item!r}", requests)
 
     def create(self, connection: Any) -> bool:
         """Create the table, or check the one that is there: see `create.create`."""
