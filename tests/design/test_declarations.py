@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (a model is a line)
 """A model that cannot work fails when it is declared, and says where and what to do."""
 
 from datetime import date, datetime
@@ -9,7 +8,7 @@ import pytest
 import hashrange
 from hashrange import design as st
 
-from .test_lint import A, item, model, patterns
+from .models import A, item, model, patterns
 
 
 @pytest.mark.parametrize(
@@ -26,11 +25,11 @@ from .test_lint import A, item, model, patterns
         (item("A", "'a#{id}', 'x'", "id: str; pk: str"), "st.Table(keys=...)"),
         (item("A", "'a#{id}', 'x'", "id: str; copy: str"), "Field(alias='copy')"),
         (item("A", "'a#{id}', 'x'", "id: str; key: str"), "rename"),
-        (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', when='s = :s', s=1)"),
+        (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='s = :s', s=1)"),
          "'s' is not a field"),
-        (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', when='id = :s', s=1)"),
+        (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='id = :s', s=1)"),
          "stored as S, :s as N"),
-        (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', when='id == :s', s='1')"),
+        (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='id == :s', s='')"),
          "id =="),
         (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', project=('idd',))"),
          "did you mean 'id'"),

@@ -11,8 +11,8 @@ import hashrange
 from hashrange import design as st
 from hashrange.design.create import TableDiffers
 
+from .models import GET_A, A, item, model, patterns
 from .test_examples import EXAMPLES, example
-from .test_lint import GET_A, A, item, model, patterns
 
 TABLES = [
     ("organisations", "projects"),

@@ -220,11 +220,13 @@ class Core:
     def sync(self, owner: Item) -> Steps[int]:
         """Each transaction also checks the owner, so that the newest value always wins."""
         entity = self.writer.entity(owner)
-        raw = yield from self.writer.read(entity.primary_key(vars(owner)))
+        raw = yield from self.writer.copying.read(entity.primary_key(vars(owner)))
         if raw is None:
             raise NotFound(f"there is no {entity} to take copies from")
         current = entity.load(raw)
-        check = self.writer.owner_check(entity, raw, self.writer.copied.get(entity.name, set()))
+        check = self.writer.copying.owner_check(
+            entity, raw, self.writer.copied.get(entity.name, set())
+        )
         done = 0
         for _ in range(SYNC_ROUNDS):
             late = yield from behind(self.writer, current)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.actions import Action, Expression
+from hashrange.design.copying import Copying
 from hashrange.design.entity import Entity
 from hashrange.design.errors import (
     AlreadyExists,
@@ -18,9 +19,9 @@ from hashrange.design.errors import (
     Conflict,
     NotFound,
 )
-from hashrange.design.item import AS_READ, Copy, Item, as_read
+from hashrange.design.item import AS_READ, Item, as_read
 from hashrange.design.model import TableModel
-from hashrange.design.steps import Call, Steps
+from hashrange.design.steps import Steps
 from hashrange.design.types import single_line
 from hashrange.design.uniqueness import markers
 from hashrange.model.values import Item as WireItem
@@ -52,6 +53,7 @@ class Writer:
         self.model = model
         self.table = model.name
         self.hash_name = model.table.hash[0].attribute
+        self.copying = Copying(model)
         self.copied: dict[str, set[str]] = {}
         for entity in model.entities:
             for copy in entity.copies.values():
@@ -71,10 +73,10 @@ class Writer:
 
     def put(self, item: Item) -> Steps[Written]:
         entity = self.entity(item)
-        item, checks = yield from self._filled(entity, item)
+        item, checks = yield from self.copying.filled(entity, item)
         old = None
         if self._looks_first(entity):
-            old = yield from self.read(entity.primary_key(vars(item)))
+            old = yield from self.copying.read(entity.primary_key(vars(item)))
         expression, conditions = Expression(), []
         if self._looks_first(entity):
             conditions = self._still(entity, old, expression)
@@ -88,7 +90,7 @@ class Writer:
 
     def create(self, item: Item) -> Steps[Written]:
         entity = self.entity(item)
-        item, checks = yield from self._filled(entity, item)
+        item, checks = yield from self.copying.filled(entity, item)
         item = self._counted(entity, item)
         image = entity.dump(item)
         expression = Expression()
@@ -118,7 +120,7 @@ class Writer:
         expression, conditions = Expression(), []
         old = None
         if entity.unique:
-            old = yield from self.read(key)
+            old = yield from self.copying.read(key)
             if old is None:
                 return []
             conditions = self._still(entity, old, expression)
@@ -142,8 +144,8 @@ class Writer:
         if _same(entity, old, entity.dump(item)):
             return Written(item, old, [])
         checks: list[Action] = []
-        if not trusted and self._copies_changed(entity, old, item):
-            item, checks = yield from self._filled(entity, item)
+        if not trusted and self.copying.changed(entity, old, item):
+            item, checks = yield from self.copying.filled(entity, item)
         item = self._counted(entity, item)
         image = entity.dump(item)
         update = self._update(entity, old, image)
@@ -261,74 +263,13 @@ class Writer:
         if reason is not None:
             raise BadValue(f"{entity}: {name} needs edit, update or save: {reason}")
 
-    # ---- copies ----
-
-    def _filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[Action]]]:
-        """Copies that were not given, from their owners; and checks that they are right."""
-        checks: dict[str, Action] = {}
-        values: dict[str, Any] = {}
-        by_owner: dict[str, list[str]] = {}
-        for name, copy in entity.copies.items():
-            by_owner.setdefault(copy.owner.__name__, []).append(name)
-        for names in by_owner.values():
-            owner = self.model.entity(entity.copies[names[0]].owner)
-            key = owner.primary_key(vars(item))
-            raw = yield from self.read(key)
-            if raw is None:
-                raise NotFound(f"{entity}: there is no {owner} ({single_line(key)})")
-            source = owner.load(raw)
-            for name in names:
-                if isinstance(getattr(item, name), Copy):
-                    values[name] = getattr(source, entity.copies[name].field)
-                elif getattr(item, name) != getattr(source, entity.copies[name].field):
-                    raise Conflict(f"{entity}: {name} is not what its {owner} says", item)
-            copied = {entity.copies[name].field for name in names}
-            checks[owner.name] = self.owner_check(owner, raw, copied)
-        if values:
-            filled = type(item).model_validate({**_given(item), **values})
-            if AS_READ in vars(item):
-                filled.__dict__[AS_READ] = as_read(item)
-            item = filled
-        return item, list(checks.values())
-
-    def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> Action:
-        """That the owner still says so."""
-        expression = Expression()
-        attributes = sorted(owner.attributes[name] for name in fields)
-        conditions = [expression.as_read(name, raw.get(name)) for name in attributes]
-        conditions.append(f"attribute_exists({expression.name(self.hash_name)})")
-        key = owner.key_of(raw)
-        parameters = {
-            "TableName": self.table,
-            "Key": key,
-            "ConditionExpression": " AND ".join(conditions),
-            **expression.parameters(),
-        }
-        return Action("ConditionCheck", parameters, key)
-
-    def _copies_changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
-        for name in entity.copies:
-            value = getattr(item, name)
-            if isinstance(value, Copy):
-                return True
-            stored = None if value is None else entity.fields[name].encode(value)
-            if stored != old.get(entity.attributes[name]):
-                return True
-        return False
+    # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
         if old is None:
             return frozenset()
         attributes = {name: entity.attributes[name] for name in self.copied.get(entity.name, ())}
         return frozenset(n for n, a in attributes.items() if old.get(a) != image.get(a))
-
-    # ---- parts ----
-
-    def read(self, key: WireItem) -> Steps[WireItem | None]:
-        request = {"TableName": self.table, "Key": key, "ConsistentRead": True}
-        response = yield Call("GetItem", request)
-        found: WireItem | None = response.get("Item")
-        return found
 
     def _looks_first(self, entity: Entity) -> bool:
         return bool(entity.unique) or entity.name in self.copied
@@ -401,10 +342,6 @@ class Writer:
             parameters["ConditionExpression"] = " AND ".join(conditions)
             parameters |= expression.parameters()
         return Action("Delete", parameters, key)
-
-
-def _given(item: Item) -> dict[str, Any]:
-    return {n: v for n, v in vars(item).items() if n != AS_READ and not isinstance(v, Copy)}
 
 
 def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
