@@ -40,7 +40,7 @@ def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | Non
     wanted = key_arn(given, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
         raise refuse("Table is already encrypted by default")
-    if wanted is not None and table.kms_key_arn == given.kms_master_key_id:
+    if table.kms_key_arn is not None and table.kms_key_arn == given.kms_master_key_id:
         raise refuse(
             "Table is already encrypted with given KMSMasterKeyId. "
             "Use KMSMasterKeyId parameter if you want to change Master Key"

@@ -1,0 +1,363 @@
+"""Settings of tables: class, protection, encryption, the stream, tags; and what goes together."""
+
+from typing import Any
+
+import pytest
+
+from .support import Client, NewTable, Table, call, cases, definition, refused, unique_name
+
+INVALID = "ValidationException: One or more parameter values were invalid: "
+CAPACITY = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
+MORE_CAPACITY = {"ReadCapacityUnits": 2, "WriteCapacityUnits": 2}
+STREAM = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+NO_STREAM = {"StreamEnabled": False}
+ENCRYPTED = {"Enabled": True, "SSEType": "KMS"}
+MAXIMA = {"MaxReadRequestUnits": 10}
+WARM = {"ReadUnitsPerSecond": 13000}
+ENUM = "Member must satisfy enum value set: "
+
+
+def tags(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in pairs]
+
+
+# ---- CreateTable ----
+
+# The good request is of the key pk and on demand. (name, what is changed in it, the refusal)
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "a stream of no view",
+        {"StreamSpecification": {"StreamEnabled": True}},
+        INVALID + "Table is being created with a stream enabled, UpdateViewType is required",
+    ),
+    (
+        "a view of no stream",
+        {"StreamSpecification": {**STREAM, **NO_STREAM}},
+        INVALID + "Table is being created with a stream disabled, UpdateViewType should not be"
+        " specified",
+    ),
+    (
+        "a view and nothing else",
+        {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}},
+        "ValidationException: …Value null at 'streamSpecification.streamEnabled' failed to satisfy"
+        " constraint: Member must not be null",
+    ),
+    (
+        "a type of no encryption",
+        {"SSESpecification": {"Enabled": False, "SSEType": "KMS", "KMSMasterKeyId": "x"}},
+        INVALID + "SSEType can not be specified if Enabled is false",
+    ),
+    (
+        "a key of no encryption",
+        {"SSESpecification": {"Enabled": False, "KMSMasterKeyId": "x"}},
+        INVALID + "KMSMasterKeyId can not be specified if Enabled is false",
+    ),
+    (
+        "AES256",
+        {"SSESpecification": {"Enabled": True, "SSEType": "AES256"}},
+        INVALID + "SSEType AES256 is not supported",
+    ),
+    (
+        "a key of no type",
+        {"SSESpecification": {"Enabled": True, "KMSMasterKeyId": "x"}},
+        INVALID + "SSEType KMS is required if KMSMasterKeyId is specified",
+    ),
+    (
+        "an unknown type of encryption",
+        {"SSESpecification": {"Enabled": True, "SSEType": "kms"}},
+        "ValidationException: …'sSESpecification.sSEType' failed to satisfy constraint: "
+        + ENUM
+        + "[AES256, KMS]",
+    ),
+    (
+        "an unknown view",
+        {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "new_image"}},
+        "ValidationException: …failed to satisfy constraint: " + ENUM + "…",
+    ),
+    ("an unknown class", {"TableClass": "GLACIER"}, "ValidationException: …"),
+    # tags
+    (
+        "a tag of the service",
+        {"Tags": tags(("aws:foo", "x"))},
+        "ValidationException: Tag Key cannot be prefixed with aws:, Key: aws:foo",
+    ),
+    (
+        "a long tag key",
+        {"Tags": tags(("x" * 129, "x"))},
+        "ValidationException: The Tag Key provided is invalid, Key: " + "x" * 129,
+    ),
+    (
+        "an empty tag key",
+        {"Tags": tags(("", "x"))},
+        "ValidationException: The Tag Key provided is invalid, Key: ",
+    ),
+    (
+        "a sign that no tag key has",
+        {"Tags": tags(("a#b", "x"))},
+        "ValidationException: The Tag Key provided is invalid, Key: a#b",
+    ),
+    (
+        "a long tag value",
+        {"Tags": tags(("a", "x" * 257))},
+        "ValidationException: The Tag Value provided is invalid, Value: " + "x" * 257,
+    ),
+    (
+        "a tag twice",
+        {"Tags": tags(("a", "x"), ("a", "y"))},
+        "ValidationException: Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
+    ),
+    (
+        "51 tags",
+        {"Tags": tags(*((f"k{number}", "x") for number in range(51)))},
+        "ValidationException: Number of Tags exceed the current limit for the provided ResourceArn",
+    ),
+]
+
+
+@cases("name, changes, refusal", REFUSED)
+def test_a_setting_is_refused(
+    client: Client, name: str, changes: dict[str, Any], refusal: str
+) -> None:
+    table_name = unique_name()
+    request = {"TableName": table_name, **definition("pk"), **changes}
+    refused(refusal, call, client, "CreateTable", **request)
+    refused("ResourceNotFoundException: …", call, client, "DescribeTable", TableName=table_name)
+
+
+KEY = "arn:aws:kms:us-east-1:000000000000:key/0c7b2a1e"
+
+# (name, parameters, members of the description; None: the member is absent)
+DESCRIBED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "nothing special",
+        {},
+        {
+            "TableClassSummary": None,
+            "SSEDescription": None,
+            "StreamSpecification": None,
+            "LatestStreamArn": None,
+            "OnDemandThroughput": None,
+            "DeletionProtectionEnabled": False,
+            "GlobalSecondaryIndexes": None,
+            "LocalSecondaryIndexes": None,
+        },
+    ),
+    (
+        "a class",
+        {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
+        {"TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS"}},
+    ),
+    (
+        "a key",
+        {"SSESpecification": {**ENCRYPTED, "KMSMasterKeyId": KEY}},
+        {"SSEDescription": {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": KEY}},
+    ),
+    ("no encryption", {"SSESpecification": {"Enabled": False}}, {"SSEDescription": None}),
+    ("no word of encryption", {"SSESpecification": {}}, {"SSEDescription": None}),
+    ("a stream", {"StreamSpecification": STREAM}, {"StreamSpecification": STREAM}),
+    ("no stream", {"StreamSpecification": NO_STREAM}, {"StreamSpecification": None}),
+    ("no tags", {"Tags": []}, {}),
+]
+
+
+@cases("name, parameters, members", DESCRIBED)
+def test_a_setting_is_described(
+    new_table: NewTable, name: str, parameters: dict[str, Any], members: dict[str, Any]
+) -> None:
+    description = new_table("pk", **parameters).wait()
+    assert {member: description.get(member) for member in members} == members
+
+
+@pytest.mark.parametrize("given", [{"Enabled": True}, {"SSEType": "KMS"}])
+def test_the_services_own_key(new_table: NewTable, given: dict[str, Any]) -> None:
+    described = new_table("pk", SSESpecification=given).wait()["SSEDescription"]
+    assert (described["Status"], described["SSEType"]) == ("ENABLED", "KMS")
+    assert described["KMSMasterKeyArn"].startswith("arn:aws:kms:")
+
+
+# ---- UpdateTable ----
+
+
+def test_protection_is_switched_at_once(new_table: NewTable) -> None:
+    table = new_table("pk")
+    answer = table.call("UpdateTable", DeletionProtectionEnabled=True)["TableDescription"]
+    assert (answer["TableStatus"], answer["DeletionProtectionEnabled"]) == ("ACTIVE", True)
+    table.call("UpdateTable", DeletionProtectionEnabled=True)  # once more is no fault
+    table.refused(
+        "ValidationException: Resource cannot be deleted as it is currently protected against"
+        " deletion. Disable deletion protection first.",
+        "DeleteTable",
+    )
+    table.call("UpdateTable", DeletionProtectionEnabled=False)
+
+
+def test_the_answer_shows_the_old_class(new_table: NewTable) -> None:
+    table = new_table("pk")
+    answer = table.call("UpdateTable", TableClass="STANDARD")["TableDescription"]
+    assert "TableClassSummary" not in answer
+    assert "TableClassSummary" not in table.wait()
+    answer = table.call("UpdateTable", TableClass="STANDARD_INFREQUENT_ACCESS")["TableDescription"]
+    assert answer["TableStatus"] == "UPDATING"
+    assert "TableClassSummary" not in answer
+    summary = table.wait()["TableClassSummary"]
+    assert summary["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
+    assert "LastUpdateDateTime" in summary
+    answer = table.call("UpdateTable", TableClass="STANDARD")["TableDescription"]
+    assert answer["TableClassSummary"] == summary
+    assert table.wait()["TableClassSummary"]["TableClass"] == "STANDARD"
+
+
+def wait_for_encryption(table: Table) -> dict[str, Any] | None:
+    while (described := table.wait().get("SSEDescription", {})).get("Status") == "UPDATING":
+        pass
+    return described or None
+
+
+def test_encryption_changes(new_table: NewTable) -> None:
+    table = new_table("pk")
+    by_default = INVALID + "Table is already encrypted by default"
+    for specification in ({"Enabled": False}, {}):
+        table.refused(by_default, "UpdateTable", SSESpecification=specification)
+    answer = table.call("UpdateTable", SSESpecification=ENCRYPTED)["TableDescription"]
+    assert answer["TableStatus"] == "ACTIVE"
+    assert answer["SSEDescription"]["Status"] == "UPDATING"
+    described = wait_for_encryption(table)
+    assert described
+    table.refused(
+        INVALID + "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId"
+        " parameter if you want to change Master Key",
+        "UpdateTable",
+        SSESpecification={**ENCRYPTED, "KMSMasterKeyId": described["KMSMasterKeyArn"]},
+    )
+    answer = table.call("UpdateTable", SSESpecification={"Enabled": False})["TableDescription"]
+    assert answer["SSEDescription"] == {**described, "Status": "UPDATING"}
+    assert wait_for_encryption(table) is None
+
+
+def test_a_stream_comes_and_goes(new_table: NewTable) -> None:
+    table = new_table("pk")
+    table.refused(
+        f"ValidationException: Table has no stream to disable: TableName: {table.name}",
+        "UpdateTable",
+        StreamSpecification=NO_STREAM,
+    )
+    answer = table.call("UpdateTable", StreamSpecification=STREAM)["TableDescription"]
+    assert (answer["TableStatus"], answer["StreamSpecification"]) == ("UPDATING", STREAM)
+    arn = table.wait()["LatestStreamArn"]
+    for view in ("KEYS_ONLY", "NEW_IMAGE"):
+        table.refused(
+            f"ValidationException: Table already has an enabled stream: TableName: {table.name}",
+            "UpdateTable",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": view},
+        )
+    table.call("UpdateTable", StreamSpecification=NO_STREAM)
+    description = table.wait()
+    assert "StreamSpecification" not in description
+    assert description["LatestStreamArn"] == arn
+
+
+NOTHING = (
+    "ValidationException: At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled,"
+    " GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady,"
+    " ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled,"
+    " OnDemandThroughput, WarmThroughput or TableClass is required"
+)
+ALONE = INVALID + "{} must be the only operation in the request"
+SSE = {"SSESpecification": ENCRYPTED}
+CLASS = {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
+PROTECTED = {"DeletionProtectionEnabled": True}
+WARMER = {"WarmThroughput": WARM}
+CAPPED = {"OnDemandThroughput": MAXIMA}
+STREAMED = {"StreamSpecification": STREAM}
+MODE = {"BillingMode": "PAY_PER_REQUEST"}
+UNITS = {"ProvisionedThroughput": MORE_CAPACITY}
+SSE_ALONE = ALONE.format("Server-Side Encryption modification")
+CLASS_ALONE = ALONE.format("TableClass modification")
+PROTECTION_ALONE = ALONE.format("DeletionProtection modification")
+WARM_ALONE = ALONE.format("WarmThroughput")
+CAPPED_ALONE = (
+    INVALID + "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
+)
+NO_STREAM_WITH_UNITS = INVALID + "You cannot modify stream status while updating table IOPS"
+
+# (name, parameters, the refusal): which rule wins where several are broken
+TOGETHER: list[tuple[str, dict[str, Any], str]] = [
+    ("nothing", {}, NOTHING),
+    (
+        "definitions alone",
+        {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]},
+        NOTHING,
+    ),
+    ("no units", {"OnDemandThroughput": {}, "GlobalSecondaryIndexUpdates": []}, NOTHING),
+    ("encryption, class", SSE | CLASS, SSE_ALONE),
+    ("encryption, protection", SSE | PROTECTED, SSE_ALONE),
+    ("encryption, throughput", SSE | UNITS, SSE_ALONE),
+    ("class, protection", CLASS | PROTECTED, CLASS_ALONE),
+    ("class, mode", CLASS | MODE, CLASS_ALONE),
+    ("protection, warm throughput", PROTECTED | WARMER, PROTECTION_ALONE),
+    ("protection, stream", PROTECTED | STREAMED, PROTECTION_ALONE),
+    ("protection, mode", PROTECTED | MODE, PROTECTION_ALONE),
+    ("protection, maxima", PROTECTED | CAPPED, PROTECTION_ALONE),
+    ("maxima, warm throughput", CAPPED | WARMER, CAPPED_ALONE),
+    ("maxima, stream", CAPPED | STREAMED, CAPPED_ALONE),
+    ("warm throughput, stream", WARMER | STREAMED, WARM_ALONE),
+    ("warm throughput, mode", WARMER | MODE, WARM_ALONE),
+    ("stream, throughput", STREAMED | UNITS, NO_STREAM_WITH_UNITS),
+    (
+        "stream, the other mode",
+        STREAMED | UNITS | {"BillingMode": "PROVISIONED"},
+        NO_STREAM_WITH_UNITS,
+    ),
+]
+
+
+@cases("name, parameters, refusal", TOGETHER)
+def test_settings_do_not_change_together(
+    client: Client, name: str, parameters: dict[str, Any], refusal: str
+) -> None:
+    """Nor does it matter whether the table is there."""
+    refused(refusal, call, client, "UpdateTable", TableName=unique_name(), **parameters)
+
+
+# (name, parameters, members of the description that are new)
+ACCEPTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("mode, maxima", MODE | CAPPED, {"OnDemandThroughput": MAXIMA}),
+    ("mode, stream", MODE | STREAMED, {"StreamSpecification": STREAM}),
+    (
+        "protection, no units",
+        PROTECTED | {"WarmThroughput": {}, "OnDemandThroughput": {}},
+        {"DeletionProtectionEnabled": True},
+    ),
+    (
+        "protection, definitions of another type",
+        PROTECTED | {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]},
+        {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]},
+    ),
+]
+
+
+@cases("name, parameters, members", ACCEPTED)
+def test_few_settings_change_together(
+    new_table: NewTable, name: str, parameters: dict[str, Any], members: dict[str, Any]
+) -> None:
+    table = new_table("pk", BillingMode="PROVISIONED", ProvisionedThroughput=CAPACITY)
+    table.call("UpdateTable", **parameters)
+    description = table.wait()
+    assert {member: description[member] for member in members} == members
+    if "DeletionProtectionEnabled" in parameters:
+        table.call("UpdateTable", DeletionProtectionEnabled=False)
+
+
+# ---- DeleteTable ----
+
+
+def test_the_answer_to_delete_table_tells_little(new_table: NewTable) -> None:
+    table = new_table("pk", StreamSpecification=STREAM)
+    table.put({"pk": "a"})
+    described = table.wait()
+    deleted = table.call("DeleteTable")["TableDescription"]
+    assert deleted["TableStatus"] == "DELETING"
+    for member in ("TableName", "TableArn", "TableId", "ProvisionedThroughput"):
+        assert deleted[member] == described[member]
+    assert {"ItemCount", "TableSizeBytes", "DeletionProtectionEnabled"} <= deleted.keys()
+    assert not {"AttributeDefinitions", "KeySchema", "CreationDateTime"} & deleted.keys()
