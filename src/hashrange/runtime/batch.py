@@ -8,6 +8,7 @@ import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
 from math import ceil
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -37,18 +38,21 @@ Outcome = bytes | BaseException
 class Submission:
     """A parsed request on its way to a commit. `outcome` is None until it is known.
 
-    One that came from an event loop has `done`, to be called on that `loop` with the outcome.
+    It stands when it is `settled`. One that came from an event loop has `done`, to be called on
+    that `loop` with the outcome; a thread that sleeps is woken by `news`.
     """
 
     __slots__ = (
         "done",
         "entropy",
         "loop",
+        "news",
         "operation",
         "outcome",
         "region",
         "request",
         "settings",
+        "settled",
         "size_bytes",
     )
 
@@ -70,6 +74,8 @@ class Submission:
         self.settings = settings
         self.done = done
         self.loop: AbstractEventLoop | None = None
+        self.news: Event | None = None
+        self.settled = False
         self.outcome: Outcome | None = None
 
 

@@ -1,9 +1,10 @@
 """Group commit: whoever holds the lock works for everybody.
 
-A thread that calls `execute` either finds its submission done when it gets the lock, or does
-the next batch itself. On an event loop a batch is decided at the end of the loop's turn, and
-only the commit, which may wait for a disk, goes to a thread: two threads that both compute
-would fight over the interpreter instead. Nothing waits for a lock on the loop.
+A thread that calls `execute` does the next batch itself if nobody is at it; else it sleeps until
+it is told of its commit, or that it is its turn to work. On an event loop a batch is decided at
+the end of the loop's turn, and only the commit, which may wait for a disk, goes to a thread: two
+threads that both compute would fight over the interpreter instead. Nothing waits for a lock on
+the loop.
 """
 
 from asyncio import AbstractEventLoop
@@ -11,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from hashrange import kv
@@ -47,12 +48,22 @@ class Committer:
     def execute(self, submission: Submission) -> bytes:
         """From any thread: returns the response when it is committed, or raises."""
         self._waiting.append(submission)
-        with self._lock:
-            while submission.outcome is None:
-                self._work()
-        if isinstance(submission.outcome, bytes):
-            return submission.outcome
-        raise submission.outcome
+        while not submission.settled:
+            if self._lock.acquire(blocking=False):
+                try:
+                    while not submission.settled:
+                        self._work()
+                finally:
+                    self._let_go()
+            elif submission.news is None:
+                submission.news = Event()  # and look once more: it may have come too late
+            else:
+                self._wait(submission, submission.news)
+        outcome = submission.outcome
+        assert outcome is not None, "what is settled has an outcome"
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> None:
         """On the loop: `submission.done` is called there when the commit is done."""
@@ -64,6 +75,28 @@ class Committer:
         """Returns when the commit under way is done."""
         if self._thread:
             self._thread.shutdown()
+
+    def _wait(self, submission: Submission, news: Event) -> None:
+        try:
+            news.wait()
+            news.clear()
+        except BaseException:  # Ctrl-C: whoever waits behind it has to be woken instead
+            with suppress(ValueError):
+                self._waiting.remove(submission)
+            self._wake_next()
+            raise
+
+    def _let_go(self) -> None:
+        """Every thread that waits either saw the lock free or is seen here."""
+        self._lock.release()
+        if self._waiting:
+            self._wake_next()
+
+    def _wake_next(self) -> None:
+        for submission in tuple(self._waiting):
+            if submission.news:
+                submission.news.set()
+                return
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
@@ -80,11 +113,11 @@ class Committer:
         try:
             batch = self._next_batch(wait=False)
         except kv.Busy:
-            self._lock.release()
+            self._let_go()
             self._in_thread(self._work_off)
             return
         except BaseException:
-            self._lock.release()
+            self._let_go()
             raise
         if batch.has_writes and self._store.slow_commits:
             self._scheduled.add(loop)  # until `_ready`: what comes meanwhile is the next batch
@@ -93,7 +126,7 @@ class Committer:
         try:
             batch.commit()
         finally:
-            self._lock.release()
+            self._let_go()
             self._tell(batch, loop)
         self._schedule(loop)
 
@@ -106,7 +139,7 @@ class Committer:
         try:
             batch.commit()
         finally:
-            self._lock.release()
+            self._let_go()
             self._tell(batch)
             with suppress(RuntimeError):  # it has been closed meanwhile
                 loop.call_soon_threadsafe(self._ready, loop)
@@ -117,9 +150,12 @@ class Committer:
 
     def _work_off(self) -> None:
         """In the thread: somebody else is writing, so wait there."""
-        with self._lock:
+        self._lock.acquire()
+        try:
             while self._waiting:
                 self._work()
+        finally:
+            self._let_go()
 
     def _work(self) -> None:
         """With the lock held: one batch from beginning to end."""
@@ -161,12 +197,12 @@ class Committer:
         return taken
 
     def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
-        """Each submission is told on its own loop (`here` is the one this runs on, if any).
-
-        Threads look for themselves.
-        """
+        """Wake threads, and call `done` on the loop it is of (`here` is the one this runs on)."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in batch.submissions:
+            submission.settled = True
+            if submission.news:
+                submission.news.set()
             if submission.loop:
                 told.setdefault(submission.loop, []).append(submission)
         for loop, submissions in told.items():

@@ -1,0 +1,19 @@
+"""The stores that everything here runs on."""
+
+from pathlib import Path
+
+import pytest
+
+from hashrange import kv
+from hashrange.storage import MemoryStore, SqliteStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "test.db")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, path: str) -> kv.Store:
+    """Closed by the database that is made of it."""
+    return MemoryStore() if request.param == "memory" else SqliteStore(path, durability="relaxed")

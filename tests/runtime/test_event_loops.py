@@ -1,0 +1,254 @@
+"""On an event loop nothing waits: not for a commit, not for a long read, not for another thread."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+import pytest
+from running import (
+    TABLE,
+    HeldStore,
+    count,
+    create_table,
+    get,
+    increment,
+    put,
+    scanned,
+)
+
+from hashrange import Database, kv
+from hashrange.engine import fetch
+from hashrange.runtime import drive
+from hashrange.storage import MemoryStore
+
+QUERY = {
+    "TableName": TABLE,
+    "KeyConditionExpression": "pk = :a",
+    "ExpressionAttributeValues": {":a": {"S": "a"}},
+}
+
+
+@pytest.fixture
+def held(store: kv.Store) -> Iterator[HeldStore]:
+    held = HeldStore(store)
+    yield held
+    held.go.set()
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not happened():
+            await asyncio.sleep(0.001)
+
+
+def test_reads_go_on_while_a_commit_is_held(held: HeldStore) -> None:
+    """And see nothing of it."""
+    with Database(held) as database:
+        create_table(database.execute)
+        database.execute("PutItem", put("a", color="old"))
+
+        async def scenario() -> None:
+            held.held = True
+            writes = [
+                asyncio.create_task(database.execute_async("PutItem", put("a", color="new"))),
+                asyncio.create_task(database.execute_async("PutItem", put("a", "2", color="new"))),
+            ]
+            await until(held.reached.is_set)
+            for operation, request in (
+                ("GetItem", get("a")),
+                ("Query", QUERY),
+                ("Scan", {"TableName": TABLE}),
+                ("TransactGetItems", {"TransactItems": [{"Get": get("a")}]}),
+            ):
+                response = await asyncio.wait_for(database.execute_async(operation, request), 5)
+                assert "old" in str(response)
+                assert "new" not in str(response)
+            described = await database.execute_async("DescribeTable", {"TableName": TABLE})
+            assert described["Table"]["ItemCount"] == 1
+            assert not any(write.done() for write in writes)
+            held.go.set()
+            await asyncio.wait_for(asyncio.gather(*writes), 5)
+            found = await database.execute_async("GetItem", get("a"))
+            assert found["Item"]["color"] == {"S": "new"}
+
+        asyncio.run(scenario())
+
+
+def test_what_comes_during_a_commit_is_the_next_batch(held: HeldStore) -> None:
+    with Database(held) as database:
+        create_table(database.execute)
+
+        async def scenario() -> None:
+            before = held.commits
+            held.held = True
+            first = asyncio.create_task(database.execute_async("UpdateItem", increment("a")))
+            await until(held.reached.is_set)
+            rest = [database.execute_async("UpdateItem", increment("a")) for _ in range(50)]
+            waiting = asyncio.gather(*rest)
+            await asyncio.sleep(0.01)
+            held.go.set()
+            await asyncio.wait_for(asyncio.gather(first, waiting), 5)
+            assert held.commits - before == 2
+
+        asyncio.run(scenario())
+        assert count(database.execute, "a") == 51
+
+
+def test_a_long_read_gives_way(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
+    """With slices of no time at all, others are served between any two chunks of a Scan."""
+    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
+    with Database(store) as database:
+        create_table(database.execute)
+        for number in range(100):
+            database.execute("PutItem", put(str(number)))
+        order: list[str] = []
+
+        async def call(name: str, operation: str, request: Any) -> Any:
+            response = await database.execute_async(operation, request)
+            order.append(name)
+            return response
+
+        async def scenario() -> None:
+            scan = asyncio.create_task(call("scan", "Scan", {"TableName": TABLE}))
+            for number in range(5):
+                await call("get", "GetItem", get(str(number)))
+                await call("put", "PutItem", put("new", str(number)))
+            assert (await scan)["Count"] == 100  # as of its beginning
+
+        asyncio.run(scenario())
+        assert order.index("scan") > 5
+
+
+def test_answers_come_on_the_loop_that_asked(store: kv.Store) -> None:
+    """Also where a thread, or another loop, did the work."""
+    with Database(store) as database:
+        create_table(database.execute)
+        stop = threading.Event()
+        wrong: list[str] = []
+
+        def in_thread() -> int:
+            done = 0
+            while not stop.is_set():
+                database.execute("UpdateItem", increment("a"))
+                done += 1
+            return done
+
+        async def on_loop() -> int:
+            home = threading.get_ident()
+            loop = asyncio.get_running_loop()
+            for _ in range(100):
+                answered: asyncio.Future[None] = loop.create_future()
+
+                def done(outcome: object, answered: asyncio.Future[None] = answered) -> None:
+                    if threading.get_ident() != home:
+                        wrong.append(str(outcome))
+                    loop.call_soon_threadsafe(answered.set_result, None)
+
+                body = msgspec.json.encode(increment("a"))
+                database.runtime.submit("UpdateItem", body, done)
+                await asyncio.wait_for(answered, 10)
+            return 100
+
+        with ThreadPoolExecutor(4) as pool:
+            threads = [pool.submit(in_thread) for _ in range(2)]
+            loops = [pool.submit(asyncio.run, on_loop()) for _ in range(2)]
+            expected = sum(loop.result(30) for loop in loops)
+            stop.set()
+            expected += sum(thread.result(30) for thread in threads)
+        assert not wrong
+        assert count(database.execute, "a") == expected
+
+
+def test_a_loop_that_ends_during_a_commit_leaves_the_next_one_alone(held: HeldStore) -> None:
+    with Database(held) as database:
+        create_table(database.execute)
+
+        async def give_up() -> None:
+            asyncio.create_task(database.execute_async("PutItem", put("a")))  # noqa: RUF006
+            await until(held.reached.is_set)
+
+        async def write(pk: str) -> None:
+            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), 5)
+
+        held.held = True
+        asyncio.run(give_up())
+        held.held = False
+        held.go.set()
+        asyncio.run(write("b"))
+        assert len(scanned(database.execute)) == 2
+
+
+def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.Store) -> None:
+    """Its write is not made up for later, when somebody else commits."""
+    with Database(store) as database:
+        create_table(database.execute)
+        loop = asyncio.new_event_loop()
+
+        async def leave() -> None:
+            body = msgspec.json.encode(put("a"))
+            database.runtime.submit("PutItem", body, lambda outcome: None)
+
+        loop.run_until_complete(leave())
+        loop.close()
+
+        async def write() -> None:
+            await asyncio.wait_for(database.execute_async("PutItem", put("b")), 5)
+
+        asyncio.run(write())
+        found = [item["pk"]["S"] for item in scanned(database.execute)]
+        assert "b" in found
+
+
+def test_a_caller_that_gives_up_takes_nobody_along(held: HeldStore) -> None:
+    with Database(held) as database:
+        create_table(database.execute)
+
+        async def scenario() -> None:
+            held.held = True
+            tasks = [
+                asyncio.create_task(database.execute_async("PutItem", put(pk))) for pk in "abc"
+            ]
+            await until(held.reached.is_set)
+            tasks[1].cancel()
+            await asyncio.sleep(0)
+            held.go.set()
+            await asyncio.wait_for(asyncio.gather(tasks[0], tasks[2]), 5)
+            assert tasks[1].cancelled()
+
+        asyncio.run(scenario())
+
+
+def test_the_loop_does_not_wait_for_a_thread_that_commits(held: HeldStore) -> None:
+    with Database(held) as database:
+        create_table(database.execute)
+        held.held = True
+
+        async def scenario() -> None:
+            thread = asyncio.create_task(
+                asyncio.to_thread(database.execute, "PutItem", put("thread"))
+            )
+            await until(held.reached.is_set)
+            write = asyncio.create_task(database.execute_async("PutItem", put("loop")))
+            read: Awaitable[Any] = database.execute_async("GetItem", get("thread"))
+            assert await asyncio.wait_for(read, 5) == {}
+            assert not write.done()
+            held.go.set()
+            await asyncio.wait_for(asyncio.gather(thread, write), 5)
+
+        asyncio.run(scenario())
+        assert len(scanned(database.execute)) == 2
+
+
+def test_errors_of_reads_and_writes_are_raised_where_they_are_awaited() -> None:
+    with Database(MemoryStore()) as database:
+
+        async def scenario() -> None:
+            for operation in ("GetItem", "Query", "PutItem", "Nothing"):
+                with pytest.raises(Exception, match=r"Request|resource|Either|validation|^$"):
+                    await database.execute_async(operation, get("a"))
+
+        asyncio.run(scenario())

@@ -1,0 +1,115 @@
+"""Many threads and many tasks share commits; a request that fails drops only itself."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from running import TABLE, WatchedStore, count, create_table, get, increment, put, scanned
+
+from hashrange import Database, kv
+from hashrange.model.errors import ApiError, ConditionalCheckFailedException
+from hashrange.storage import MemoryStore
+
+THREADS = 16
+WRITES = 20
+COMMIT_SECONDS = 0.004
+"""About what an fsync takes."""
+
+
+class SlowStore(WatchedStore):
+    def commit(self, transaction: kv.Transaction, writes: Sequence[kv.Write]) -> None:
+        time.sleep(COMMIT_SECONDS)
+        super().commit(transaction, writes)
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, range(THREADS)))
+
+
+def test_threads_share_commits(store: kv.Store) -> None:
+    slow = SlowStore(store)
+    with Database(slow) as database:
+        create_table(database.execute)
+
+        def write(thread: int) -> None:
+            for number in range(WRITES):
+                database.execute("PutItem", put(f"thread {thread}", f"{number:03}"))
+                database.execute("UpdateItem", increment("shared"))
+
+        before = slow.commits
+        in_threads(write)
+        writes = 2 * THREADS * WRITES
+        assert slow.commits - before < writes / 4
+        assert count(database.execute, "shared") == THREADS * WRITES
+        assert len(scanned(database.execute)) == THREADS * WRITES + 1
+        assert not list(database.check())
+
+
+def test_threads_share_reads_and_tables(store: kv.Store) -> None:
+    """Definitions change under the readers' hands: what is read is never of another table."""
+    with Database(store) as database:
+
+        def work(thread: int) -> None:
+            name = f"table-{thread}"
+            for turn in range(5):
+                create_table(database.execute, name)
+                database.execute("PutItem", put("a", table=name, turn=str(turn)))
+                found = database.execute("GetItem", get("a", table=name))["Item"]
+                assert found["turn"] == {"S": str(turn)}
+                assert database.execute("Scan", {"TableName": name})["Count"] == 1
+                database.execute("DeleteTable", {"TableName": name})
+                with pytest.raises(ApiError, match="not found"):
+                    database.execute("GetItem", get("a", table=name))
+
+        in_threads(work)
+        assert not list(database.check())
+
+
+def test_what_one_turn_of_the_loop_brings_is_one_commit(store: kv.Store) -> None:
+    watched = WatchedStore(store)
+    with Database(watched) as database:
+        create_table(database.execute)
+        before = watched.commits
+
+        async def increments() -> None:
+            requests = (database.execute_async("UpdateItem", increment("a")) for _ in range(100))
+            await asyncio.gather(*requests)
+
+        asyncio.run(increments())
+        assert watched.commits - before == 1
+        assert count(database.execute, "a") == 100
+
+
+def test_a_refused_request_drops_only_itself() -> None:
+    watched = WatchedStore(MemoryStore())
+    with Database(watched) as database:
+        create_table(database.execute)
+        database.execute("PutItem", put("there"))
+        before = watched.commits
+        absent = {"ConditionExpression": "attribute_not_exists(pk)"}
+
+        async def batch() -> list[object]:
+            names = ("a", "there", "b", "a", "c")
+            requests = (database.execute_async("PutItem", put(n) | absent) for n in names)
+            return list(await asyncio.gather(*requests, return_exceptions=True))
+
+        outcomes = asyncio.run(batch())
+        assert watched.commits - before == 1
+        refused = [isinstance(outcome, ConditionalCheckFailedException) for outcome in outcomes]
+        assert refused == [False, True, False, True, False]  # the second `a` saw the first
+        assert len(scanned(database.execute)) == 4
+
+
+def test_a_batch_that_only_refuses_commits_nothing() -> None:
+    watched = WatchedStore(MemoryStore())
+    with Database(watched) as database:
+        create_table(database.execute)
+        before = watched.commits
+        request = put("a") | {"ConditionExpression": "attribute_exists(pk)"}
+        with pytest.raises(ConditionalCheckFailedException):
+            database.execute("PutItem", request)
+        assert watched.commits == before
+        assert database.execute("Scan", {"TableName": TABLE})["Count"] == 0
