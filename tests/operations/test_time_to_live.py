@@ -61,7 +61,9 @@ def enable(db: Database, attribute: str = "expires", enabled: bool = True) -> di
     specification = {"Enabled": enabled, "AttributeName": attribute}
     request = {"TableName": "table", "TimeToLiveSpecification": specification}
     assert db.execute("UpdateTimeToLive", request) == {"TimeToLiveSpecification": specification}
-    return db.execute("DescribeTimeToLive", {"TableName": "table"})["TimeToLiveDescription"]
+    described = db.execute("DescribeTimeToLive", {"TableName": "table"})
+    description: dict[str, Any] = described["TimeToLiveDescription"]
+    return description
 
 
 def put(db: Database, key: str, expires: dict[str, str] | None) -> None:
