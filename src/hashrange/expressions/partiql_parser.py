@@ -79,6 +79,8 @@ class _Parser(TermParser):
         self.expect("FROM", "Expected FROM")
         source = self._source("Unexpected term", "Unexpected keyword")
         self._check_no_alias()
+        if self.word == ",":
+            raise ValidationException("Only select from a single table or index is supported.")
         where = self._where()
         return Select(source, tuple(columns) if columns else None, where, self._order())
 

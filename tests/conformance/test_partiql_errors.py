@@ -1,0 +1,334 @@
+"""PartiQL: what is said of statements that cannot be read, or that ask for what is not there."""
+
+from typing import Any
+
+import pytest
+
+from .partiql import ILL, LEFTOVER, NO_KEY, place, rejected
+from .support import Table, cases
+
+UNREADABLE = [
+    ("SLECT * FROM T WHERE pk = 'a'", "Expected data manipulation"),
+    ("SELECT * FROM T WHERE", "Unexpected term"),
+    ("SELECT * FROM T WHERE;", "Unexpected term"),
+    ("SELECT pk FROM T WHERE   ", "Unexpected term"),
+    ("UPDATE T SET a = 1 WHERE", "Unexpected term"),
+    ("DELETE FROM T WHERE", "Unexpected term"),
+    ("SELECT * FROM T WHERE NOT", "Unexpected term"),
+    ("SELECT * FROM T WHERE (", "Unexpected term"),
+    ("SELECT * FROM nosuchtable WHERE", "Unexpected term"),
+    ("SELECT * FROM", "Unexpected term"),
+    (
+        "SELECT * FROM T WHERE pk = 'p1' AND",
+        "Missing right-hand side expression of infix operator",
+    ),
+    (
+        "SELECT * FROM T WHERE pk = 'p1' OR",
+        "Missing right-hand side expression of infix operator",
+    ),
+    ("SELECT * FROM T WHERE ORDER BY pk", "Unexpected keyword"),
+    ("SELECT * FROM T WHERE IS NULL", "Unexpected operator"),
+    ("SELECT * FROM T WHERE pk = LIKE", "Unexpected operator"),
+    ("SELECT * FROM T WHERE pk = 'a' AND x IS FOO", "Expected type name"),
+    ("DELETE FROM", "Expected identifier for simple path"),
+    ("DELETE FROM   ", "Expected identifier for simple path"),
+    ("DELETE FROM;", "Expected identifier for simple path"),
+    ("DELETE FROM WHERE pk = 'a'", "Expected identifier for simple path"),
+    ("SELECT * FROM T WHERE attribute_exists(m.inner)", "Invalid path dot component"),
+    ("UPDATE T SET m.inner = 1 WHERE pk = 'a'", "Invalid path dot component"),
+    ("SELECT * FROM T WHERE pk = 1e2147483648", ""),
+    ("SELECT * FROM T WHERE pk = 1e99999999999", ""),
+    ("SELECT * FROM T WHERE pk = 1.5e-2147483647", ""),
+    ("SELECT * FROM T WHERE pk = 1 # note", ""),
+    ("SELECT * FROM T WHERE pk = 1 /* note", ""),
+    ("SELECT * FROM T WHERE pk = 'oops", ""),
+    ('SELECT * FROM "oops', ""),
+]
+
+
+@cases("text, detail", UNREADABLE)
+def test_unreadable(table: Table, text: str, detail: str) -> None:
+    # An empty detail leaves a blank at the end, which not every client keeps.
+    rejected(table, ILL + detail if detail else f"{ILL.rstrip()}…", text)
+
+
+LEFT_OVER = [
+    "SELECT * FROM T WHERE pk = 'a' foo",
+    "SELECT * FROM T WHERE n = 1 e5",
+    "INSERT INTO T VALUE {'pk': 'a'} foo",
+    "INSERT INTO T t VALUE {'pk': 'a'}",
+    "UPDATE T SET a = 9 WHERE pk = 'a' foo",
+    "DELETE FROM T WHERE pk = 'a' foo",
+    "SELECT * FROM T WHERE pk = 'a')",
+    "DELETE FROM T WHERE pk = 'a' ORDER BY pk",
+    "SELECT * FROM T ORDER BY pk WHERE pk = 'a'",
+    "FROM T SET c = 1 WHERE pk = 'a'",
+    "FROM T SET c = 1 WHERE pk = 'a' SET d = 2",
+    "SELECT * FROM T;;",
+]
+
+
+@pytest.mark.parametrize("text", LEFT_OVER)
+def test_something_left_over(table: Table, text: str) -> None:
+    rejected(table, LEFTOVER, text)
+    assert table.all() == []
+
+
+OVERFLOW = (
+    "Number overflow. Attempting to store a number with magnitude larger than supported range"
+)
+UNDERFLOW = (
+    "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+)
+PATH_WANTED = "Operator or function requires a document path; operator or function: {}"
+COUNT_WANTED = (
+    "Incorrect number of operands for operator or function; operator or function: {}, "
+    "number of operands: {}"
+)
+WHERE = "SELECT * FROM T WHERE pk = 'a' AND "
+SET = "UPDATE T SET {} WHERE pk = 'a'"
+REFUSED = [
+    ("SELECT * FROM T t WHERE pk = 'x'", "Aliasing is not supported"),
+    ("SELECT * FROM T AS t WHERE pk = 'x'", "Aliasing is not supported"),
+    ("UPDATE T t SET a = 3 WHERE pk = 'x'", "Aliasing is not supported"),
+    ("DELETE FROM T t WHERE pk = 'x'", "Aliasing is not supported"),
+    ("SELECT pk AS k FROM T", "Aliasing is not supported"),
+    ("SELECT * FROM T, T", "Only select from a single table or index is supported."),
+    ("SELECT * FROM 'T'", "Unexpected from source"),
+    ("SELECT pk, m.pk FROM T", "Duplicate identifiers in select clause: pk"),
+    ("x IS INT4", "Unsupported operation: IsType"),
+    ("x IS DOUBLE PRECISION", "Unsupported operation: IsType"),
+    ("x", "Unsupported operation: VariableReference"),
+    (f"{WHERE}n = 1e126", f"{OVERFLOW} under root"),
+    (f"{WHERE}n = 1e-131", f"{UNDERFLOW} under root"),
+    (
+        f"{WHERE}n = 123456789012345678901234567890123456789",
+        "Attempting to store more than 38 significant digits in a Number under root",
+    ),
+    ("INSERT INTO T VALUE {'pk': 'a', 'm': {'x': 1e126}}", f"{OVERFLOW} under root.x"),
+    ("INSERT INTO T VALUE {'pk': 'a', 'l': [1, 1e126]}", f"{OVERFLOW} under root[1]"),
+    (SET.format("a = 1e-131"), f"{UNDERFLOW} under root"),
+    (f"{WHERE}attribute_exists('ss')", PATH_WANTED.format("attribute_exists")),
+    (f"{WHERE}attribute_exists()", COUNT_WANTED.format("attribute_exists", 0)),
+    (f"{WHERE}attribute_exists(ss, ns)", COUNT_WANTED.format("attribute_exists", 2)),
+    (
+        f"{WHERE}n",
+        "WHERE clause must contain an expression that resolves to a boolean",
+    ),
+    (
+        f"{WHERE}size(n)",
+        "WHERE clause must contain an expression that resolves to a boolean",
+    ),
+    (f"{WHERE}n = MISSING", "MISSING must be compared using IS operator"),
+    (f"{WHERE}n + 1 = 2", "Unsupported operator in Condition Expression. Operator: +"),
+    (f"{WHERE}s LIKE 'a'", "Unsupported operator in Condition Expression. Operator: like"),
+    (
+        f"{WHERE}n IN 1",
+        "IN operator must have a left hand argument of type Variable Reference and right hand "
+        "argument of type Seq with at least one member",
+    ),
+    (
+        f"{WHERE}n = n",
+        "The first operand must be distinct from the remaining operands for this operator or "
+        "function; operator: =, first operand: [n]",
+    ),
+    (
+        f"{WHERE}n BETWEEN 3 AND 1",
+        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; "
+        "lower bound operand: AttributeValue: {N:3}, upper bound operand: AttributeValue: {N:1}",
+    ),
+    (SET.format("ss = set_add(ss, <<>>)"), "Empty bags are not supported"),
+    (
+        SET.format("ss = set_add(ss, <<'x', 'x'>>)"),
+        "One or more parameter values were invalid: Input collection [x, x] contains duplicates.",
+    ),
+    (
+        SET.format("ss = <<1, 'a'>>"),
+        "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags",
+    ),
+    (SET.format("n = size(s)"), "The function is not allowed in an update expression; …"),
+    (SET.format("n = 2 * 3"), "Unsupported operator in Update Expression. Operator: *"),
+    (SET.format("n = -n"), COUNT_WANTED.format("-", 1)),
+    (
+        SET.format("n = 'a' + 1"),
+        "Incorrect operand type for operator or function; operator or function: +, operand type: S",
+    ),
+    (
+        "UPDATE T SET n = 1 WHERE pk = 'a' RETURNING ALL OLD n",
+        "Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause",
+    ),
+    ("INSERT INTO T VALUE {'pk': 'a'} RETURNING ALL OLD *", "RETURNING is not supported in INSERT"),
+    (
+        WHERE + " AND ".join(f"a{number} = 1" for number in range(200)),
+        "The expression contains too many operators; operator count: 301",
+    ),
+    (
+        f"{WHERE}n IN [{', '.join(map(str, range(101)))}]",
+        "The IN operator is provided with too many operands; number of operands: 101",
+    ),
+]
+
+
+@cases("text, message", REFUSED)
+def test_refused(table: Table, text: str, message: str) -> None:
+    rejected(table, f"ValidationException: {message}", text)
+    assert table.all() == []
+
+
+# What messages point at: a token of the text, the first one behind another.
+PLACED = [
+    ("SELECT attribute_exists(ss) FROM T", "Unexpected path component", "attribute_exists", ""),
+    ("SELECT pk + 1 FROM T", "Unexpected path component", "+", ""),
+    (f"{WHERE}EXISTS(ss)", "Unrecognized function: exists", "EXISTS", ""),
+    (f"{WHERE}set_add(ss, <<'x'>>) = ss", "Unrecognized function: set_add", "set_add", ""),
+    (
+        SET.format("t = set_add(ss, <<'x'>>)"),
+        "The first argument to SET_ADD must equal the assignment value",
+        "set_add",
+        "",
+    ),
+    (
+        SET.format("ss = set_delete(<<'a'>>, <<'b'>>)"),
+        "The first argument to SET_DELETE must equal the assignment value",
+        "set_delete",
+        "",
+    ),
+    (
+        SET.format("ss = set_add(ss, ['x'])"),
+        "The second argument to SET_ADD must be a value with type SET",
+        "ss",
+        "set_add(",
+    ),
+    (SET.format("ss = set_add(ss)"), "SET_ADD must have exactly two arguments", "set_add", ""),
+    (
+        "INSERT INTO T VALUE {'pk': 'a', 'ss': set_add(<<'a'>>, <<'b'>>)}",
+        "Unsupported data type: set_add under key root",
+        "set_add",
+        "",
+    ),
+    (
+        "INSERT INTO T VALUE {pk: 'a'}",
+        "Tuple keys must be of type String. Actual type: VariableReference under root",
+        "pk",
+        "VALUE",
+    ),
+    (
+        "INSERT INTO T VALUE {'pk': 'a', 'pk': 'b'}",
+        "Duplicate keys in tuple. Key: pk under root",
+        "'pk'",
+        "'a'",
+    ),
+    (
+        "INSERT INTO T VALUE 'a'",
+        "Unsupported format in item expression. Please use struct format {...} to express item "
+        "values for insert statement.",
+        "'a'",
+        "",
+    ),
+    ("SELECT l[-1] FROM T", "List index is not within the allowable range; index: [-1]", "1", ""),
+    (
+        "SELECT pk FROM T WHERE s IS DATE",
+        "Unsupported data type for IS operator: DATE. Supported data types are [MISSING, NULL, "
+        "BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]",
+        "IS",
+        "",
+    ),
+]
+
+
+@cases("text, message, token, start", PLACED)
+def test_messages_point_at_a_token(
+    table: Table, text: str, message: str, token: str, start: str
+) -> None:
+    at = place(text, table, token, start)
+    rejected(table, f"ValidationException: {message} {at}", text)
+
+
+# ---- parameters ----
+
+NESTED = (
+    "ValidationException: Nesting Levels have exceeded supported limits: Attributes in the item "
+    "have nested levels beyond supported limit"
+)
+NO_NUMBER = "ValidationException: The parameter cannot be converted to a numeric value"
+POSITIONS = [
+    "SELECT * FROM T WHERE pk = 'a' AND n = ?",
+    "SELECT * FROM T WHERE n = ?",
+    "INSERT INTO T VALUE {'pk': 'a', 'n': ?}",
+    "UPDATE T SET n = ? WHERE pk = 'a'",
+]
+
+
+def deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"S": "leaf"}
+    for _ in range(levels):
+        value = {"M": {"n": value}}
+    return value
+
+
+@pytest.mark.parametrize("text", POSITIONS)
+@cases(
+    "value, message",
+    [
+        ({"N": "abc"}, f"{NO_NUMBER}: abc"),
+        ({"L": [{"N": "1"}, {"N": "x"}]}, f"{NO_NUMBER}: x"),
+        ({"NS": ["1", "x"]}, f"{NO_NUMBER}: x"),
+        (deep(40), NESTED),
+    ],
+)
+def test_parameters_that_are_no_values(
+    table: Table, text: str, value: dict[str, Any], message: str
+) -> None:
+    rejected(table, message, text, Parameters=[value])
+
+
+def test_too_few_parameters(table: Table) -> None:
+    fault = "ValidationException: Number of parameters in request and statement don't match."
+    for text in POSITIONS:
+        rejected(table, fault, text)
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
+def test_what_has_no_order(table: Table, operator: str) -> None:
+    for value in (True, None, [1], {"a": 1}, {"a"}, {1}):
+        rejected(
+            table,
+            "ValidationException: Incorrect operand type for operator or function; "
+            f"operator or function: {operator}, operand type: …",
+            f"{WHERE}n {operator} ?",
+            value,
+        )
+
+
+# ---- texts as long and as deep as they may be ----
+
+DEEP = [
+    ("(" * 4000, f"{ILL}Unexpected term"),
+    (f"SELECT * FROM T WHERE {'(' * 3000}n = 1{')' * 3000} x", LEFTOVER),
+    (
+        f"SELECT * FROM T WHERE {'NOT ' * 1500}n = 1",
+        "ValidationException: The expression contains too many operators; operator count: 301",
+    ),
+    (f"INSERT INTO T VALUE {{'pk': 'a', 'l': {'[' * 3500}{']' * 3500}}}", NESTED),
+    (f"INSERT INTO T VALUE {{'pk': 'a', 'm': {'{' * 50}", f"{ILL}Unexpected term"),
+    (
+        f"UPDATE T SET n = {'1 + ' * 1500}1 WHERE pk = 'a'",
+        "ValidationException: The expression contains too many operators; operator count: 301",
+    ),
+    (
+        f"UPDATE T SET n{'.n' * 1500} = 1 WHERE pk = 'a'",
+        "ValidationException: The document path has too many nesting levels; nesting levels: 1501",
+    ),
+    (f"UPDATE T SET {'n = 1, ' * 800}n = 1 WHERE pk = 'a'", "ValidationException: Two document …"),
+    ("SELECT * FROM T WHERE l[" + "9" * 4000 + "] = 1", "ValidationException: List index is …"),
+    ("SELECT * FROM T WHERE n = " + "9" * 5000, "ValidationException: …"),
+    ("SELECT * FROM T WHERE n = 1e" + "9" * 5000, f"{ILL.rstrip()}…"),
+    ("'" * 8001, f"{ILL.rstrip()}…"),
+    ("/*" * 4000, f"{ILL.rstrip()}…"),
+    (f"UPDATE T SET n = 1 WHERE {'(' * 1000}n = 1{')' * 1000}", NO_KEY),
+]
+
+
+@cases("text, message", DEEP)
+def test_deep_and_long(table: Table, text: str, message: str) -> None:
+    rejected(table, message, text)
