@@ -64,11 +64,15 @@ def drive(running: Running, prepared: Replay, seconds: int) -> Load:
     before = running.computed_seconds()
     measured = load.drive(running.port, prepared.path, seconds)
     computed = running.computed_seconds() - before
-    return measured._replace(server_us=computed / measured.requests_per_second / seconds * 1e6)
+    answered = max(1.0, measured.requests_per_second * seconds)
+    return measured._replace(server_us=computed / answered * 1e6)
 
 
 def compare(all_running: list[Running], prepared: Replay, pace: Pace, say: Say) -> dict[str, Load]:
-    """The load that each server bears, by its name; those that cannot are left out."""
+    """The load that each server bears, by its name.
+
+    Left out are those that do not know the operation, or answer nothing in the time.
+    """
     workload = prepared.workload
     fit = [
         running
@@ -82,7 +86,8 @@ def compare(all_running: list[Running], prepared: Replay, pace: Pace, say: Say) 
             measured = drive(running, prepared, pace.seconds)
             if turn:
                 seen[running.server.name].append(measured)
-    return {name: load.typical(loads) for name, loads in seen.items()}
+    borne = {name: load.typical(loads) for name, loads in seen.items()}
+    return {name: typical for name, typical in borne.items() if typical.requests_per_second}
 
 
 class Disturbed(NamedTuple):
