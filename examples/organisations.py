@@ -15,7 +15,7 @@ class Organisation(st.Item):
 
 class Project(st.Item):
     key = st.key(st.attr("organisation_id"), st.attr("name"))
-    by_update = st.local("by_update", st.attr("last_updated"), project="KEYS_ONLY")
+    by_last_updated = st.local("by_last_updated", st.attr("last_updated"), project="KEYS_ONLY")
     by_owner = st.index("by_owner", st.attr("owner"), project="KEYS_ONLY")
 
     organisation_id: str

@@ -37,7 +37,7 @@ def test_every_rule_has_its_pair_of_models() -> None:
     ("name", "findings"),
     [
         ("organisations.organisations", set()),
-        ("organisations.projects", {"I02 LSI by_update"}),
+        ("organisations.projects", {"I02 LSI by_last_updated"}),
         ("orders.table", {"C07 Shop.unfulfilled", "I15 Order.unfulfilled"}),
         (
             "sensors.table",
