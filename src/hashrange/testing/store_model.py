@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     precondition,
     rule,
     run_state_machine_as_test,
@@ -54,6 +55,7 @@ class Model:
         self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
         self.dropped: dict[int, int] = {}  # rows left
         self.counters: dict[bytes, int] = {}
+        self.last_number = 0  # of the log; those of a transaction rolled back may come again
 
     def row(self, space: int, key: bytes) -> bytes | None:
         return self.spaces.get(space, {}).get(key)
@@ -106,11 +108,15 @@ class Model:
                 del self.dropped[space]
 
 
-keys = st.lists(st.sampled_from([b"\x00", b"\x01", b"a", b"\xff"]), max_size=3).map(b"".join)
+KEYS = (b"", b"\x00", b"\x00\x00", b"a", b"a\x00", b"ab", b"ab\xff", b"b", b"\xff", b"\xff\xff")
+keys = st.sampled_from(KEYS)
 values = st.builds(value_of, st.integers(0, 200), st.binary(max_size=8))
 names = st.sampled_from([b"rows", b"bytes", b""])
 bounds = st.none() | st.integers(1, 6)
-spaces = st.integers(0, 4)
+SPACES = range(5)
+spaces = st.sampled_from(SPACES)
+Rows = list[tuple[int, bytes, bytes | None]]
+rows = st.lists(st.tuples(spaces, keys, values | st.none()), min_size=1, max_size=20)
 
 
 class History(RuleBasedStateMachine):
@@ -124,7 +130,6 @@ class History(RuleBasedStateMachine):
         self.pending = self.committed  # what the open transaction must see
         self.snapshots: list[tuple[Snapshot, Model]] = []
         self.spaces_created = 0
-        self.last_number = 0
 
     def teardown(self) -> None:
         if self.transaction is not None:
@@ -134,6 +139,21 @@ class History(RuleBasedStateMachine):
         self.store.close()
 
     # ---- transactions ----
+
+    @initialize(rows=rows)
+    def fill(self, rows: Rows) -> None:
+        self.begin(True)
+        self.create_space()
+        self.create_space()
+        self.put_and_delete(rows)
+        self.commit()
+
+    @precondition(lambda self: self.transaction is None)
+    @rule(rows=rows)
+    def put_and_delete_and_commit(self, rows: Rows) -> None:
+        self.begin(True)
+        self.put_and_delete(rows)
+        self.commit()
 
     @precondition(lambda self: self.transaction is None)
     @rule(wait=st.booleans())
@@ -160,8 +180,8 @@ class History(RuleBasedStateMachine):
     # ---- writes ----
 
     @precondition(lambda self: self.transaction is not None)
-    @rule(rows=st.lists(st.tuples(spaces, keys, values | st.none()), max_size=5))
-    def put_and_delete(self, rows: list[tuple[int, bytes, bytes | None]]) -> None:
+    @rule(rows=rows)
+    def put_and_delete(self, rows: Rows) -> None:
         """None for a value deletes."""
         self.write(
             [
@@ -189,8 +209,8 @@ class History(RuleBasedStateMachine):
         assert stored == value
         assert len(key) == len(LOG) + 8
         number = int.from_bytes(key[len(LOG) :], "big")
-        assert number > self.last_number
-        self.last_number = number
+        assert number > self.pending.last_number
+        self.pending.last_number = number
         before[key] = value
 
     @precondition(lambda self: self.transaction is not None)
@@ -233,28 +253,18 @@ class History(RuleBasedStateMachine):
         expected = self.committed.counters.get(name, 0), self.committed.row(space, key)
         assert self.store.glance(name, (space, key)) == expected
 
-    @rule(wanted=st.lists(st.tuples(spaces, keys), max_size=4))
-    def get(self, wanted: list[tuple[int, bytes]]) -> None:
-        self.compare(Get((*wanted, (NEVER_CREATED, b""))))
+    @rule()
+    def get(self) -> None:
+        self.compare(Get(tuple((space, key) for space in (*SPACES, NEVER_CREATED) for key in KEYS)))
 
-    @rule(
-        space=spaces,
-        start=keys,
-        end=keys | st.none(),
-        reverse=st.booleans(),
-        rows_max=bounds,
-        weight_max=bounds.map(lambda bound: bound and 60 * bound),
-    )
+    @rule(start=keys, end=keys | st.none(), rows_max=bounds, weight_max=bounds)
     def range(
-        self,
-        space: int,
-        start: bytes,
-        end: bytes | None,
-        reverse: bool,
-        rows_max: int | None,
-        weight_max: int | None,
+        self, start: bytes, end: bytes | None, rows_max: int | None, weight_max: int | None
     ) -> None:
-        self.compare(Range(space, start, end, reverse, rows_max, weight_max))
+        for space in (*SPACES, NEVER_CREATED):
+            for reverse in (False, True):
+                heavy = weight_max and 60 * weight_max
+                self.compare(Range(space, start, end, reverse, rows_max, heavy))
 
     @rule()
     def counters(self) -> None:

@@ -184,6 +184,7 @@ class StoreSuite:
         transaction.write([Put(SPACE, b"key", value_of(2)), Put(SPACE, b"new", value_of(2))])
         transaction.write([Add(b"n", 5), DropSpace(SYSTEM_SPACE + SPACE)])
         assert store.glance(b"n", (SPACE, b"key")) == (0, ROW.value)
+        assert read(store, Get(((SPACE, b"key"), (SPACE, b"new")))) == [ROW.value, None]
         assert read(store, Range(SPACE, b"", None)) == Page([ROW[1:]], True)
         assert read(store, Dropped()) == []
         assert transaction.read(Range(SPACE, b"", None)) == Page([], True)
@@ -239,6 +240,17 @@ class StoreSuite:
             commit(store, Purge(SPACE, 2))
             assert read(store, Dropped()) == left
         commit(store, Purge(SPACE, 2))
+
+    def test_a_rollback_brings_back_what_was_purged(self, store: Store) -> None:
+        snapshot = store.snapshot()
+        commit(store, DropSpace(SPACE))
+        transaction = store.begin()
+        transaction.write([Purge(SPACE, 10)])
+        assert transaction.read(Dropped()) == []
+        transaction.rollback()
+        assert read(store, Dropped()) == [SPACE]
+        assert snapshot.read(Range(SPACE, b"", None)) == Page([ROW[1:]], True)
+        snapshot.close()
 
     def test_a_live_space_is_not_purged(self, store: Store) -> None:
         commit(store, Purge(SPACE, 10), Purge(99, 10))

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from typing import get_args
 
 import apsw
 
@@ -31,6 +32,8 @@ class SqliteStore:
     def __init__(
         self, path: str, *, durability: Durability = "full", busy_seconds: float = 30.0
     ) -> None:
+        if durability not in get_args(Durability):
+            raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
         self.path = os.path.abspath(path)
         self.slow_commits = durability == "full"
         self._durability = durability
@@ -221,5 +224,9 @@ class SqliteSnapshot:
             raise explain(error, self._store.path) from error
 
     def close(self) -> None:
-        self._connection.execute("COMMIT")
-        self._store._give_reader(self._connection)
+        try:
+            self._connection.execute("COMMIT")
+        except apsw.Error:
+            self._connection.close()  # whatever it met (damage, as a rule), it has been reported
+        else:
+            self._store._give_reader(self._connection)

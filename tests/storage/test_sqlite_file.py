@@ -1,0 +1,259 @@
+"""The life of the file: made, opened again, refused, backed up, checked."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Append,
+    CreateSpace,
+    Damaged,
+    Dropped,
+    DropSpace,
+    Full,
+    Put,
+    Range,
+    StoreError,
+)
+from hashrange.storage import SqliteStore
+from hashrange.storage.sqlite import format as file_format
+from hashrange.testing.store_model import value_of
+from hashrange.testing.store_suite import commit, keys, read
+
+from .conftest import OpenStore
+
+FORMATS = Path(__file__).parent / "formats"
+
+
+def test_a_second_opening_finds_everything(open_store: OpenStore) -> None:
+    first = open_store()
+    commit(first, CreateSpace(5), CreateSpace(6), Put(5, b"a", value_of(1)), Add(b"n", 3))
+    commit(first, Append(5, b"l", value_of(2)), DropSpace(6))
+    first.close()
+    second = open_store()
+    assert second.glance(b"n", (5, b"a")) == (3, value_of(1))
+    assert read(second, Dropped()) == [6]
+    commit(second, Append(5, b"l", value_of(2)))
+    one, two = keys(read(second, Range(5, b"l", b"m")))
+    assert one < two
+
+
+def test_closing_leaves_one_file(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    commit(store, Put(SYSTEM_SPACE, b"a", value_of(1)))
+    store.close()
+    store.close()
+    assert os.listdir(path.parent) == [path.name]
+    with pytest.raises(StoreError, match="closed"):
+        store.glance(b"", (SYSTEM_SPACE, b"a"))
+    with pytest.raises(StoreError, match="closed"):
+        store.begin()
+
+
+def test_loading_the_memory_store_does_not_load_sqlite() -> None:
+    program = "import sys; from hashrange.storage import MemoryStore; print('apsw' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
+
+
+# ---- files that are refused, and left as they were ----
+
+
+def another_program(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE theirs (n)")
+    connection.close()
+
+
+def newer_program(path: Path) -> None:
+    SqliteStore(str(path)).close()
+    connection = apsw.Connection(str(path))
+    connection.pragma("user_version", file_format.VERSION + 1)
+    connection.close()
+
+
+def not_sqlite(path: Path) -> None:
+    path.write_text("Dear diary, ")
+
+
+def not_sqlite_and_long(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 64)
+
+
+def half_a_header(path: Path) -> None:
+    SqliteStore(str(path)).close()
+    path.write_bytes(path.read_bytes()[:50])
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (another_program, "database of another program"),
+        (newer_program, "install a newer one"),
+        (not_sqlite, "not a hashrange database"),
+        (not_sqlite_and_long, "not a hashrange database"),
+        (half_a_header, "is damaged"),
+    ],
+)
+def test_a_foreign_file_is_refused(path: Path, make: object, line: str) -> None:
+    assert callable(make)
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(Damaged, match=line) as raised:
+        SqliteStore(str(path))
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_ours(open_store: OpenStore, path: Path) -> None:
+    path.touch()
+    commit(open_store(), Put(SYSTEM_SPACE, b"a", value_of(1)))
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"no directory {tmp_path / 'no'}; create it"):
+        SqliteStore(str(tmp_path / "no" / "test.db"))
+    with pytest.raises(StoreError, match="is a directory"):
+        SqliteStore(str(tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do all")
+def test_a_file_without_permission_is_named(path: Path) -> None:
+    SqliteStore(str(path)).close()
+    for mode in (0o000, 0o400):
+        path.chmod(mode)
+        with pytest.raises(StoreError, match="permissions"):
+            SqliteStore(str(path))
+
+
+def test_an_unknown_durability_is_refused(path: Path) -> None:
+    with pytest.raises(ValueError, match="durability"):
+        SqliteStore(str(path), durability="total")  # type: ignore[arg-type]
+
+
+# ---- damage ----
+
+
+def damage(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    assert content.count(old) == 1
+    path.write_bytes(content.replace(old, new))
+
+
+def test_a_sound_file_verifies(open_store: OpenStore) -> None:
+    store = open_store()
+    commit(store, CreateSpace(5), *(Put(5, b"%d" % n, value_of(n)) for n in range(300)))
+    assert list(store.verify()) == []
+
+
+def test_a_changed_value_is_found(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    commit(store, CreateSpace(5), Put(5, b"a", value_of(1, b"precious")), Put(5, b"b", bytes(8)))
+    commit(store, Put(5, b"c", value_of(1)))
+    store.close()
+    damage(path, b"precious", b"precioux")
+    problems = list(open_store().verify())
+    assert [line.split(": ", 1)[1] for line in problems] == [
+        "space 5, key 61: wrong checksum",
+        "space 5, key 62: wrong checksum",
+    ]
+
+
+def test_damaged_pages_are_found(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    commit(
+        store, CreateSpace(5), *(Put(5, b"%03d" % n, value_of(99, b"x" * 99)) for n in range(500))
+    )
+    store.close()
+    content = bytearray(path.read_bytes())
+    for page in range(8, len(content) // 4096, 2):
+        content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    path.write_bytes(content)
+    store = open_store()
+    assert any("damaged" in line or "Tree" in line for line in store.verify())
+    with pytest.raises(Damaged, match="restore a backup"):
+        read(store, Range(5, b"", None))
+
+
+# ---- formats ----
+
+
+@pytest.mark.parametrize("version", range(1, file_format.VERSION + 1))
+def test_files_of_every_version_open(path: Path, open_store: OpenStore, version: int) -> None:
+    """Each file in `formats` was written by the version it is named after."""
+    shutil.copy(FORMATS / f"v{version}.db", path)
+    store = open_store()
+    assert store.glance(b"rows", (5, b"a")) == (2, value_of(1, b"first"))
+    assert keys(read(store, Range(5, b"", None))) == [b"a", b"b", b"l" + bytes(7) + b"\x01"]
+    assert read(store, Dropped()) == [6]
+    assert list(store.verify()) == []
+    commit(store, Append(5, b"l", value_of(1)))
+    assert keys(read(store, Range(5, b"l", b"m")))[1] == b"l" + bytes(7) + b"\x02"
+
+
+def test_an_older_file_is_upgraded_at_once_or_not_at_all(
+    path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(FORMATS / "v1.db", path)
+
+    def upgrade(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE news (n)")
+
+    def fail(connection: apsw.Connection) -> None:
+        upgrade(connection)
+        raise apsw.FullError("no room")
+
+    monkeypatch.setattr(file_format, "VERSION", 2)
+    monkeypatch.setitem(file_format.UPGRADES, 1, fail)
+    with pytest.raises(Full):
+        open_store()
+    monkeypatch.setitem(file_format.UPGRADES, 1, upgrade)
+    store = open_store()
+    assert store.glance(b"rows", (5, b"a")) == (2, value_of(1, b"first"))
+    store.close()
+    connection = apsw.Connection(str(path))
+    assert connection.pragma("user_version") == 2
+    assert connection.execute("SELECT count(*) FROM news").get == 0
+    connection.close()
+    monkeypatch.setattr(file_format, "VERSION", 1)
+    with pytest.raises(Damaged, match="install a newer one"):
+        open_store()
+
+
+# ---- backup ----
+
+
+def test_a_backup_is_the_database_of_its_moment(
+    open_store: OpenStore, path: Path, tmp_path: Path
+) -> None:
+    store = open_store(durability="relaxed")
+    commit(
+        store, CreateSpace(5), *(Put(5, b"%d" % n, value_of(9, b"x" * 999)) for n in range(9_000))
+    )
+    open_one = store.begin()
+    open_one.write([Put(5, b"uncommitted", value_of(1))])
+    target = tmp_path / "backup.db"
+    store.backup(str(target))
+    open_one.rollback()
+    assert not list(tmp_path.glob("*unfinished*"))
+    copy = SqliteStore(str(target))
+    assert len(keys(read(copy, Range(5, b"", None)))) == 9_000
+    assert list(copy.verify()) == []
+    copy.close()
+
+
+def test_a_backup_overwrites_nothing(open_store: OpenStore, path: Path, tmp_path: Path) -> None:
+    store = open_store()
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(StoreError, match="exists already"):
+        store.backup(str(tmp_path / "taken"))
+    assert (tmp_path / "taken").read_text() == "mine"
+    with pytest.raises(StoreError, match="no directory"):
+        store.backup(str(tmp_path / "no" / "backup.db"))
