@@ -1,0 +1,141 @@
+"""A database goes on after a fork, in both processes, whatever other threads were doing."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+from running import add_index, count, create_table, increment, index_status, put, scanned
+
+import hashrange
+from hashrange.runtime import upkeep
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
+]
+
+CHILD_SECONDS_MAX = 20
+
+
+def in_child(work: Callable[[], None]) -> bool:
+    """Run `work` in a forked process that ends hard; whether it came to its end in time."""
+    pid = os.fork()
+    if pid == 0:
+        _run_and_exit(work)
+    deadline = time.monotonic() + CHILD_SECONDS_MAX
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
+
+
+def _run_and_exit(work: Callable[[], None]) -> NoReturn:
+    code = 1
+    try:
+        work()
+        code = 0
+    except BaseException as error:
+        print(repr(error), file=sys.stderr)
+    finally:
+        os._exit(code)
+
+
+def test_parent_and_child_go_on(path: str) -> None:
+    with hashrange.connect(path) as database:
+        create_table(database.execute)
+        database.execute("PutItem", put("before"))
+
+        def child() -> None:
+            assert len(scanned(database.execute)) == 1
+            database.execute("PutItem", put("child"))
+            assert not list(database.check())
+
+        assert in_child(child)
+        database.execute("PutItem", put("parent"))
+        found = {item["pk"]["S"] for item in scanned(database.execute)}
+        assert found == {"before", "child", "parent"}
+        assert not list(database.check())
+
+
+def test_what_other_threads_were_doing_is_done_once(path: str) -> None:
+    """The child neither waits for locks of theirs nor makes their writes again."""
+    with hashrange.connect(path, durability="relaxed") as database:
+        create_table(database.execute)
+        stop = threading.Event()
+        acknowledged = [0] * 4
+
+        def write(thread: int) -> None:
+            while not stop.is_set():
+                database.execute("UpdateItem", increment("a"))
+                acknowledged[thread] += 1
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        children = 8
+        for _ in range(children):
+            time.sleep(0.01)
+            assert in_child(lambda: void(database.execute("UpdateItem", increment("b"))))
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert count(database.execute, "b") == children
+        assert count(database.execute, "a") == sum(acknowledged)
+        assert not list(database.check())
+
+
+def void(_: object) -> None:
+    """For a lambda that is run for what it does."""
+
+
+def test_an_event_loop_in_the_child(path: str) -> None:
+    with hashrange.connect(path) as database:
+        create_table(database.execute)
+
+        async def write(pk: str) -> None:
+            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), 10)
+
+        asyncio.run(write("parent"))  # its commit thread is not in the child
+        assert in_child(lambda: asyncio.run(write("child")))
+        assert len(scanned(database.execute)) == 2
+
+
+def test_upkeep_in_the_child(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parent's thread is not there: the child builds an index of its own."""
+    monkeypatch.setattr(upkeep, "PAUSE_SECONDS", 1000.0)
+    with hashrange.connect(path, durability="relaxed") as database:
+        create_table(database.execute, "other")
+        add_index(database.execute, "other")  # so that the thread runs
+
+        def child() -> None:
+            create_table(database.execute)
+            database.execute("PutItem", put("a", color="red"))
+            add_index(database.execute)
+            while index_status(database.execute) != "ACTIVE":
+                time.sleep(0.01)
+            assert len(scanned(database.execute, IndexName="by-color")) == 1
+
+        assert in_child(child)
+
+
+def test_memory_is_copied() -> None:
+    with hashrange.connect() as database:
+        create_table(database.execute)
+        database.execute("PutItem", put("a"))
+
+        def child() -> None:
+            database.execute("PutItem", put("b"))
+            assert len(scanned(database.execute)) == 2
+
+        assert in_child(child)
+        assert len(scanned(database.execute)) == 1
