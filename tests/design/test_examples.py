@@ -1,17 +1,23 @@
 """The examples' models, filled and asked: every pattern gives what its title says."""
 
+import asyncio
 import importlib.util
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import boto3
 import pytest
 
 import hashrange
 from hashrange import design as st
+from hashrange.interfaces.server import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOMENT = datetime(2024, 10, 14, 1, 1, 1, tzinfo=UTC)
@@ -28,11 +34,38 @@ def example(name: str) -> ModuleType:
     return module
 
 
-@pytest.fixture(params=["in process", "boto3"])
-def connection(request: pytest.FixtureRequest, database: hashrange.Database) -> Any:
-    if request.param == "boto3":
-        return database.boto3_session().client("dynamodb")
-    return database
+@pytest.fixture(params=["in process", "boto3", "boto3 over HTTP"])
+def connection(request: pytest.FixtureRequest, database: hashrange.Database) -> Iterator[Any]:
+    if request.param == "in process":
+        yield database
+    elif request.param == "boto3":
+        yield database.boto3_session().client("dynamodb")
+    else:
+        with served(database) as port:
+            yield boto3.client(
+                "dynamodb",
+                endpoint_url=f"http://127.0.0.1:{port}",
+                region_name="us-east-1",
+                aws_access_key_id="example",
+                aws_secret_access_key="example",
+            )
+
+
+@contextmanager
+def served(database: hashrange.Database) -> Iterator[int]:
+    """The database behind a server in a thread; its port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = Server(database.runtime)
+    try:
+        port = asyncio.run_coroutine_threadsafe(server.start("127.0.0.1", 0), loop).result(20)
+        yield port
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def test_organisations(connection: Any) -> None:
