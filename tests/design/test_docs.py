@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from hashrange.design.rules import RULES
+
 from .test_examples import EXAMPLES
 
 DOCS = EXAMPLES.parent / "docs"
@@ -27,3 +29,9 @@ def test_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "a_page", module)
     for block in blocks:
         exec(block, vars(module))
+
+
+def test_the_reference_lists_every_rule() -> None:
+    text = (DOCS / "reference" / "design.md").read_text()
+    listed = re.findall(r"^\| ([A-Z]\d\d) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
+    assert set(listed) == {(rule.id, rule.severity, rule.title) for rule in RULES.values()}
