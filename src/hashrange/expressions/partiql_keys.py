@@ -83,11 +83,12 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     branches = _parts("OR", where)
     if len(branches) > 1:
         return _plan_branches(where, branches, hash_name, range_name, types)
-    values = _partitions(where, hash_name, types)
+    parts = _parts("AND", where)
+    allowed = ((part, _partitions(part, hash_name, types)) for part in parts)
+    named, values = next(((part, found) for part, found in allowed if found), (where, None))
     if values is None:
         return Plan(None, where)
-    parts = _parts("AND", where)
-    used = [part for part in parts if _is_equality(part, hash_name)][:1]
+    used = [named] if _is_equality(named, hash_name) else []
     sort = next((part for part in parts if _sort_test(part, range_name)), None)
     test = _sort_test(sort, range_name) if sort else None
     if sort and test:
