@@ -134,9 +134,9 @@ UPDATE: list[Fault] = [
         INVALID + "TableClass modification must be the only operation in the request",
     ),
     (
-        "the mode alone",
-        {"BillingMode": "PROVISIONED"},
-        INVALID + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED",
+        "throughput of no use",
+        {"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": UNITS},
+        INVALID + "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST",
     ),
     (
         "no action",
