@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from hashrange.interfaces.calls import Outcome
+from hashrange.interfaces.entrance import Entrance, open_entrance
 from hashrange.interfaces.server import Server
 from hashrange.model.errors import ResourceNotFoundException
 
@@ -53,13 +54,14 @@ class EchoRuntime:
 class Running:
     """A server in a thread of its own."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, entrance: Entrance) -> None:
         self.runtime = EchoRuntime()
-        self.server = Server(self.runtime)
+        self.server = Server(self.runtime, entrance)
         self._loop = loop
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        self.port = self.run(self.server.start("127.0.0.1", 0))
+        self.port = entrance.port
+        self.run(self.server.start())
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run it on the server's event loop."""
@@ -83,8 +85,9 @@ class Running:
 
 
 @contextmanager
-def running(loop: asyncio.AbstractEventLoop) -> Iterator[Running]:
-    server = Running(loop)
+def running(loop: asyncio.AbstractEventLoop, entrance: Entrance | None = None) -> Iterator[Running]:
+    """Without an `entrance`, on a free port of 127.0.0.1 for whoever comes."""
+    server = Running(loop, entrance or open_entrance("127.0.0.1", 0))
     try:
         yield server
         server.run(server.server.stop())

@@ -139,11 +139,13 @@ class TestServe:
         assert used
         assert int(used[1]) < 60 * 1024
 
-    def test_a_port_in_use(self, path: Path) -> None:
+    def test_a_port_in_use_is_noticed_before_a_file_is_made(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.db"
         with serving() as server:
             assert fault("serve", path, "--port", server.port) == (
                 f"port {server.port} of 127.0.0.1 is in use"
             )
+        assert not path.exists()
 
     def test_another_address(self, tmp_path: Path) -> None:
         path = tmp_path / "new.db"

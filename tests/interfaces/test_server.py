@@ -12,7 +12,8 @@ from serving import Client, EchoRuntime, Running, request, running
 
 from hashrange.interfaces import connection as client_connection
 from hashrange.interfaces.connection import ClientConnection, access_log
-from hashrange.interfaces.server import Server, ServerError
+from hashrange.interfaces.entrance import ServerError, open_entrance
+from hashrange.interfaces.server import Server
 from hashrange.interfaces.turns import Turns
 from hashrange.wire.connection import BODY_BYTES_MAX
 
@@ -243,7 +244,9 @@ class Transport:
 
 def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
     async def answered_by_turn() -> list[int]:
-        server = Server(EchoRuntime())
+        entrance = open_entrance("127.0.0.1", 0)
+        entrance.listener.close()
+        server = Server(EchoRuntime(), entrance)
         server.loop = asyncio.get_running_loop()
         server.turns = Turns(server.loop)
         connection = ClientConnection(server)
@@ -263,25 +266,21 @@ def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", ""])
-def test_only_this_machine_is_served(host: str) -> None:
-    with pytest.raises(ServerError, match="is not a loopback address"):
-        asyncio.run(Server(EchoRuntime()).start(host, 0))
+def test_only_this_machine_is_served_without_keys(host: str) -> None:
+    with pytest.raises(ServerError, match="is not a loopback address: name the keys"):
+        open_entrance(host, 0)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3"])
 def test_loopback_addresses(host: str) -> None:
-    async def start_and_stop() -> int:
-        server = Server(EchoRuntime())
-        port = await server.start(host, 0)
-        await server.stop()
-        return port
-
-    assert asyncio.run(start_and_stop()) > 0
+    entrance = open_entrance(host, 0)
+    with entrance.listener:
+        assert entrance.port > 0
 
 
 def test_a_port_in_use(server: Running) -> None:
     with pytest.raises(ServerError, match=f"^port {server.port} of 127.0.0.1 is in use$"):
-        asyncio.run(Server(EchoRuntime()).start("127.0.0.1", server.port))
+        open_entrance("127.0.0.1", server.port)
 
 
 def test_a_line_for_each_request_when_asked(
@@ -293,7 +292,9 @@ def test_a_line_for_each_request_when_asked(
         client.ask(request("DeleteItem"))
         client.close()
     first, second = caplog.messages
-    assert first.startswith("operation=GetItem status=200 request_bytes=2 response_bytes=")
+    assert first.startswith(
+        "operation=GetItem status=200 access_key=AKID request_bytes=2 response_bytes="
+    )
     assert second.startswith("operation=DeleteItem status=400 ")
 
 

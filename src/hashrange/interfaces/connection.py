@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from hashrange.interfaces.server import Server
 
 UNFINISHED_SECONDS_MAX = 60
-"""How long a client may take to send one request, or to read one answer."""
+"""How long a client may take to send one request, its first from when it connected, or to read
+one answer."""
 
 IDLE_SECONDS_MAX = 600
 """How long a connection is kept open for a request to come."""
@@ -41,7 +42,7 @@ class ClientConnection(asyncio.Protocol):
         self._server = server
         self._turns = server.turns
         self._submit = server.runtime.submit
-        self._wire = wire.Connection(server.targets)
+        self._wire = wire.Connection(server.targets, server.verifier)
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._call_started = 0.0
@@ -60,6 +61,11 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if len(self._server.connections) >= self._server.connections_max:
+            self._ended = True
+            self._transport.write(wire.unavailable())
+            self._transport.close()
+            return
         self._server.connections.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -153,9 +159,10 @@ class ClientConnection(asyncio.Protocol):
 
     def _log(self, call: wire.Call, answer: bytes) -> None:
         access_log.info(
-            "operation=%s status=%s request_bytes=%d response_bytes=%d ms=%.3f",
+            "operation=%s status=%s access_key=%s request_bytes=%d response_bytes=%d ms=%.3f",
             call.operation,
             answer[9:12].decode(),
+            call.access_key,
             len(call.body),
             len(answer),
             (perf_counter() - self._call_started) * 1000,
@@ -193,7 +200,8 @@ class ClientConnection(asyncio.Protocol):
         """Say that no more comes, then wait for the client's end: closing while it sends would
         reset the connection under the answer that says why."""
         if not self._transport.is_closing():
-            self._transport.write_eof()
+            if self._transport.can_write_eof():  # not within TLS
+                self._transport.write_eof()
             self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
 
     def stop(self) -> None:
@@ -211,6 +219,6 @@ class ClientConnection(asyncio.Protocol):
             self._still_seconds = 0
             return
         self._still_seconds += seconds
-        unfinished = unsent_bytes > 0 or self._wire.reading
+        unfinished = unsent_bytes > 0 or self._wire.reading or not self._answers
         if self._still_seconds >= (UNFINISHED_SECONDS_MAX if unfinished else IDLE_SECONDS_MAX):
             self._transport.abort()

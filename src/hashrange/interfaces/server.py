@@ -1,49 +1,51 @@
-"""The server: DynamoDB's HTTP interface on a loopback address."""
+"""The server: DynamoDB's HTTP interface on an entrance."""
 
 import asyncio
-import errno
-import ipaddress
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from time import time
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime
 from hashrange.interfaces.connection import ClientConnection
+from hashrange.interfaces.entrance import Entrance, room_for_connections
 from hashrange.interfaces.turns import Turns
 
 DRAIN_SECONDS_MAX = 10
 """How long a stopping server waits for requests that are running."""
 
+CONNECTIONS_MAX = 4096
+"""How many clients are connected at once; further ones are told that there is no room."""
+
+HANDSHAKE_SECONDS_MAX = 10
+"""How long a client may take to agree on TLS."""
+
 _SWEEP_SECONDS = 10
-
-
-class ServerError(Exception):
-    """The server cannot start, in one line for the operator."""
+_BACKLOG = 1024
 
 
 class Server:
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, entrance: Entrance) -> None:
         self.runtime = runtime
+        self.entrance = entrance
         self.targets = wire.targets(runtime.operations)
+        self.verifier = None if entrance.keys is None else wire.Verifier(entrance.keys, time)
         self.connections: set[ClientConnection] = set()
+        self.connections_max = room_for_connections(CONNECTIONS_MAX)
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen; returns the port, chosen by the system if 0 was asked. Raises ServerError."""
-        address = loopback_address(host)
+    async def start(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.turns = Turns(self.loop)
-        try:
-            self._listener = await self.loop.create_server(
-                lambda: ClientConnection(self), address, port
-            )
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise ServerError(f"port {port} of {host} is in use") from None
-            raise ServerError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        listener, _, tls = self.entrance
+        self._listener = await self.loop.create_server(
+            lambda: ClientConnection(self),
+            sock=listener,
+            backlog=_BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
+        )
         self._sweeper = self.loop.create_task(self._sweep())
-        bound: int = self._listener.sockets[0].getsockname()[1]
-        return bound
 
     async def stop(self) -> None:
         """Take no more requests and return when those that were running are answered."""
@@ -62,20 +64,10 @@ class Server:
                 connection.sweep(_SWEEP_SECONDS)
 
 
-def loopback_address(host: str) -> str:
-    """Raises ServerError for any address that others than this machine could reach."""
-    if host == "localhost":
-        return "127.0.0.1"
-    with suppress(ValueError):
-        if ipaddress.ip_address(host).is_loopback:
-            return host
-    raise ServerError(f"{host} is not a loopback address; others need signed keys, yet to come")
-
-
-def serve(runtime: Runtime, host: str, port: int, ready: Callable[[int], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is told the port. Raises ServerError."""
+def serve(runtime: Runtime, entrance: Entrance, ready: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called when clients are answered."""
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        runner.run(_serve(Server(runtime), host, port, ready))
+        runner.run(_serve(Server(runtime, entrance), ready))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -87,11 +79,11 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(server: Server, host: str, port: int, ready: Callable[[int], None]) -> None:
-    bound = await server.start(host, port)
+async def _serve(server: Server, ready: Callable[[], None]) -> None:
+    await server.start()
     try:
         ended = _ended()
-        ready(bound)
+        ready()
         await ended.wait()
     finally:
         await server.stop()

@@ -2,7 +2,8 @@
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
 from hashrange.wire.gate import Targets, targets
-from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed
+from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed, unavailable
+from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
 
 __all__ = [
     "PLAIN",
@@ -11,10 +12,16 @@ __all__ = [
     "Connection",
     "Event",
     "Form",
+    "Key",
+    "Keys",
+    "KeysError",
     "Targets",
+    "Verifier",
     "error_body",
     "fail",
+    "read_keys",
     "request_id",
     "succeed",
     "targets",
+    "unavailable",
 ]

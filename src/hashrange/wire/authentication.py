@@ -1,23 +1,30 @@
-"""Signature Version 4, as far as it can be judged without knowing a key.
+"""Who signed a request: what Signature Version 4 says about itself, and when that is believed.
 
 The order of checks is DynamoDB's: where the signature is, its missing parts, the form of the
-date, the credential's scope. Looking the key up, clock skew and the signature itself follow
-here when keys can be configured.
+date, the clock, the credential's scope, the key and the signature. Without a verifier any
+well-formed credential is believed, whatever the clock says.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from hashrange.model.errors import (
     IncompleteSignatureException,
     InvalidSignatureException,
     MissingAuthenticationTokenException,
 )
-
-ALGORITHM = "AWS4-HMAC-SHA256"
-SERVICE = "dynamodb"
-TERMINATOR = "aws4_request"
+from hashrange.wire.signature import (
+    ALGORITHM,
+    ISO_BASIC,
+    SERVICE,
+    TERMINATOR,
+    Claim,
+    Credential,
+    Request,
+    Verifier,
+)
 
 _HEADER_PARTS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARTS = (
@@ -27,24 +34,27 @@ _QUERY_PARTS = (
     "X-Amz-SignedHeaders",
     "X-Amz-Date",
 )
-_BASIC_FORMAT = re.compile(r"(\d{8})T\d{6}Z")
-_RFC_FORMAT = re.compile(r"\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT")
+_BASIC_FORMAT = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_RFC_FORMAT = re.compile(r"\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT", re.ASCII)
 
 
-class Credential(NamedTuple):
-    access_key: str
-    date: str
-    region: str
-    service: str
-    terminator: str
+def authenticate(request: Request, verifier: Verifier | None) -> Credential:
+    """The credential that a request is signed with, by its header or by its query string.
 
-
-def authenticate(headers: Mapping[bytes, bytes], query: Mapping[str, str]) -> Credential:
-    """The credential that a request claims, from its header or from its query string.
-
-    `headers` have lower-case names. Raises MissingAuthenticationTokenException,
-    IncompleteSignatureException or InvalidSignatureException.
+    Raises MissingAuthenticationTokenException, IncompleteSignatureException,
+    InvalidSignatureException or UnrecognizedClientException.
     """
+    claim = _claim(request.headers, dict(request.query))
+    if verifier:
+        verifier.check_clock(claim)
+    if faults := "".join(_scope_faults(claim)):
+        raise InvalidSignatureException(faults)
+    if verifier:
+        verifier.check_signature(request, claim)
+    return claim.credential
+
+
+def _claim(headers: Mapping[bytes, bytes], query: Mapping[str, str]) -> Claim:
     authorization = headers.get(b"authorization", b"").decode("latin-1").strip()
     if authorization and "X-Amz-Algorithm" in query:
         raise InvalidSignatureException(
@@ -52,14 +62,14 @@ def authenticate(headers: Mapping[bytes, bytes], query: Mapping[str, str]) -> Cr
             "and 'Authorization' as HTTP header."
         )
     if authorization.startswith("AWS4-"):
-        date = headers.get(b"x-amz-date") or headers.get(b"date") or b""
-        return _from_header(authorization, date.decode("latin-1"))
+        return _from_header(authorization, headers)
     if authorization or "X-Amz-Algorithm" not in query:
         raise MissingAuthenticationTokenException("Request is missing Authentication Token")
     return _from_query(query)
 
 
-def _from_header(authorization: str, date: str) -> Credential:
+def _from_header(authorization: str, headers: Mapping[bytes, bytes]) -> Claim:
+    date = (headers.get(b"x-amz-date") or headers.get(b"date") or b"").decode("latin-1")
     algorithm, _, rest = authorization.partition(" ")
     parts = dict(part.strip().partition("=")[::2] for part in re.split(r"[,\s]+", rest))
     missing = [
@@ -74,10 +84,12 @@ def _from_header(authorization: str, date: str) -> Credential:
     if missing:
         missing.append(f"Authorization={authorization}")
         raise IncompleteSignatureException(" ".join(missing))
-    return _check(algorithm, parts["Credential"], date)
+    credential, moment = _read(algorithm, parts["Credential"], date)
+    token = headers.get(b"x-amz-security-token", b"").decode("latin-1")
+    return Claim(credential, date, moment, parts["SignedHeaders"], parts["Signature"], token)
 
 
-def _from_query(query: Mapping[str, str]) -> Credential:
+def _from_query(query: Mapping[str, str]) -> Claim:
     missing = [
         f"AWS query-string parameters must include '{name}'."
         for name in _QUERY_PARTS
@@ -86,10 +98,20 @@ def _from_query(query: Mapping[str, str]) -> Credential:
     if missing:
         missing.append("Re-examine the query-string parameters.")
         raise IncompleteSignatureException(" ".join(missing))
-    return _check(query["X-Amz-Algorithm"], query["X-Amz-Credential"], query["X-Amz-Date"])
+    date = query["X-Amz-Date"]
+    credential, moment = _read(query["X-Amz-Algorithm"], query["X-Amz-Credential"], date)
+    return Claim(
+        credential,
+        date,
+        moment,
+        query["X-Amz-SignedHeaders"],
+        query["X-Amz-Signature"],
+        query.get("X-Amz-Security-Token", ""),
+        query.get("X-Amz-Expires"),
+    )
 
 
-def _check(algorithm: str, credential: str, date: str) -> Credential:
+def _read(algorithm: str, credential: str, date: str) -> tuple[Credential, datetime]:
     if algorithm != ALGORITHM:
         raise IncompleteSignatureException(f"Unsupported AWS 'algorithm': '{algorithm}'.")
     elements = credential.split("/")
@@ -98,29 +120,35 @@ def _check(algorithm: str, credential: str, date: str) -> Credential:
             "Credential must have exactly 5 slash-delimited elements, "
             f"e.g. keyid/date/region/service/term, got '{credential}'"
         )
-    claimed = Credential(*elements)
-    basic = _BASIC_FORMAT.fullmatch(date)
-    if not basic and not _RFC_FORMAT.fullmatch(date):
+    try:
+        return Credential(*elements), _moment(date)
+    except ValueError:
         raise IncompleteSignatureException(
             f"Date must be in ISO-8601 'basic format'. Got '{date}'. "
             "See http://en.wikipedia.org/wiki/ISO_8601"
-        )
-    faults = list(_scope_faults(claimed, basic[1] if basic else claimed.date, date))
-    if faults:
-        raise InvalidSignatureException("".join(faults))
-    return claimed
+        ) from None
 
 
-def _scope_faults(claimed: Credential, day: str, date: str) -> Iterator[str]:
+def _moment(date: str) -> datetime:
+    """Raises ValueError for a date in another form, and for one that no calendar has."""
+    if _BASIC_FORMAT.fullmatch(date):
+        return datetime.strptime(date, ISO_BASIC).replace(tzinfo=UTC)
+    if _RFC_FORMAT.fullmatch(date):
+        return parsedate_to_datetime(date).replace(tzinfo=UTC)
+    raise ValueError
+
+
+def _scope_faults(claim: Claim) -> Iterator[str]:
     """Each sentence ends with a blank, the last one too."""
-    if not claimed.region:
+    credential, day = claim.credential, f"{claim.moment:%Y%m%d}"
+    if not credential.region:
         yield "Credential should be scoped to a valid region. "
-    if claimed.service != SERVICE:
+    if credential.service != SERVICE:
         yield f"Credential should be scoped to correct service: '{SERVICE}'. "
-    if claimed.terminator != TERMINATOR:
+    if credential.terminator != TERMINATOR:
         yield f"Credential should be scoped with a valid terminator: '{TERMINATOR}'. "
-    if claimed.date != day:
+    if credential.date != day:
         yield (
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
-            f"from HTTP: '{claimed.date}' != '{day}', from '{date}'. "
+            f"from HTTP: '{credential.date}' != '{day}', from '{claim.date}'. "
         )

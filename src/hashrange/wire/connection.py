@@ -18,6 +18,7 @@ from hashrange.wire.elsewhere import answer_elsewhere
 from hashrange.wire.gate import NotFoundError, Targets, admit
 from hashrange.wire.precedent import Precedent
 from hashrange.wire.responses import CONTINUE, PLAIN, Form, fail, respond
+from hashrange.wire.signature import Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
@@ -26,12 +27,13 @@ _ACCEPTS_GZIP = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNOREC
 
 
 class Call(msgspec.Struct, gc=False):
-    """`region` is the one that the request is signed for."""
+    """`region` and `access_key` are the ones that the request is signed with."""
 
     operation: str
     body: bytes
     region: str
     form: Form
+    access_key: str
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -50,8 +52,11 @@ class _RefusedError(Exception):
 
 
 class Connection:
-    def __init__(self, targets: Targets) -> None:
+    """Without a `verifier` any well-formed credentials are accepted."""
+
+    def __init__(self, targets: Targets, verifier: Verifier | None = None) -> None:
         self._targets = targets
+        self._verifier = verifier
         self._precedent = Precedent(targets)
         self._events: list[Event] = []
         self._closed = False
@@ -66,7 +71,7 @@ class Connection:
         self._stray_bytes = 0
         # The parser calls whatever it finds under these names; these three cost no Python call.
         self.on_url = self._url.append
-        self.on_header = self._fields.setdefault
+        self.on_header = self._join_header if verifier else self._fields.setdefault
         self.on_body = self._pieces.append
         self._parser = HttpRequestParser(self)
 
@@ -112,6 +117,15 @@ class Connection:
 
     # ---- the parser's callbacks ----
 
+    def _join_header(self, name: bytes, value: bytes) -> None:
+        """A signature is over all values of a header, under whatever case of its name."""
+        name = name.lower()
+        self._fields[name] = (
+            b"%b,%b" % (earlier, value)
+            if (earlier := self._fields.get(name)) is not None
+            else value
+        )
+
     def on_headers_complete(self) -> None:
         parser = self._parser
         if parser.should_keep_alive() and parser.get_method() == b"POST":
@@ -131,7 +145,9 @@ class Connection:
             self._complete_closely(body)
         else:
             precedent = self._precedent
-            self._events.append(Call(self._operation, body, precedent.region, precedent.form))
+            self._events.append(
+                Call(self._operation, body, precedent.region, precedent.form, precedent.access_key)
+            )
             self._operation = None
         self._url.clear()
         self._fields.clear()
@@ -170,9 +186,10 @@ class Connection:
         self._closed = form.close
         event: Event
         try:
-            operation, region = admit(self._targets, method, url, headers, body)
-            event = Call(operation, body, region, form)
-            self._precedent.set(self._url, self._fields, region, form)
+            operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
+            event = Call(operation, body, signer.region, form, signer.access_key)
+            if self._verifier is None:  # else each signature is looked at
+                self._precedent.set(self._url, self._fields, signer, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
         except NotFoundError:

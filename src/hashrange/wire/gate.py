@@ -7,13 +7,14 @@ that decodes the body finds the same by itself.
 """
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 from hashrange.wire.authentication import authenticate
 from hashrange.wire.responses import JSON
+from hashrange.wire.signature import Credential, Query, Request, Verifier
 
 TARGET_PREFIX = "DynamoDB_20120810."
 STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
@@ -36,9 +37,14 @@ def targets(operations: Iterable[str]) -> Targets:
 
 
 def admit(
-    targets: Targets, method: bytes, url: bytes, headers: Mapping[bytes, bytes], body: bytes
-) -> tuple[str, str]:
-    """The operation's name, and the region that the request is signed for.
+    targets: Targets,
+    verifier: Verifier | None,
+    method: bytes,
+    url: bytes,
+    headers: Mapping[bytes, bytes],
+    body: bytes,
+) -> tuple[str, Credential]:
+    """The operation's name, and the credential that the request is signed with.
 
     Names of headers are in lower case. Raises NotFoundError or an ApiError.
     """
@@ -52,20 +58,21 @@ def admit(
         operation = targets.get(headers.get(b"x-amz-target", b""))
         if operation is None:
             raise UnknownOperationException("")
-        return operation, authenticate(headers, query).region
+        return operation, authenticate(Request(query, headers, body), verifier)
     except ApiError:
         if body:
             _check_syntax(body)
         raise
 
 
-def _split(url: bytes) -> tuple[str, dict[str, str]]:
-    """Path and query parameters."""
+def _split(url: bytes) -> tuple[str, Query]:
+    """Path, and query parameters: one character each byte, so that no two queries are one."""
     try:
         parts = urlsplit(url.decode("latin-1"))
-        return parts.path, dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
         raise NotFoundError from None
+    pairs = (part.partition("=")[::2] for part in parts.query.split("&") if part)
+    return parts.path, [(unquote(k, "latin-1"), unquote(v, "latin-1")) for k, v in pairs]
 
 
 def _check_syntax(body: bytes) -> None:

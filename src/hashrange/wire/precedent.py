@@ -3,6 +3,7 @@
 A client sends the same headers in the same order each time; what differs is the operation, the
 body, the signature, and the date once a second. So only the first request of a connection, and
 whatever differs from it in more, is looked at closely (`connection`, `gate`, `authentication`).
+Where signatures are verified there is no precedent.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from operator import itemgetter
 
 from hashrange.wire.gate import Targets
 from hashrange.wire.responses import PLAIN, Form
+from hashrange.wire.signature import Credential
 
 _VARYING = (b"x-amz-target", b"authorization", b"content-length")
 _EQUAL = (b"x-amz-date", b"content-type")
@@ -26,6 +28,7 @@ class Precedent:
 
     form: Form = PLAIN
     region: str = ""
+    access_key: str = ""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
@@ -45,7 +48,7 @@ class Precedent:
             return self._targets.get(target)
         return None
 
-    def set(self, url: list[bytes], fields: Fields, region: str, form: Form) -> None:
+    def set(self, url: list[bytes], fields: Fields, signer: Credential, form: Form) -> None:
         """Remember a POST that was admitted, if its likes can be told by the comparison."""
         sent = {name.lower(): name for name in fields}
         required = {*_VARYING, *_EQUAL}
@@ -60,5 +63,6 @@ class Precedent:
         self._equal_values = self._equal(fields)
         before, name, _ = fields[sent[b"authorization"]].rpartition(b"Signature=")
         self._signer = before + name
-        self.region = region
+        self.region = signer.region
+        self.access_key = signer.access_key
         self.form = form

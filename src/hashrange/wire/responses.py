@@ -31,6 +31,7 @@ _REASONS = {
     413: b"Request Entity Too Large",
     431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
+    503: b"Service Unavailable",
 }
 
 # A request id is random letters of this process and a running number: unique, and it costs no
@@ -80,6 +81,11 @@ def succeed(body: bytes, form: Form = PLAIN) -> bytes:
 def fail(error: ApiError, form: Form = PLAIN) -> bytes:
     """The response to a request that the API refuses."""
     return respond(error.status, error_body(error), form)
+
+
+def unavailable() -> bytes:
+    """The response to a client that there is no room for."""
+    return respond(503, b"", Form(close=True))
 
 
 def error_body(error: ApiError) -> bytes:

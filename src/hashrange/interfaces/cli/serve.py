@@ -1,6 +1,7 @@
 """hashrange serve"""
 
 import logging
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,23 @@ def serve(
         typer.Argument(metavar="PATH", help="The database's file; without one, it is in memory."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
-    host: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; any but a loopback address needs keys.")
+    ] = "127.0.0.1",
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Who may come in: lines of access_key secret_key [session_token]. "
+            "Without it, the same lines in HASHRANGE_KEYS.",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Serve HTTPS: the certificate, PEM.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate's private key, PEM.")
+    ] = None,
     durability: Annotated[
         Durability,
         typer.Option(
@@ -32,20 +49,21 @@ def serve(
 ) -> None:
     """Answer DynamoDB's HTTP interface until Ctrl-C or SIGTERM."""
     import hashrange
-    from hashrange.interfaces import server
     from hashrange.interfaces.cli.errors import told_in_one_line
+    from hashrange.interfaces.entrance import configured_keys, open_entrance, tls_context
+    from hashrange.interfaces.server import serve as serve_at
 
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
     )
 
-    def say(bound: int) -> None:
-        where = f"{path} (durability {durability.value})" if path else "a database in memory"
-        address = f"[{host}]" if ":" in host else host
-        typer.echo(f"Serving {where} on http://{address}:{bound} - Ctrl-C ends it")
-
     with told_in_one_line():
-        server.loopback_address(host)
-        with hashrange.connect(path, durability=durability.value) as database:
-            server.serve(database.runtime, host, port, say)
+        tls = tls_context(tls_cert, tls_key)
+        entrance = open_entrance(host, port, configured_keys(keys, os.environ), tls)
+        where = f"{path} (durability {durability.value})" if path else "a database in memory"
+        scheme = "https" if tls else "http"
+        address = f"[{host}]" if ":" in host else host
+        greeting = f"Serving {where} on {scheme}://{address}:{entrance.port} - Ctrl-C ends it"
+        with entrance.listener, hashrange.connect(path, durability=durability.value) as database:
+            serve_at(database.runtime, entrance, lambda: typer.echo(greeting))

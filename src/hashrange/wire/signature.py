@@ -1,0 +1,219 @@
+"""Signature Version 4: whether who signed a request knows the secret of a configured key.
+
+    secret, day, region  ->  signing key   (four HMACs, cached)
+    request              ->  canonical request  ->  string to sign  ->  signature
+
+The rules are those of AWS's "Create a signed AWS API request". As for every service but S3 the
+body is always part of what is signed: a client that leaves it out, by UNSIGNED-PAYLOAD, is
+refused.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from hashlib import sha256
+from hmac import compare_digest
+from hmac import digest as hmac_digest
+from typing import NamedTuple
+from urllib.parse import quote
+
+from hashrange.model.errors import InvalidSignatureException, UnrecognizedClientException
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+SERVICE = "dynamodb"
+TERMINATOR = "aws4_request"
+ISO_BASIC = "%Y%m%dT%H%M%SZ"
+
+SKEW_MINUTES_MAX = 15
+_SKEW = timedelta(minutes=SKEW_MINUTES_MAX)
+
+_MISMATCH = (
+    "The request signature we calculated does not match the signature you provided. Check your "
+    "AWS Secret Access Key and signing method. Consult the service documentation for details."
+)
+
+Query = Sequence[tuple[str, str]]
+"""Decoded parameters in the order sent, each character a byte."""
+
+
+class Request(NamedTuple):
+    """A POST to `/`; names of headers are in lower case."""
+
+    query: Query
+    headers: Mapping[bytes, bytes]
+    body: bytes
+
+
+class Credential(NamedTuple):
+    access_key: str
+    date: str
+    region: str
+    service: str
+    terminator: str
+
+
+class Claim(NamedTuple):
+    """What a request says about its signature. `expires` is a presigned query's, in seconds."""
+
+    credential: Credential
+    date: str
+    moment: datetime
+    signed_headers: str
+    signature: str
+    token: str
+    expires: str | None = None
+
+
+class Key(NamedTuple):
+    """`token` is that of a session; a lasting key has none."""
+
+    secret: str
+    token: str = ""
+
+
+Keys = Mapping[str, Key]
+"""By access key."""
+
+
+class KeysError(Exception):
+    """Text is no list of keys, and in which line. The message tells no secret."""
+
+
+_LINE = re.compile(r"(?P<access>[^\s/,=]+)\s+(?P<secret>\S+)(?:\s+(?P<token>\S+))?", re.ASCII)
+
+
+def read_keys(text: str) -> Keys:
+    """Keys from lines `access_key secret_key [session_token]`; `#` begins a line of comment.
+
+    Raises KeysError.
+    """
+    keys: dict[str, Key] = {}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line.startswith("#"):
+            continue
+        found = _LINE.fullmatch(line)
+        if not found:
+            raise KeysError(f"line {number} is not: access_key secret_key [session_token]")
+        if found["access"] in keys:
+            raise KeysError(f"line {number} has an access key that an earlier line has")
+        keys[found["access"]] = Key(found["secret"], found["token"] or "")
+    if not keys:
+        raise KeysError("there is no key in it")
+    return keys
+
+
+class Verifier:
+    """`clock` gives seconds since 1970."""
+
+    def __init__(self, keys: Keys, clock: Callable[[], float]) -> None:
+        self._keys = keys
+        self._clock = clock
+
+    def check_clock(self, claim: Claim) -> None:
+        """Raises InvalidSignatureException for a signature too old or of times to come."""
+        now = datetime.fromtimestamp(int(self._clock()), UTC)
+        if claim.moment < now - _SKEW:
+            raise InvalidSignatureException(
+                f"Signature expired: {claim.moment:{ISO_BASIC}} is now earlier than "
+                f"{now - _SKEW:{ISO_BASIC}} ({now:{ISO_BASIC}} - {SKEW_MINUTES_MAX} min.)"
+            )
+        if claim.moment > now + _SKEW:
+            raise InvalidSignatureException(
+                f"Signature not yet current: {claim.moment:{ISO_BASIC}} is still later than "
+                f"{now + _SKEW:{ISO_BASIC}} ({now:{ISO_BASIC}} + {SKEW_MINUTES_MAX} min.)"
+            )
+        if claim.expires is not None:
+            _check_expiry(claim.moment, claim.expires, now)
+
+    def check_signature(self, request: Request, claim: Claim) -> None:
+        """Raises UnrecognizedClientException or InvalidSignatureException."""
+        _check_signed_headers(request.headers, claim)
+        key = self._keys.get(claim.credential.access_key)
+        if key is None or not compare_digest(key.token.encode(), claim.token.encode()):
+            raise UnrecognizedClientException(
+                "The security token included in the request is invalid."
+            )
+        if not compare_digest(_signature(request, claim, key.secret), claim.signature.encode()):
+            raise InvalidSignatureException(_MISMATCH)
+
+
+def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
+    """A presigned query may ask for less time than everybody has; it never gets more."""
+    if not re.fullmatch(r"\d{1,6}", expires, re.ASCII):
+        raise InvalidSignatureException("X-Amz-Expires should be a number")
+    if now > moment + timedelta(seconds=int(expires)):
+        raise InvalidSignatureException(
+            f"Signature expired: {moment:{ISO_BASIC}} is now earlier than "
+            f"{now - timedelta(seconds=int(expires)):{ISO_BASIC}} "
+            f"({now:{ISO_BASIC}} - {int(expires)} sec.)"
+        )
+
+
+def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
+    """What names the operation or its signer must not be changed on the way."""
+    signed = claim.signed_headers.encode().split(b";")
+    if b"host" not in signed:
+        raise InvalidSignatureException(
+            "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
+        )
+    for name in headers:
+        if name.startswith(b"x-amz-") and name not in signed:
+            raise InvalidSignatureException(
+                f"'{name.decode('latin-1')}' must be a 'SignedHeader' in the AWS Authorization."
+            )
+
+
+def _signature(request: Request, claim: Claim, secret: str) -> bytes:
+    """In hexadecimal digits."""
+    _, day, region, _, _ = claim.credential
+    string_to_sign = "\n".join(
+        (
+            ALGORITHM,
+            f"{claim.moment:{ISO_BASIC}}",
+            "/".join(claim.credential[1:]),
+            sha256(_canonical(request, claim.signed_headers)).hexdigest(),
+        )
+    )
+    key = _signing_key(secret, day, region)
+    return hmac_digest(key, string_to_sign.encode(), "sha256").hex().encode()
+
+
+def _canonical(request: Request, signed_headers: str) -> bytes:
+    names = sorted(name.lower() for name in signed_headers.encode().split(b";"))
+    headers = (b"%b:%b\n" % (name, _trimmed(request.headers.get(name, b""))) for name in names)
+    return b"\n".join(
+        (
+            b"POST",
+            b"/",
+            _canonical_query(request.query),
+            b"".join(headers),
+            signed_headers.encode(),
+            sha256(request.body).hexdigest().encode(),
+        )
+    )
+
+
+def _trimmed(value: bytes) -> bytes:
+    """Without blanks at its ends, and with one where there are several."""
+    return b" ".join(filter(None, value.split(b" ")))
+
+
+def _canonical_query(query: Query) -> bytes:
+    encoded = (
+        (
+            quote(name, safe="-_.~", encoding="latin-1"),
+            quote(value, safe="-_.~", encoding="latin-1"),
+        )
+        for name, value in query
+        if name != "X-Amz-Signature"
+    )
+    return "&".join(f"{name}={value}" for name, value in sorted(encoded)).encode()
+
+
+@lru_cache(maxsize=256)
+def _signing_key(secret: str, day: str, region: str) -> bytes:
+    key = f"AWS4{secret}".encode()
+    for part in (day, region, SERVICE, TERMINATOR):
+        key = hmac_digest(key, part.encode(), "sha256")
+    return key
