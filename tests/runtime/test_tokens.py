@@ -1,0 +1,156 @@
+"""A transaction with a token happens once in ten minutes, however often and wherever it is sent."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from other_process import other_process
+from running import count, create_table, increment
+
+import hashrange
+from hashrange import Database, kv
+from hashrange.model.errors import IdempotentParameterMismatchException
+from hashrange.runtime import source
+from hashrange.runtime.clock import Clock
+from hashrange.testing import TestClock
+
+NOON = 1_800_000_000.25
+TEN_MINUTES = 600
+
+
+def transaction(token: str = "token", pk: str = "a") -> dict[str, Any]:
+    update = increment(pk)
+    return {"TransactItems": [{"Update": update}], "ClientRequestToken": token}
+
+
+@pytest.fixture
+def wall() -> TestClock:
+    return TestClock(NOON)
+
+
+@pytest.fixture
+def database(store: kv.Store, wall: TestClock) -> Iterator[Database]:
+    with Database(store, clock=Clock(wall.now)) as database:
+        create_table(database.execute)
+        yield database
+
+
+def system_rows(store: kv.Store) -> int:
+    snapshot = store.snapshot()
+    rows = source.page(snapshot, kv.Range(kv.SYSTEM_SPACE, b"", None)).rows
+    snapshot.close()
+    return len(rows)
+
+
+def forget_old(database: Database) -> None:
+    while not database.execute("upkeep.ForgetTokens", {})["Done"]:
+        pass
+
+
+def test_twice_in_one_batch(database: Database) -> None:
+    async def scenario() -> None:
+        transactions = (
+            database.execute_async("TransactWriteItems", transaction()) for _ in range(10)
+        )
+        await asyncio.gather(*transactions)
+
+    asyncio.run(scenario())
+    assert count(database.execute, "a") == 1
+
+
+def test_another_payload(database: Database) -> None:
+    database.execute("TransactWriteItems", transaction())
+    with pytest.raises(IdempotentParameterMismatchException):
+        database.execute("TransactWriteItems", transaction(pk="b"))
+
+    async def scenario() -> list[Any]:
+        transactions = (
+            database.execute_async("TransactWriteItems", transaction("new", pk)) for pk in "bcb"
+        )
+        return list(await asyncio.gather(*transactions, return_exceptions=True))
+
+    outcomes = asyncio.run(scenario())
+    assert outcomes[0] == outcomes[2] == {}
+    assert isinstance(outcomes[1], IdempotentParameterMismatchException)
+    assert [count(database.execute, pk) for pk in "abc"] == [1, 1, 0]
+
+
+def test_a_cancelled_transaction_uses_no_token(database: Database) -> None:
+    refused = transaction()
+    refused["TransactItems"][0]["Update"]["ConditionExpression"] = "attribute_exists(pk)"
+    with pytest.raises(Exception, match="cancelled"):
+        database.execute("TransactWriteItems", refused)
+    database.execute("TransactWriteItems", transaction())
+    assert count(database.execute, "a") == 1
+
+
+def test_ten_minutes(database: Database, wall: TestClock) -> None:
+    database.execute("TransactWriteItems", transaction())
+    wall.advance(TEN_MINUTES - 0.001)
+    database.execute("TransactWriteItems", transaction())
+    assert count(database.execute, "a") == 1
+    wall.advance(0.001)
+    database.execute("TransactWriteItems", transaction())
+    assert count(database.execute, "a") == 2
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_token_used_again_has_its_ten_minutes(
+    database: Database, wall: TestClock, store: kv.Store, forgotten: bool
+) -> None:
+    """Upkeep that comes late forgets the first use, not the second."""
+    database.execute("TransactWriteItems", transaction())
+    rows = system_rows(store)
+    wall.advance(TEN_MINUTES + 1)
+    if forgotten:
+        forget_old(database)
+    database.execute("TransactWriteItems", transaction(pk="b"))
+    wall.advance(1)
+    forget_old(database)
+    database.execute("TransactWriteItems", transaction(pk="b"))
+    assert count(database.execute, "b") == 1
+    assert system_rows(store) == rows
+
+
+def test_old_tokens_are_forgotten(database: Database, wall: TestClock, store: kv.Store) -> None:
+    before = system_rows(store)
+    for number in range(20):
+        database.execute("TransactWriteItems", transaction(str(number)))
+    wall.advance(TEN_MINUTES)
+    database.execute("TransactWriteItems", transaction("young"))
+    wall.advance(1)
+    forget_old(database)
+    assert system_rows(store) == before + 2
+    database.execute("TransactWriteItems", transaction("young"))
+    assert count(database.execute, "a") == 21
+
+
+def test_across_a_restart(path: str, wall: TestClock) -> None:
+    for _ in range(3):
+        with hashrange.connect(path, clock=Clock(wall.now)) as database:
+            if not database.execute("ListTables", {})["TableNames"]:
+                create_table(database.execute)
+            database.execute("TransactWriteItems", transaction())
+            with pytest.raises(IdempotentParameterMismatchException):
+                database.execute("TransactWriteItems", transaction(pk="b"))
+            assert count(database.execute, "a") == 1
+        wall.advance(100)
+
+
+def test_across_processes(path: str, wall: TestClock) -> None:
+    with hashrange.connect(path, clock=Clock(wall.now)) as one, other_process(path) as other:
+
+        def send(pk: str = "a") -> None:
+            other.ask(execute=["TransactWriteItems", transaction(pk=pk)], at=wall.now())
+
+        create_table(one.execute)
+        one.execute("TransactWriteItems", transaction())
+        send()
+        with pytest.raises(RuntimeError, match="IdempotentParameterMismatch"):
+            send(pk="b")
+        wall.advance(TEN_MINUTES)
+        send(pk="b")
+        with pytest.raises(IdempotentParameterMismatchException):
+            one.execute("TransactWriteItems", transaction())
+        assert [count(one.execute, pk) for pk in "ab"] == [1, 1]
