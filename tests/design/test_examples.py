@@ -17,6 +17,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
+from hashrange.interfaces.entrance import open_entrance
 from hashrange.interfaces.server import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -57,10 +58,11 @@ def served(database: hashrange.Database) -> Iterator[int]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = Server(database.runtime)
+    entrance = open_entrance("127.0.0.1", 0)
+    server = Server(database.runtime, entrance)
     try:
-        port = asyncio.run_coroutine_threadsafe(server.start("127.0.0.1", 0), loop).result(20)
-        yield port
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result(20)
+        yield entrance.port
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)

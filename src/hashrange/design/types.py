@@ -114,7 +114,7 @@ def number_text(value: Decimal | int) -> str:
 
 def utc_text(value: datetime) -> str:
     """ISO 8601 in UTC, always with microseconds, so that text sorts as time does."""
-    return f"{in_utc(value):%Y-%m-%dT%H:%M:%S.%f}Z"
+    return in_utc(value).replace(tzinfo=None).isoformat("T", "microseconds") + "Z"
 
 
 def in_utc(value: datetime) -> datetime:
