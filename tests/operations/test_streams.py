@@ -219,7 +219,7 @@ def test_shards_part_the_keys_roll_over_and_know_their_parents(db: Database, tim
     assert len(first) > 1
     assert all("ParentShardId" not in shard for shard in first)
     assert all("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in first)
-    time.now += SHARD_SECONDS
+    time.now += SHARD_SECONDS + 1
     put(db, "a", 1)
     both = shards(db, arn)
     assert [shard.get("ParentShardId") for shard in both[len(first) :]] == [
@@ -231,6 +231,20 @@ def test_shards_part_the_keys_roll_over_and_know_their_parents(db: Database, tim
     assert [s["ParentShardId"] for s in shards(db, arn, ShardFilter=child)] == [child["ShardId"]]
     assert shards(db, arn, Limit=3) == both
     assert drain(db, iterator(db, arn, first[0]["ShardId"], "LATEST")) == ([], None)
+
+
+def test_no_change_falls_between_shards(db: Database, time: Time) -> None:
+    """Commits within the last millisecond of a shard, with a reader between each of them."""
+    arn = create(db)
+    seen: defaultdict[str, list[int]] = defaultdict(list)
+    places: dict[str, str | None] = {}
+    time.now += SHARD_SECONDS - 0.001
+    for number in range(8):
+        time.now += 0.0003
+        put(db, "a", number)
+        read_on(db, arn, places, seen)
+    read_on(db, arn, places, seen)
+    assert seen == {"a": list(range(8))}
 
 
 def test_every_kind_of_iterator(db: Database, time: Time) -> None:

@@ -31,7 +31,7 @@ class TableNamed(NamedTuple):
 Read = kv.Read | TableNamed
 Fetch = Generator[Read, Any, T]
 
-CHUNK_ROWS = 256
+CHUNK_ROWS = 128
 """How many rows a long read takes at a time: between chunks others are served."""
 
 

@@ -1,5 +1,7 @@
 """From a decision to the writes that make it true, in one list for one commit."""
 
+from math import ceil
+
 from hashrange import kv
 from hashrange.engine import changes
 from hashrange.engine.capacity import Receipt
@@ -90,7 +92,8 @@ def _stream(change: StreamChange) -> list[kv.Write]:
 
 
 def _milliseconds(now: float) -> int:
-    return int(now * 1000)
+    """Rounded up, as the clock is stored: no later commit has an earlier millisecond."""
+    return ceil(now * 1000)
 
 
 def _remember(change: Remember) -> list[kv.Write]:

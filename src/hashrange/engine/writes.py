@@ -114,14 +114,13 @@ def update(
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
     """What `decide` needs to know of the rows that writes are about to change."""
     rows = yield from fetch.items([(write.table, write.key) for write in writes])
-    sizes: list[int | None] = [None] * len(writes)
     local = [at for at, write in enumerate(writes) if write.table.has_local_indexes]
-    if local:
-        found = yield from fetch.collection_sizes(
-            [(writes[at].table, writes[at].key) for at in local]
-        )
-        for at, size in zip(local, found, strict=True):
-            sizes[at] = size
+    if not local:
+        return [Old(row, None) for row in rows]
+    sizes: list[int | None] = [None] * len(writes)
+    found = yield from fetch.collection_sizes([(writes[at].table, writes[at].key) for at in local])
+    for at, size in zip(local, found, strict=True):
+        sizes[at] = size
     return [Old(*pair) for pair in zip(rows, sizes, strict=True)]
 
 

@@ -142,4 +142,4 @@ class Table(View, frozen=True, kw_only=True):
 
     @property
     def has_local_indexes(self) -> bool:
-        return any(index.local for index in self.indexes)
+        return bool(self.indexes) and any(index.local for index in self.indexes)

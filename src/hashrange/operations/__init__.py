@@ -55,7 +55,6 @@ READS: dict[str, ModuleType] = {
 }
 WRITES: dict[str, ModuleType] = {
     "BatchWriteItem": batch_write_item,
-    "CreateTable": create_table,
     "DeleteItem": delete_item,
     "DeleteTable": delete_table,
     "PutItem": put_item,
@@ -73,6 +72,9 @@ STATEMENTS: dict[str, ModuleType] = {
 
 OPERATIONS = {
     "GetItem": Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
+    "CreateTable": Operation(
+        "CreateTable", create_table.parse, create_table.decide, writes=True, random=True
+    ),
     "ListTagsOfResource": Operation("ListTagsOfResource", tags.parse_list, tags.list_),
     "TagResource": Operation("TagResource", tags.parse_tag, tags.tag, writes=True),
     "UntagResource": Operation("UntagResource", tags.parse_untag, tags.untag, writes=True),

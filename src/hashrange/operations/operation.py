@@ -12,7 +12,7 @@ class Operation(NamedTuple):
 
     A request that `writes` (where an operation may do either, it is asked of the request) is
     decided inside the writing transaction. A `single_read` operation reads at most one row and
-    writes nothing, which has a cheaper way.
+    writes nothing, which has a cheaper way. One that is `random` is given entropy.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Operation(NamedTuple):
     decide: Callable[[Any, Moment], Decide]
     writes: bool | Callable[[Any], bool] = False
     single_read: bool = False
+    random: bool = False
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

@@ -1,6 +1,7 @@
 """StreamSpecification in CreateTable and UpdateTable: a stream comes, or is closed."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from msgspec.structs import replace
 
@@ -60,7 +61,7 @@ def changed(
         space=next(spaces),
         hash=table.hash[0],
         range=table.range[0] if table.range else None,
-        enabled_at=int(moment.now * 1000),
+        enabled_at=ceil(moment.now * 1000),
         shard_milliseconds=int(moment.settings.shard_seconds * 1000),
     )
     while (yield from streams.find(stream.arn)) is not None:
@@ -73,6 +74,6 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, list[StreamChange]]:
     """The table with its stream closed, if it has one; records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
-    now = max(int(moment.now * 1000), table.stream.enabled_at)
+    now = max(ceil(moment.now * 1000), table.stream.enabled_at)
     closed = replace(table.stream, disabled_at=now)
     return replace(table, stream=closed), [StreamChange(table.stream, closed)]

@@ -11,7 +11,7 @@ from hashrange.model.errors import ApiError
 from hashrange.runtime.catalog import Tables, find_table
 from hashrange.runtime.source import Source
 
-SLICE_SECONDS = 0.002
+SLICE_SECONDS = 0.0005
 """How long a read may keep the event loop before others are served."""
 
 

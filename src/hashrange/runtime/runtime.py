@@ -111,7 +111,7 @@ class Runtime:
         region: str,
         done: Done | None = None,
     ) -> Submission:
-        entropy = os.urandom(ENTROPY_BYTES)
+        entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
         return Submission(operation, request, len(body), entropy, region, self._settings, done)
 
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
