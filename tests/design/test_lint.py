@@ -9,7 +9,7 @@ from .index_models import INDEXES
 from .key_models import KEYS
 from .models import GET_A, A, model, patterns
 from .pattern_models import PATTERNS
-from .test_examples import example
+from .test_examples import EXAMPLES, example
 
 CASES = KEYS | INDEXES | PATTERNS
 
@@ -97,3 +97,40 @@ def test_explain() -> None:
     assert st.explain("k05").startswith("K05 (warning): a pattern's prefix")
     with pytest.raises(KeyError, match="K05"):
         st.explain("K055")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "more"),
+    [
+        (
+            "sensors",
+            "floor@{floor_id}@room#{room_id}",
+            "floor#{floor_id}#room#{room_id}",
+            {"K05 Sensors.floors", "K07 Floor"},
+        ),
+        (
+            "chat",
+            '    one_owner = st.unique("{method}#{handle}")\n',
+            "",
+            {"A05 Accounts.login", "R05 Login.by_handle"},
+        ),
+        (
+            "chat",
+            '    username: str = st.copy(User, "username", sync="transaction")',
+            '    name: str = st.copy(Server, "name", sync="batch")',
+            {"R01 Membership.name", "R03 Membership.name"},
+        ),
+    ],
+)
+def test_what_the_examples_avoid(name: str, old: str, new: str, more: set[str]) -> None:
+    text = (EXAMPLES / f"{name}.py").read_text()
+    assert old in text
+    before, after = (st.lint(model(t)).findings for t in (text, text.replace(old, new)))
+    found = {f"{f.rule} {f.where}" for f in after} - {f"{f.rule} {f.where}" for f in before}
+    assert found == more
+
+
+def test_the_prefix_overlap_names_what_is_read_in_vain() -> None:
+    text = (EXAMPLES / "sensors.py").read_text().replace("floor@{floor_id}@", "floor#{floor_id}#")
+    [finding] = [f for f in st.lint(model(text)).findings if f.rule == "K05"]
+    assert finding.message == "begins_with(sk, 'floor#') for Floor also reads Room"
