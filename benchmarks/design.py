@@ -1,15 +1,24 @@
-"""`python -m benchmarks.design`: what the toolkit adds to a bare call.
+"""`python -m benchmarks.design`: what the toolkit adds to a bare call, beside PynamoDB.
 
-The same work through each: one item is got, 50 of a partition queried, one put, on one
-in-process database. Microseconds, the best of five rounds.
+The same work through each: one item is got, 50 of a partition queried, one put, on one database,
+in process and over HTTP. PynamoDB is left out if it is not installed. Microseconds, the best of
+five rounds.
 """
 
+import asyncio
+import importlib.util
+import threading
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
+
+import boto3
 
 import hashrange
 from hashrange import design as st
+from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.server import Server
 
 ITEMS = 50
 ROUNDS = 5
@@ -75,13 +84,47 @@ def ours(connection: Any) -> Work:
     }
 
 
-def boto3_client(database: hashrange.Database) -> Work:
-    client = database.boto3_session().client("dynamodb")
+def plain_boto3(client: Any) -> Work:
     get, query, put = requests()
     return {
         "get": lambda: client.get_item(**get),
         "query": lambda: client.query(**query),
         "put": lambda: client.put_item(**put),
+    }
+
+
+def pynamodb(endpoint: str) -> Work:
+    """The same stored items; the key texts are made by hand, as its users do."""
+    from pynamodb.attributes import UnicodeAttribute
+    from pynamodb.models import Model
+
+    class PynamoSensor(Model):
+        class Meta:
+            table_name = "sensors"
+            host = endpoint
+            region = "us-east-1"
+            aws_access_key_id = "example"
+            aws_secret_access_key = "example"
+
+        pk = UnicodeAttribute(hash_key=True)
+        sk = UnicodeAttribute(range_key=True)
+        building_id = UnicodeAttribute()
+        sensor_id = UnicodeAttribute()
+        floor_id = UnicodeAttribute()
+        room_id = UnicodeAttribute(null=True)
+        entity_type = UnicodeAttribute(attr_name="entityType")
+        gsi1_pk = UnicodeAttribute(attr_name="GSI1-pk")
+        gsi1_sk = UnicodeAttribute(attr_name="GSI1-sk")
+        gsi2_pk = UnicodeAttribute(attr_name="GSI2-pk", null=True)
+        gsi2_sk = UnicodeAttribute(attr_name="GSI2-sk", null=True)
+
+    one = PynamoSensor.get("building#b-1", "sensor#s-001")
+    return {
+        "get": lambda: PynamoSensor.get("building#b-1", "sensor#s-001"),
+        "query": lambda: list(
+            PynamoSensor.query("building#b-1", PynamoSensor.sk.startswith("sensor#"))
+        ),
+        "put": one.save,
     }
 
 
@@ -98,17 +141,42 @@ def microseconds(work: Callable[[], object]) -> float:
     return min(timer.repeat(ROUNDS, number)) / number * 1e6
 
 
+@contextmanager
+def served(database: hashrange.Database) -> Iterator[str]:
+    """The endpoint of a server in a thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    entrance = open_entrance("127.0.0.1", 0)
+    server = Server(database.runtime, entrance)
+    asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+    yield f"http://127.0.0.1:{entrance.port}"
+    asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+
+
+def show(name: str, work: Work) -> None:
+    print(f"{name:28}" + "".join(f"{microseconds(one):10.1f}" for one in work.values()))
+
+
 def main() -> None:
     database = filled()
-    works = {
-        "Database.execute": bare(database),
-        "design in process": ours(database),
-        "boto3 client in process": boto3_client(database),
-        "design on that client": ours(database.boto3_session().client("dynamodb")),
-    }
     print(f"{'microseconds':28}{'get':>10}{f'query {ITEMS}':>10}{'put':>10}")
-    for name, work in works.items():
-        print(f"{name:28}" + "".join(f"{microseconds(one):10.1f}" for one in work.values()))
+    show("Database.execute", bare(database))
+    show("design in process", ours(database))
+    with served(database) as endpoint:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=endpoint,
+            region_name="us-east-1",
+            aws_access_key_id="example",
+            aws_secret_access_key="example",
+        )
+        show("boto3 over HTTP", plain_boto3(client))
+        show("design over HTTP", ours(client))
+        if importlib.util.find_spec("pynamodb"):
+            show("pynamodb over HTTP", pynamodb(endpoint))
     print(f"{'a sensor to keys and back':28}{microseconds(keys_and_back()):10.1f}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from hashrange.design.conditions import BoundCondition
-from hashrange.design.languages import Chars, Runs, meet
+from hashrange.design.languages import Chars, meet
 from hashrange.design.templates import Template
 from hashrange.design.types import FieldType
 from hashrange.model.values import AttributeValue
@@ -67,9 +67,6 @@ class KeyColumn:
         if self.tag != other.tag:
             return False
         return self.tag != "S" or meet(self.template.runs(mine), other.template.runs(others))
-
-    def beginning(self, free: Chars, parts: int) -> Runs:
-        return self.template.beginning(free, self.template.parts[:parts])
 
 
 @dataclass(frozen=True)
