@@ -1,0 +1,106 @@
+"""botocore as the oracle: requests as it signs them, and a server's verdict on them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from unittest.mock import patch
+
+from botocore.auth import SigV4Auth, SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from requests_as_sent import BODY, TARGETS, Response
+
+from hashrange import wire
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TOKEN = "a/session+token=="
+KEYS = wire.read_keys(f"AKID secret/key+\nASIA other {TOKEN}\n")
+HOST = "db.example:8000"
+
+
+class Signed:
+    """A request, its headers by name as sent; changed in place by tests."""
+
+    def __init__(self, query: str, headers: dict[str, str], body: bytes) -> None:
+        self.method = "POST"
+        self.path = "/"
+        self.query = query
+        self.headers = headers
+        self.body = body
+
+    def sent(self) -> bytes:
+        headers = {"Content-Length": str(len(self.body)), **self.headers}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        url = f"{self.path}?{self.query}" if self.query else self.path
+        return f"{self.method} {url} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + self.body
+
+
+def sign(
+    *,
+    access_key: str = "AKID",
+    secret: str | None = None,
+    token: str | None = None,
+    region: str = "eu-west-1",
+    at: datetime = NOW,
+    query: str = "",
+    presigned_seconds: int | None = None,
+    body: bytes = BODY,
+    **more: str,
+) -> Signed:
+    """A GetItem, by botocore; with the configured secret and token unless others are given."""
+    key = KEYS.get(access_key, wire.Key("unknown"))
+    credentials = Credentials(access_key, secret or key.secret, token or key.token or None)
+    headers = {
+        "Host": HOST,
+        "X-Amz-Target": "DynamoDB_20120810.GetItem",
+        "Content-Type": "application/x-amz-json-1.0",
+        **{name.replace("_", "-"): value for name, value in more.items()},
+    }
+    url = f"http://{HOST}/" + (f"?{query}" if query else "")
+    with _clock_of_botocore(at):
+        if presigned_seconds is None:
+            request = AWSRequest("POST", url, headers=headers, data=body)
+            SigV4Auth(credentials, "dynamodb", region).add_auth(request)
+        else:
+            request = AWSRequest("POST", url, headers=headers)
+            signer = _QueryAuth(credentials, "dynamodb", region, presigned_seconds)
+            signer.body = body
+            signer.add_auth(request)
+    return Signed(request.url.partition("?")[2], dict(request.headers.items()), body)
+
+
+class _QueryAuth(SigV4QueryAuth):  # type: ignore[misc]
+    """botocore's own would move the members of a JSON body into the query."""
+
+    body: bytes
+
+    def payload(self, request: AWSRequest) -> str:
+        return sha256(self.body).hexdigest()
+
+
+@contextmanager
+def _clock_of_botocore(at: datetime) -> Iterator[None]:
+    with patch("botocore.auth.get_current_datetime", lambda *_, **__: at.replace(tzinfo=None)):
+        yield
+
+
+def verdict(signed: Signed, now: datetime = NOW) -> wire.Event:
+    connection = wire.Connection(TARGETS, wire.Verifier(KEYS, now.timestamp))
+    [event] = connection.feed(signed.sent())
+    return event
+
+
+def accepted(signed: Signed, now: datetime = NOW) -> bool:
+    """Whether it reaches an operation. What is cut off or not HTTP reaches none."""
+    connection = wire.Connection(TARGETS, wire.Verifier(KEYS, now.timestamp))
+    return any(isinstance(event, wire.Call) for event in connection.feed(signed.sent()))
+
+
+def refusal(signed: Signed, now: datetime = NOW) -> tuple[str, str]:
+    """Error code and message."""
+    event = verdict(signed, now)
+    assert isinstance(event, wire.Answer)
+    told = json.loads(Response(event.data).body)
+    return told["__type"].partition("#")[2], told.get("message", told.get("Message", ""))
