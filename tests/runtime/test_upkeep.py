@@ -1,0 +1,150 @@
+"""Work in the background: in bounded steps, of which any process may do the next."""
+
+import time
+
+import pytest
+from running import (
+    TABLE,
+    RecordingStore,
+    add_index,
+    create_table,
+    get,
+    index_status,
+    put,
+    scanned,
+)
+
+from hashrange import Database, kv
+from hashrange.engine import fetch
+from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
+from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.upkeep import Upkeep
+
+ROWS = 2 * ROWS_PER_STEP + 7
+
+
+class Driven(Database):
+    """A database whose upkeep runs when it is told, and not in a thread."""
+
+    def start_upkeep(self) -> None:
+        pass
+
+    def step(self) -> bool:
+        return self._upkeep.run_once()
+
+
+def fill(database: Database, rows: int) -> None:
+    for start in range(0, rows, 25):
+        numbers = range(start, min(start + 25, rows))
+        puts = [{"PutRequest": {"Item": put(str(n), color="red")["Item"]}} for n in numbers]
+        database.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+
+
+def dropped(store: kv.Store) -> kv.Answer:
+    snapshot = store.snapshot()
+    try:
+        return snapshot.read(kv.Dropped())
+    finally:
+        snapshot.close()
+
+
+def test_a_table_is_gone_at_once_and_its_rows_in_steps(store: kv.Store) -> None:
+    recording = RecordingStore(store)
+    with Driven(recording) as database:
+        create_table(database.execute)
+        fill(database, ROWS)
+        recording.recorded.clear()
+        database.execute("DeleteTable", {"TableName": TABLE})
+        [deletion] = recording.recorded
+        assert deletion[kv.DropSpace] == 1
+        assert deletion.total() < 10  # whatever the size of the table
+        with pytest.raises(Exception, match="not found"):
+            database.execute("GetItem", get("1"))
+        create_table(database.execute)
+        database.execute("PutItem", put("new"))
+        assert len(scanned(database.execute)) == 1
+
+        assert dropped(store)
+        steps = 1
+        while database.step():
+            steps += 1
+        assert max(recording.purged) <= ROWS_PER_STEP
+        assert steps > ROWS / ROWS_PER_STEP
+        assert dropped(store) == []
+        assert len(scanned(database.execute)) == 1
+        assert not list(database.check())
+
+
+def test_a_deleted_index_is_emptied(store: kv.Store) -> None:
+    with Driven(store) as database:
+        create_table(database.execute)
+        fill(database, 50)
+        add_index(database.execute)
+        while database.step():
+            pass
+        delete = [{"Delete": {"IndexName": "by-color"}}]
+        request = {"TableName": TABLE, "GlobalSecondaryIndexUpdates": delete}
+        database.execute("UpdateTable", request)
+        assert dropped(store)
+        while database.step():
+            pass
+        assert dropped(store) == []
+        assert len(scanned(database.execute)) == 50
+
+
+def test_a_build_goes_on_where_it_stopped(store: kv.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another runtime, as after a restart, does not begin anew."""
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
+    recording = RecordingStore(store)
+    with Driven(recording) as database:
+        create_table(database.execute)
+        fill(database, 100)
+        add_index(database.execute)
+        for _ in range(6):
+            database.step()
+        assert index_status(database.execute) == "CREATING"
+        with pytest.raises(Exception, match="backfilling"):
+            scanned(database.execute, IndexName="by-color")
+        assert not list(database.check())
+
+        recording.recorded.clear()
+        again = Upkeep(Runtime(recording))
+        while again.run_once():
+            pass
+        built = sum(writes[kv.Put] for writes in recording.recorded)
+        assert built < 75  # 50 entries, and the table's definition at each step
+        assert index_status(database.execute) == "ACTIVE"
+        assert len(scanned(database.execute, IndexName="by-color")) == 100
+        assert not list(database.check())
+
+
+def test_a_step_of_a_build_is_bounded_in_bytes(store: kv.Store) -> None:
+    recording = RecordingStore(store)
+    with Driven(recording) as database:
+        create_table(database.execute)
+        for number in range(10):
+            item = put(str(number), color="red", text="x" * 300_000)
+            database.execute("PutItem", item)
+        add_index(database.execute)
+        recording.recorded.clear()
+        while database.step():
+            pass
+        assert max(writes[kv.Put] for writes in recording.recorded) <= 5
+        assert len(scanned(database.execute, IndexName="by-color")) == 10
+
+
+def test_it_runs_by_itself(path: str) -> None:
+    """After the commit that made the work, and when a database is opened that has some left."""
+    import hashrange
+
+    for _ in range(2):
+        with hashrange.connect(path, durability="relaxed") as database:
+            if not database.execute("ListTables", {})["TableNames"]:
+                create_table(database.execute)
+                fill(database, 100)
+                add_index(database.execute)
+            deadline = time.monotonic() + 20
+            while index_status(database.execute) != "ACTIVE":
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            assert len(scanned(database.execute, IndexName="by-color")) == 100
