@@ -104,21 +104,28 @@ WHERES = st.recursive(
     ),
     max_leaves=6,
 )
+PARTITIONS = st.builds("pk = '{}'".format, st.sampled_from("abc"))
+KEYED = st.one_of(
+    st.builds("{} AND {}".format, PARTITIONS, WHERES),
+    st.builds("{} AND ({} OR {})".format, WHERES, PARTITIONS, PARTITIONS),
+)
+BRANCHES = st.lists(KEYED, min_size=1, max_size=3).map(" OR ".join)
 ROWS: list[Item] = [
     {"pk": {"S": pk}, "sk": {"S": sk}, "x": {"S": x}} for pk in "abc" for sk in "abc" for x in "ab"
 ]
 
 
-@given(WHERES)
-@settings(max_examples=500)
+@given(BRANCHES)
+@settings(max_examples=300)
 def test_queries_find_each_row_that_matches_once(text: str) -> None:
     where = where_of(text)
     plan = None
     with suppress(ValidationException):  # of conditions that overlap
         plan = partiql_keys.plan(where, "pk", "sk", TYPES)
-    assume(plan is not None and plan.queries is not None)
+    assume(plan)
     assert plan
-    found = [row for query in plan.queries or () for row in ROWS if _in_query(query, row)]
+    assert plan.queries
+    found = [row for query in plan.queries for row in ROWS if _in_query(query, row)]
     if plan.filter:
         found = [row for row in found if Condition(plan.filter).matches(row)]
     expected = [row for row in ROWS if Condition(where).matches(row)]

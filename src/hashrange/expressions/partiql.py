@@ -32,7 +32,6 @@ __all__ = [
     "Update",
     "Write",
     "bind",
-    "is_read",
     "parse",
 ]
 
@@ -93,10 +92,6 @@ class Exists(NamedTuple):
 
 Write: TypeAlias = Insert | Update | Delete
 Statement: TypeAlias = Select | Write | Exists
-
-
-def is_read(parsed: tree.Statement) -> bool:
-    return isinstance(parsed, tree.Select)
 
 
 def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:

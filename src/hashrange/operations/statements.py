@@ -13,7 +13,15 @@ from hashrange.engine import keys, writes
 from hashrange.engine.fetch import RowKey
 from hashrange.engine.writes import Change, ItemWrite
 from hashrange.expressions import Condition, partiql, partiql_keys
-from hashrange.expressions.partiql import Delete, Exists, Insert, Select, Statement, Update
+from hashrange.expressions.partiql import (
+    Delete,
+    Exists,
+    Insert,
+    Select,
+    Statement,
+    Update,
+    Write,
+)
 from hashrange.expressions.tree import Node, Operation, Path
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
@@ -26,7 +34,7 @@ _MULTIPLE_KEYS = (
     "multi-attribute RANGE keys."
 )
 
-AnyWrite = Insert | Update | Delete | Exists
+AnyWrite = Write | Exists
 
 
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
@@ -99,7 +107,8 @@ def returned(statement: Statement, change: Change) -> Any:
         return new
     if returning.image == "NEW":
         return statement.changes.new_values(new) or None
-    return (statement.changes.old_values(old.item) if old else None) or None
+    assert old, "an update changes what is there"
+    return statement.changes.old_values(old.item) or None
 
 
 def single_key(select: Select, table: Table, operation: str) -> Item:
