@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from running import TABLE, count, create_table, get, increment, key, put, scanned
 
@@ -254,3 +255,21 @@ def test_ctrl_c_holds_nobody_up(inner: MemoryStore, refused: dict[str, Any], ste
     assert database.execute("GetItem", get("a")) == {}
     database.execute("PutItem", put("a"))
     assert asyncio.run(database.execute_async("PutItem", put("b"))) == {}
+
+
+def test_ctrl_c_on_a_loop_acknowledges_nothing(inner: MemoryStore) -> None:
+    database = Database(Stubborn(inner, "commit", KeyboardInterrupt()))
+    outcomes: list[object] = []
+    loop = asyncio.new_event_loop()
+    for pk in "ab":
+        body = msgspec.json.encode(put(pk))
+        loop.call_soon(database.runtime.submit, "PutItem", body, outcomes.append)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_forever()
+    assert [type(outcome) for outcome in outcomes] == [InternalServerError] * 2
+    assert len(scanned(database.execute)) == 1
+    loop.call_soon(database.runtime.submit, "PutItem", body, outcomes.append)
+    loop.call_later(0.01, loop.stop)
+    loop.run_forever()
+    loop.close()
+    assert outcomes[2] == b"{}"
