@@ -20,6 +20,8 @@ class Checkpointer:
         self._connect = connect
         self._thread = threading.Thread()
         self._pages_seen = 0
+        self._writers_may_begin = threading.Event()
+        self._writers_may_begin.set()
 
     def committed(self, pages: int) -> None:
         """Told after each commit how many pages the log has."""
@@ -29,6 +31,10 @@ class Checkpointer:
             self._pages_seen = pages
             self._thread = threading.Thread(target=self._checkpoint, args=(pages,), daemon=True)
             self._thread.start()
+
+    def let_begin(self, seconds: float) -> bool:
+        """Whether writers are not held up, or no longer after waiting so long."""
+        return self._writers_may_begin.is_set() or self._writers_may_begin.wait(seconds)
 
     def wait(self) -> None:
         """Return when no checkpoint runs."""
@@ -41,4 +47,12 @@ class Checkpointer:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             if pages >= _PAGES_MAX:
                 connection.pragma("busy_timeout", _HOLD_UP_MILLISECONDS)
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+                self._restart_log(connection)
+
+    def _restart_log(self, connection: apsw.Connection) -> None:
+        """SQLite waits for the write lock in no queue: busy writers would never let it through."""
+        self._writers_may_begin.clear()
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+        finally:
+            self._writers_may_begin.set()

@@ -82,6 +82,8 @@ class SqliteStore:
 
     def begin(self, wait: bool = True, /) -> SqliteTransaction:
         deadline = time.monotonic() + self._busy_seconds if wait else 0.0
+        if not self._checkpointer.let_begin(self._busy_seconds if wait else 0):
+            raise Busy(f"{self.path}: a checkpoint holds writers up; try again when it is done")
         if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
             raise Busy(f"{self.path}: another thread is writing; try again when it is done")
         self._using.acquire()

@@ -1,0 +1,77 @@
+"""A disk that fills up, breaks or is slow when a test says so, under SQLite's own file layer."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import apsw
+
+Fault = Callable[[], None]
+
+
+class Disk(apsw.VFS):
+    """While it exists, it is SQLite's default. `on_write` and `on_sync` may raise or wait."""
+
+    def __init__(self) -> None:
+        super().__init__("test-disk", _base(), makedefault=True)
+        self.on_write: Fault = works
+        self.on_sync: Fault = works
+
+    def xOpen(  # noqa: N802  SQLite's name
+        self, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> apsw.VFSFile:
+        return _File(self, name, flags)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: Disk, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
+        super().__init__(_base(), name, flags)
+        self._disk = disk
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        self._disk.on_write()
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802
+        self._disk.on_sync()
+        super().xSync(flags)
+
+
+@contextmanager
+def disk() -> Iterator[Disk]:
+    made = Disk()
+    try:
+        yield made
+    finally:
+        made.unregister()
+
+
+def works() -> None:
+    pass
+
+
+def is_full() -> None:
+    raise apsw.FullError("no space left on device")
+
+
+def is_broken() -> None:
+    raise apsw.IOError("input/output error")
+
+
+def is_slow() -> None:
+    time.sleep(0.3)
+
+
+def after(steps: int, fault: Fault) -> Fault:
+    """Work for so many steps, then fail at each."""
+    left = iter(range(steps))
+
+    def step() -> None:
+        if next(left, None) is None:
+            fault()
+
+    return step
+
+
+def _base() -> str:
+    return next(name for name in apsw.vfs_names() if name != "test-disk")

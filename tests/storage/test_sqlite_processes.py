@@ -1,0 +1,268 @@
+"""Several processes on one file, foreign locks, forks, and processes that are killed."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import apsw
+import pytest
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Answer,
+    Append,
+    Busy,
+    CreateSpace,
+    DropSpace,
+    Get,
+    Page,
+    Purge,
+    Put,
+    Range,
+    Read,
+    Write,
+)
+from hashrange.storage import SqliteStore
+from hashrange.storage.sqlite import checkpoint
+from hashrange.testing.store_model import value_of
+from hashrange.testing.store_suite import commit, keys, read
+
+from .conftest import OpenStore
+
+# ---- two processes ----
+
+_there: SqliteStore  # the other process's store
+
+
+def _open(path: str) -> None:
+    global _there  # noqa: PLW0603  one per process
+    _there = SqliteStore(path, durability="relaxed")
+
+
+def _commit(writes: Sequence[Write]) -> None:
+    commit(_there, *writes)
+
+
+def _read(what: Read) -> Answer:
+    return read(_there, what)
+
+
+def _count(times: int) -> None:
+    count(_there, times)
+
+
+def count(store: SqliteStore, times: int) -> None:
+    for _ in range(times):
+        transaction = store.begin()
+        value = transaction.read(Get(((SYSTEM_SPACE, b"count"),)))[0]
+        weight = int.from_bytes(value[4:8], "big") if isinstance(value, bytes) else 0
+        transaction.write([Put(SYSTEM_SPACE, b"count", value_of(weight + 1))])
+        transaction.commit()
+
+
+@pytest.fixture
+def other(path: Path, open_store: OpenStore) -> Iterator[ProcessPoolExecutor]:
+    open_store().close()
+    with ProcessPoolExecutor(1, get_context("spawn"), _open, (str(path),)) as pool:
+        yield pool
+
+
+def test_each_process_sees_the_spaces_and_rows_of_the_other(
+    open_store: OpenStore, other: ProcessPoolExecutor
+) -> None:
+    store = open_store()
+    wanted = Range(5, b"", None)
+    assert read(store, wanted) == Page([], True)
+    other.submit(_commit, [CreateSpace(5), Put(5, b"a", value_of(1))]).result()
+    assert keys(read(store, wanted)) == [b"a"]
+    commit(store, Put(5, b"b", value_of(1)), Append(5, b"l", value_of(1)))
+    other.submit(_commit, [Append(5, b"l", value_of(1))]).result()
+    found = other.submit(_read, wanted).result()
+    assert keys(found) == [b"a", b"b", b"l" + bytes(7) + b"\x01", b"l" + bytes(7) + b"\x02"]
+    snapshot = store.snapshot()
+    other.submit(_commit, [DropSpace(5)]).result()
+    other.submit(_commit, [Purge(5, 100), CreateSpace(6), Put(6, b"c", value_of(1))]).result()
+    assert snapshot.read(wanted) == found
+    snapshot.close()
+    assert read(store, wanted) == Page([], True)
+    assert store.glance(b"", (6, b"c")) == (0, value_of(1))
+
+
+def test_no_addition_of_two_processes_is_lost(
+    open_store: OpenStore, other: ProcessPoolExecutor
+) -> None:
+    store = open_store(durability="relaxed")
+    counting = other.submit(_count, 300)
+    count(store, 300)
+    counting.result()
+    assert store.glance(b"", (SYSTEM_SPACE, b"count"))[1] == value_of(600)
+
+
+def test_two_processes_may_make_the_file_at_once(path: Path) -> None:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(4, context, _open, (str(path),)) as pool:
+        list(pool.map(_count, [10] * 8))
+    with_all = SqliteStore(str(path))
+    assert with_all.glance(b"", (SYSTEM_SPACE, b"count"))[1] == value_of(80)
+    with_all.close()
+
+
+# ---- locks that others hold ----
+
+
+def test_a_foreign_lock_makes_it_busy_after_the_limit(open_store: OpenStore, path: Path) -> None:
+    store = open_store(busy_seconds=0.3)
+    foreign = apsw.Connection(str(path))
+    foreign.execute("BEGIN IMMEDIATE")
+    begun = time.monotonic()
+    with pytest.raises(Busy, match="another process"):
+        store.begin(False)
+    assert time.monotonic() - begun < 0.1
+    with pytest.raises(Busy, match="another process"):
+        store.begin()
+    assert 0.3 <= time.monotonic() - begun < 3
+    assert read(store, Range(SYSTEM_SPACE, b"", None)) == Page([], True)
+    foreign.execute("ROLLBACK")
+    foreign.close()
+    commit(store, Put(SYSTEM_SPACE, b"a", value_of(1)))
+
+
+def test_a_file_that_another_keeps_to_itself_is_busy(open_store: OpenStore, path: Path) -> None:
+    open_store().close()
+    foreign = apsw.Connection(str(path))
+    foreign.pragma("locking_mode", "EXCLUSIVE")
+    foreign.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(Busy, match="another process"):
+        open_store(busy_seconds=0.2)
+    foreign.close()
+    open_store()
+
+
+def test_a_thread_waits_no_longer_than_the_limit(open_store: OpenStore) -> None:
+    store = open_store(busy_seconds=0.2)
+    transaction = store.begin()
+    with pytest.raises(Busy, match="another thread"):
+        store.begin()
+    transaction.rollback()
+
+
+# ---- the write-ahead log ----
+
+
+def test_the_log_stays_short(
+    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a reader always there, which by itself would keep SQLite from starting it anew."""
+    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 50)
+    monkeypatch.setattr(checkpoint, "_PAGES_MAX", 200)
+    store = open_store(durability="relaxed")
+    done = threading.Event()
+    reader = threading.Thread(target=keep_reading, args=(store, done))
+    reader.start()
+    longest = 0
+    for number in range(800):
+        rows = (Put(SYSTEM_SPACE, b"%d" % n, value_of(number, bytes(4_000))) for n in range(20))
+        commit(store, *rows)
+        longest = max(longest, Path(f"{path}-wal").stat().st_size)
+    done.set()
+    reader.join()
+    assert longest < 24 << 20, "of 70 MB that went through it"
+
+
+def keep_reading(store: SqliteStore, done: threading.Event) -> None:
+    """With a new snapshot before the old one is closed."""
+    snapshot = store.snapshot()
+    while not done.wait(0.003):
+        fresh = store.snapshot()
+        snapshot.close()
+        snapshot = fresh
+    snapshot.close()
+
+
+# ---- forks ----
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_both_sides_of_a_fork_go_on(open_store: OpenStore) -> None:
+    store = open_store()
+    commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
+    store.snapshot().close()
+    child = os.fork()
+    if child == 0:
+        found = keys(read(store, Range(SYSTEM_SPACE, b"", None)))
+        commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
+        os._exit(0 if found == [b"before"] else 1)
+    commit(store, Put(SYSTEM_SPACE, b"parent", value_of(1)))
+    assert os.waitpid(child, 0)[1] == 0
+    assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"before", b"child", b"parent"]
+    assert list(store.verify()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_transaction_open_in_a_fork_stays_with_the_parent(open_store: OpenStore) -> None:
+    store = open_store(busy_seconds=0.1)
+    transaction = store.begin()
+    transaction.write([Put(SYSTEM_SPACE, b"parent", value_of(1))])
+    child = os.fork()
+    if child == 0:
+        try:
+            store.begin()
+        except Busy:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    transaction.commit()
+    assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"parent"]
+
+
+# ---- kill -9 ----
+
+WRITER = """
+import sys
+from hashrange.kv import SYSTEM_SPACE, Add, Put
+from hashrange.storage import SqliteStore
+from hashrange.storage.sqlite import checkpoint
+from hashrange.testing.store_model import value_of
+
+checkpoint._EVERY_PAGES = 30
+store = SqliteStore(sys.argv[1], durability=sys.argv[2])
+number = store.glance(b"n", (SYSTEM_SPACE, b""))[0]
+while True:
+    number += 1
+    transaction = store.begin()
+    transaction.write([Put(SYSTEM_SPACE, b"a%06d" % number, value_of(number, bytes(3_000)))])
+    transaction.write([Put(SYSTEM_SPACE, b"b%06d" % number, value_of(number)), Add(b"n", 1)])
+    transaction.commit()
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("durability", ["full", "relaxed", "memory"])
+def test_a_killed_process_loses_no_acknowledged_commit(path: Path, durability: str) -> None:
+    pause = random.Random(durability)
+    acknowledged = 0
+    for _ in range(6):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), durability], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        threading.Timer(pause.uniform(0, 0.2), writer.kill).start()
+        lines = writer.stdout.read().splitlines(keepends=True)
+        writer.wait()
+        acknowledged = max([acknowledged, *(int(line) for line in lines if line.endswith("\n"))])
+        store = SqliteStore(str(path))
+        written = store.glance(b"n", (SYSTEM_SPACE, b""))[0]
+        assert acknowledged <= written <= acknowledged + 1 + (not lines)
+        for half in (b"a", b"b"):
+            found = keys(read(store, Range(SYSTEM_SPACE, half, half + b"\xff")))
+            assert found == [half + b"%06d" % number for number in range(1, written + 1)]
+        assert list(store.verify()) == []
+        store.close()

@@ -1,0 +1,104 @@
+"""The faulty store fails as it was told, and what it wraps stays whole."""
+
+import pytest
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Conflict,
+    Get,
+    Put,
+    ReadOnly,
+    Store,
+    StoreError,
+)
+from hashrange.storage import MemoryStore
+from hashrange.testing import FaultyStore
+from hashrange.testing.store_model import value_of
+
+ROW = (SYSTEM_SPACE, b"row")
+
+
+def add_one(store: Store) -> None:
+    """Counter and row always change together."""
+    transaction = store.begin()
+    try:
+        transaction.read(Get((ROW,)))
+        transaction.write([Add(b"n", 1), Put(*ROW, value_of(1))])
+    except StoreError:
+        transaction.rollback()
+        raise
+    transaction.commit()
+
+
+def test_nothing_fails_unless_it_is_told_to() -> None:
+    store = FaultyStore(MemoryStore())
+    for _ in range(100):
+        add_one(store)
+    assert store.glance(b"n", ROW) == (100, value_of(1))
+    assert not store.struck
+
+
+def test_a_countdown_reaches_every_step_once() -> None:
+    """begin, read, two writes, commit; the sixth step is the next transaction's begin."""
+    raised = []
+    for countdown in range(5):
+        inner = MemoryStore()
+        store = FaultyStore(inner, countdown=countdown)
+        with pytest.raises(StoreError) as error:
+            add_one(store)
+        raised.append(str(error.value).split()[-1])
+        assert inner.glance(b"n", ROW) == (0, None), "nothing of it was written"
+        inner.begin(False).rollback()
+        assert sum(store.struck.values()) == 1
+        if not store.struck[ReadOnly]:
+            add_one(store)
+            assert inner.glance(b"n", ROW) == (1, value_of(1))
+    assert raised == ["begin", "read", "write", "write", "commit"]
+
+
+def history(seed: int) -> list[str]:
+    """What became of two hundred attempts; each fresh wrapper stands for opening again."""
+    inner = MemoryStore()
+    store = FaultyStore(inner, seed=seed, rate=0.1)
+    outcomes = []
+    for _ in range(200):
+        try:
+            add_one(store)
+            outcomes.append("done")
+        except StoreError as error:
+            outcomes.append(type(error).__name__)
+            if isinstance(error, ReadOnly):
+                store = FaultyStore(inner, seed=seed + len(outcomes), rate=0.1)
+    assert inner.glance(b"n", ROW)[0] == outcomes.count("done")
+    return outcomes
+
+
+def test_a_seed_comes_back_and_another_differs() -> None:
+    assert history(1) == history(1) != history(2)
+    assert set(history(1)) == {"done", "Busy", "InjectedError", "Full", "Conflict", "ReadOnly"}
+
+
+def test_after_read_only_it_writes_no_more() -> None:
+    store = FaultyStore(MemoryStore(), countdown=0, faults={"commit": (ReadOnly,)})
+    with pytest.raises(ReadOnly):
+        add_one(store)
+    with pytest.raises(ReadOnly):
+        store.begin()
+    assert store.glance(b"n", ROW) == (0, None)
+
+
+def test_one_kind_of_fault_alone() -> None:
+    store = FaultyStore(MemoryStore(), rate=1, faults={"commit": (Conflict,)})
+    for _ in range(3):
+        with pytest.raises(Conflict):
+            add_one(store)
+    assert store.struck == {Conflict: 3}
+
+
+def test_reads_fail_too() -> None:
+    store = FaultyStore(MemoryStore(), rate=1)
+    with pytest.raises(StoreError, match="read"):
+        store.glance(b"n", ROW)
+    with pytest.raises(StoreError, match="read"):
+        store.snapshot()
