@@ -313,3 +313,14 @@ def test_a_parameter_that_is_no_value(one: Table) -> None:
     fault = "The parameter cannot be converted to a numeric value: x"
     refused(f"ValidationException: {fault}", transact, one, member)
     assert batch(one, member)["Responses"] == [_error(fault)]
+
+
+def test_more_than_4_mb(one: Table) -> None:
+    large = {"S": "x" * (390 * 1024)}
+    members = [
+        {"Statement": f"INSERT INTO T VALUE {{'pk': '{n}', 's': ?}}", "Parameters": [large]}
+        for n in range(11)
+    ]
+    refused("ValidationException: Transaction request size exceeds …", transact, one, *members)
+    transact(one, *members[:10])
+    assert len(one.all()) == 11

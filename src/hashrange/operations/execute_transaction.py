@@ -43,8 +43,7 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.ExecuteTransaction)
     members = given.transact_statements
-    for member in members:
-        statements.normalize_all(member.parameters)
+    size = sum(statements.normalize_all(member.parameters) for member in members)
     bound = [_numbered(at, _bind, member) for at, member in enumerate(members)]
     reads = [statement for statement in bound if isinstance(statement, Select)]
     changes = [statement for statement in bound if not isinstance(statement, Select)]
@@ -53,6 +52,8 @@ def parse(body: bytes) -> Request:
             "ExecuteTransaction API does not support both read and write operations in the same "
             "request."
         )
+    if size > TRANSACTION_BYTES_MAX:
+        raise ValidationException(cancellation.TOO_LARGE)
     return Request(given, reads, changes, transaction.fingerprint(members))
 
 

@@ -44,9 +44,9 @@ def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     return partiql.bind(parsed, parameters or ())
 
 
-def normalize_all(parameters: Sequence[AttributeValue] | None) -> None:
-    for value in parameters or ():
-        normalize(value)
+def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
+    """Make the values canonical in place, and return their size in bytes."""
+    return sum(map(normalize, parameters or ()))
 
 
 def table_name(statement: Statement) -> str:
