@@ -1,0 +1,255 @@
+"""Served to others: keys, TLS, and clients that are slow, many, or too much."""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import boto3
+import pytest
+import trustme
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from serving import Client, Running, request, running
+
+import hashrange
+from hashrange.interfaces import entrance as entrances
+from hashrange.interfaces.connection import UNFINISHED_SECONDS_MAX
+from hashrange.interfaces.entrance import ServerError, configured_keys, open_entrance, tls_context
+from hashrange.interfaces.server import Server
+from hashrange.wire import read_keys
+from hashrange.wire.connection import BODY_BYTES_MAX
+
+KEYS = read_keys("AKID secret")
+IDLE = 1_000
+
+
+@pytest.fixture
+def server() -> Iterator[Running]:
+    with running(asyncio.new_event_loop()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def certificate(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1 and its key, in one file."""
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    authority.issue_cert("127.0.0.1", "localhost").private_key_and_cert_chain_pem.write_to_path(
+        path
+    )
+    return path
+
+
+# ---- keys ----
+
+
+def get_item(url: str, secret: str, verify: str | None = None) -> int:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name="eu-west-1",
+        aws_access_key_id="AKID",
+        aws_secret_access_key=secret,
+        verify=verify,
+        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=5),
+    )
+    answer = client.get_item(TableName="Things", Key={"pk": {"S": "a"}})
+    status: int = answer["ResponseMetadata"]["HTTPStatusCode"]
+    return status
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_who_has_the_key_comes_in(host: str) -> None:
+    if host == "0.0.0.0":
+        with pytest.raises(ServerError, match="--keys FILE or HASHRANGE_KEYS"):
+            open_entrance(host, 0)
+    with running(asyncio.new_event_loop(), open_entrance(host, 0, KEYS)) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        assert get_item(url, "secret") == 200
+        with pytest.raises(ClientError, match="InvalidSignatureException"):
+            get_item(url, "guess")
+        assert len(server.runtime.bodies) == 1
+
+
+def test_a_file_of_keys_goes_before_the_environment(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("file secret\n")
+    environment = {"HASHRANGE_KEYS": "environment secret"}
+    assert configured_keys(None, {}) is None
+    assert list(configured_keys(None, environment) or ()) == ["environment"]
+    assert list(configured_keys(path, environment) or ()) == ["file"]
+
+
+def test_keys_that_cannot_be_read_tell_no_secret(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("only-a-secret\n")
+    with pytest.raises(ServerError) as refused:
+        configured_keys(path, {})
+    assert str(refused.value) == (f"{path}: line 1 is not: access_key secret_key [session_token]")
+    with pytest.raises(ServerError, match=r"^HASHRANGE_KEYS: there is no key in it$"):
+        configured_keys(None, {"HASHRANGE_KEYS": ""})
+
+
+# ---- TLS ----
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Running]:
+    entrance = open_entrance("127.0.0.1", 0, KEYS, tls_context(certificate, None))
+    with running(asyncio.new_event_loop(), entrance) as server:
+        yield server
+
+
+def test_boto3_over_tls(secure: Running, authority: trustme.CA, tmp_path: Path) -> None:
+    trusted = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(trusted)
+    assert get_item(f"https://127.0.0.1:{secure.port}", "secret", str(trusted)) == 200
+
+
+def test_a_refused_client_can_read_why_over_tls(secure: Running, authority: trustme.CA) -> None:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    plain = socket.create_connection(("127.0.0.1", secure.port), timeout=10)
+    client = Client(context.wrap_socket(plain, server_hostname="127.0.0.1"))
+    client.send(b"nonsense\r\n\r\n")
+    assert client.receive()[0] == 400
+    client.close()
+
+
+def test_no_word_without_tls(secure: Running) -> None:
+    client = secure.connect()
+    client.send(request("GetItem"))
+    with pytest.raises((EOFError, ConnectionResetError, IndexError, ValueError)):
+        client.receive()
+    client.close()
+    assert secure.runtime.bodies == []
+
+
+def test_tls_that_cannot_be(certificate: Path, tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match=r"^--tls-key needs --tls-cert$"):
+        tls_context(None, certificate)
+    for content in (None, "not PEM"):
+        path = tmp_path / "broken.pem"
+        if content:
+            path.write_text(content)
+        with pytest.raises(ServerError, match=f"^{path}, its key: "):
+            tls_context(path, None)
+
+
+# ---- too slow, too many, too much ----
+
+
+def answered_quickly(server: Running) -> bool:
+    client = server.connect()
+    began = time.monotonic()
+    assert client.ask(request("GetItem")) == (200, b"{}")
+    client.close()
+    return time.monotonic() - began < 1
+
+
+def test_idle_clients_keep_nobody_out(server: Running) -> None:
+    with ExitStack() as idle:
+        for _ in range(IDLE):
+            idle.callback(server.connect().close)
+        assert answered_quickly(server)
+        assert server.call(lambda: len(server.server.connections)) >= IDLE
+
+
+def test_there_is_a_bound_on_connections(server: Running) -> None:
+    server.server.connections_max = 2
+    first, second = server.connect(), server.connect()
+    assert first.ask(request("GetItem"))[0] == second.ask(request("GetItem"))[0] == 200
+    third = server.connect()
+    assert third.receive()[:1] == (503,)
+    with pytest.raises(EOFError):
+        third.receive()
+    assert first.ask(request("GetItem"))[0] == 200
+    first.close()
+    time.sleep(0.1)
+    assert answered_quickly(server)
+    for client in (second, third):
+        client.close()
+
+
+def test_files_are_left_for_the_database() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = before[1]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        assert entrances.room_for_connections(500) == 500
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 500
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def sweep(server: Running) -> None:
+    for connection in tuple(server.server.connections):
+        connection.sweep(10)
+        connection.sweep(UNFINISHED_SECONDS_MAX)
+
+
+def test_a_byte_at_a_time_holds_up_nobody_and_is_given_up(server: Running) -> None:
+    slow = [server.connect() for _ in range(20)]
+    for byte in request("GetItem")[:5]:
+        for client in slow:
+            client.send(bytes([byte]))
+        assert answered_quickly(server)
+    server.call(lambda: sweep(server))
+    for client in slow:
+        with pytest.raises((EOFError, ConnectionResetError)):
+            client.receive()
+        client.close()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_of_17_mb_is_refused(server: Running, chunked: bool) -> None:
+    client = server.connect()
+    size = 17 * 1024 * 1024
+    assert size > BODY_BYTES_MAX
+    head = request("PutItem").partition(b"Content-Length")[0]
+    length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % size
+    first = b"%x\r\n" % size if chunked else b""
+    client.send(head, length, b"\r\n\r\n", first)
+    for sent in range(17 if chunked else 1):
+        client.send(b" " * 1024 * 1024)
+        if sent == 8:
+            assert answered_quickly(server)
+    assert client.receive()[0] == 413
+    assert all(body == b"{}" for body in server.runtime.bodies)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"a":', "}"), ('{"M":{"a":', "}}"), ('{"L":[', "]}")],
+    ids=["arrays", "objects", "maps", "lists"],
+)
+def test_nesting_of_10_000_is_refused(opening: str, closing: str) -> None:
+    async def serve() -> tuple[int, int]:
+        with hashrange.connect() as database:
+            entrance = open_entrance("127.0.0.1", 0)
+            server = Server(database.runtime, entrance)
+            await server.start()
+            value = opening * 10_000 + '{"S":"a"}' + closing * 10_000
+            deep = f'{{"TableName":"Things","Item":{{"a":{value}}}}}'.encode()
+            refused, served = await asyncio.to_thread(ask_both, entrance.port, deep)
+            await server.stop()
+            return refused, served
+
+    assert asyncio.run(serve()) == (400, 200)
+
+
+def ask_both(port: int, deep: bytes) -> tuple[int, int]:
+    client = Client(socket.create_connection(("127.0.0.1", port), timeout=10))
+    statuses = client.ask(request("PutItem", deep))[0], client.ask(request("ListTables"))[0]
+    client.close()
+    return statuses
