@@ -116,6 +116,8 @@ def test_upkeep_in_the_child(path: str, monkeypatch: pytest.MonkeyPatch) -> None
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute, "other")
         add_index(database.execute, "other")  # so that the thread runs
+        while index_status(database.execute, "other") != "ACTIVE":
+            time.sleep(0.01)  # a fork in the midst of its reads would keep SQLite's own locks
 
         def child() -> None:
             create_table(database.execute)
