@@ -137,7 +137,8 @@ WRITES_REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
     (
         "neither put nor delete",
         [{}],
-        "ValidationException: Supplied AttributeValue …",
+        "ValidationException: Supplied AttributeValue has more than one datatypes set, must"
+        " contain exactly one of the supported datatypes",
     ),
     (
         "26 requests",

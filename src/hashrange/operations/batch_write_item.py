@@ -49,8 +49,6 @@ def _write(given: requests.WriteRequest) -> Write:
     raise ValidationException(
         "Supplied AttributeValue has more than one datatypes set, "
         "must contain exactly one of the supported datatypes"
-        if put
-        else "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
     )
 
 
