@@ -242,7 +242,8 @@ def test_a_malformed_key_condition_is_refused_before_the_table_is_looked_up(
 # ---- refusals that need the table's keys ----
 
 ONE_CONDITION = (
-    "ValidationException: KeyConditionExpressions must only contain one condition per key"
+    "ValidationException: Invalid KeyConditionExpression: "
+    "KeyConditionExpressions must only contain one condition per key"
 )
 UNSUPPORTED = "ValidationException: Query key condition not supported"
 MISSED = "ValidationException: Query condition missed key schema element: "
@@ -262,7 +263,8 @@ ILL_FITTING: list[tuple[str, str, dict[str, Any], dict[str, Any], str]] = [
         "pk = :p AND sk = :v AND x = :v",
         {":p": "a", ":v": 1},
         {},
-        "ValidationException: …",
+        "ValidationException: The number of query conditions (3) exceeds the number of key"
+        " attributes defined in the schema (2)",
     ),
     ("partition key not by equality", "pk > :p", {":p": "a"}, {}, UNSUPPORTED),
     ("partition key twice", "pk = :p AND pk = :p", {":p": "a"}, {}, ONE_CONDITION),

@@ -54,8 +54,12 @@ class KeyCondition:
             raise ValidationException(
                 "Attempted conditional constraint is not an indexable operation"
             )
-        if len(self._tests) > max(2, len(hash_names) + len(range_names)):
-            raise ValidationException("Conditions can be of length 1 or 2 only")
+        count, keys = len(self._tests), len(hash_names) + len(range_names)
+        if count > max(2, keys):
+            raise ValidationException(
+                f"The number of query conditions ({count}) exceeds the number of key attributes "
+                f"defined in the schema ({keys})"
+            )
         tests = [self._hash_test(name, types) for name in hash_names]
         equals, last = self._range_tests(range_names, types)
         unused = [*range_names[len(equals) :]] if last is None else []
@@ -115,6 +119,7 @@ def key_tests(root: Node) -> list[KeyTest]:
         test = _key_test(node)
         if test.attribute in tests:
             raise ValidationException(
+                "Invalid KeyConditionExpression: "
                 "KeyConditionExpressions must only contain one condition per key"
             )
         tests[test.attribute] = test
