@@ -16,13 +16,17 @@ class Expressions:
     """Binds each text to ExpressionAttributeNames and ExpressionAttributeValues.
 
     The values become canonical in place. All methods raise ValidationException with DynamoDB's
-    text; of several faults in one text it is the one that DynamoDB reports.
+    text; of several faults in one text it is the one that DynamoDB reports. `older`: whether the
+    text for an invalid value names its key, see `Substitutions`.
     """
 
     def __init__(
-        self, names: dict[str, str] | None, values: dict[str, AttributeValue] | None
+        self,
+        names: dict[str, str] | None,
+        values: dict[str, AttributeValue] | None,
+        older: bool = False,
     ) -> None:
-        self._substitutions = Substitutions(names, values)
+        self._substitutions = Substitutions(names, values, older)
 
     def condition(self, text: str) -> Condition:
         return Condition(self._condition("ConditionExpression", text))

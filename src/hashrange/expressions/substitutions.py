@@ -21,11 +21,15 @@ _VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
 class Substitutions:
     """Checked names and values, and which of them were asked for.
 
-    Raises ValidationException; makes the values canonical in place.
+    Raises ValidationException; makes the values canonical in place. With `older` the text for
+    a value that is invalid names its key: operations with the older validation do that.
     """
 
     def __init__(
-        self, names: Mapping[str, str] | None, values: Mapping[str, AttributeValue] | None
+        self,
+        names: Mapping[str, str] | None,
+        values: Mapping[str, AttributeValue] | None,
+        older: bool,
     ) -> None:
         self._names = names or {}
         self._values = values or {}
@@ -33,7 +37,7 @@ class Substitutions:
         if names is not None:
             _check_names(names)
         if values is not None:
-            _check_values(values)
+            _check_values(values, older)
 
     def name(self, parameter: Parameter, alias: str) -> str:
         """The attribute name of an alias such as `#n`."""
@@ -82,14 +86,14 @@ def _check_names(names: Mapping[str, str]) -> None:
             )
 
 
-def _check_values(values: Mapping[str, AttributeValue]) -> None:
+def _check_values(values: Mapping[str, AttributeValue], older: bool) -> None:
     _check_keys(_VALUES, values, _VALUE_KEY)
     size = 0
     for key, value in values.items():
         try:
             size += text_size(key) + normalize(value)
         except ValidationException as error:
-            raise _invalid_value(_VALUES, error.message, key) from None
+            raise _invalid_value(_VALUES, error.message, key) if older else error from None
     if size > SUBSTITUTIONS_BYTES_MAX:
         raise ValidationException(f"{_VALUES} exceeds max size")
 

@@ -7,6 +7,7 @@ from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition
 from hashrange.model import requests
+from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, replace
 from hashrange.operations.parse import decode
 
@@ -18,9 +19,15 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.DeleteItem)
+    request = _check(decode(body, requests.DeleteItem))
+    inputs.check_key_not_empty(request.given.key)
+    return request
+
+
+@inputs.enveloped
+def _check(given: requests.DeleteItem) -> Request:
     placeholders = inputs.expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    inputs.key(given.key)
+    normalize_item(given.key)
     returned = inputs.returned(given, *replace.RETURN_VALUES)
     return Request(given, inputs.condition(given, placeholders), returned)
 

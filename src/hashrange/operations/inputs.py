@@ -1,18 +1,22 @@
 """What several operations check of their requests alike, before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, wraps
 from operator import attrgetter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import msgspec
 
 from hashrange.engine.keys import check_not_empty
 from hashrange.engine.writes import PUT_TOO_LARGE
 from hashrange.expressions import Condition, Expressions, Projection, legacy
+from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.values import Item, normalize_item
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FIELDS = {
     "AttributesToGet": "attributes_to_get",
@@ -33,6 +37,9 @@ _EXPRESSION_FIELDS = {
     "expression_attribute_names",
     "expression_attribute_values",
 }
+_OLDER = (requests.Scan, requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
+"""What is still validated in the older way: Scan and the actions of transactions."""
+_ENVELOPE = "1 validation error detected: "
 DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
@@ -61,7 +68,7 @@ def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expr
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions"
         )
-    return Expressions(names, values) if used else None
+    return Expressions(names, values, isinstance(given, _OLDER)) if used else None
 
 
 @cache
@@ -98,17 +105,42 @@ def check_distinct(keys: Sequence[Item]) -> None:
 def key(given: Item) -> int:
     """Check a Key parameter, make it canonical, and return its size in bytes."""
     size = normalize_item(given)
+    check_key_not_empty(given)
+    return size
+
+
+def check_key_not_empty(given: Item) -> None:
     for name, value in given.items():
         check_not_empty(name, value)
-    return size
+
+
+def enveloped(check: Callable[P, T]) -> Callable[P, T]:
+    """Decorates the checks that PutItem, UpdateItem and DeleteItem report in an envelope.
+
+    What they find out later is reported bare, and so are all faults in other operations.
+    """
+
+    @wraps(check)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return check(*args, **kwargs)
+        except ValidationException as refusal:
+            raise ValidationException(_ENVELOPE + refusal.message) from None
+
+    return checked
 
 
 def item(given: Item) -> int:
     """Check an item to be put, make it canonical, and return its size in bytes."""
     size = normalize_item(given)
+    check_size(size)
+    return size
+
+
+def check_size(size: int) -> None:
+    """Raises ValidationException where an item to be put is too large."""
     if size > ITEM_BYTES_MAX:
         raise ValidationException(PUT_TOO_LARGE)
-    return size
 
 
 def condition(given: Any, placeholders: Expressions | None) -> Condition | None:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 from hashrange.engine import fetch, writes
 from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
-from hashrange.expressions import Condition
+from hashrange.expressions import Condition, Expressions
 from hashrange.model import requests
+from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, replace
 from hashrange.operations.parse import decode
 
@@ -20,8 +21,21 @@ class Request(NamedTuple):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.PutItem)
+    placeholders, size = _check_values(given)
+    inputs.check_size(size)
+    return _check_condition(given, placeholders, size)
+
+
+@inputs.enveloped
+def _check_values(given: requests.PutItem) -> tuple[Expressions | None, int]:
     placeholders = inputs.expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    size = inputs.item(given.item)
+    return placeholders, normalize_item(given.item)
+
+
+@inputs.enveloped
+def _check_condition(
+    given: requests.PutItem, placeholders: Expressions | None, size: int
+) -> Request:
     returned = inputs.returned(given, *replace.RETURN_VALUES)
     condition = inputs.condition(given, placeholders)
     return Request(given, size, condition, returned)

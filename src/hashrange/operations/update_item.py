@@ -11,7 +11,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import Change
 from hashrange.expressions import Condition, Update, legacy
 from hashrange.model import requests
-from hashrange.model.values import Item
+from hashrange.model.values import Item, normalize_item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -26,13 +26,19 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.UpdateItem)
+    request = _check(decode(body, requests.UpdateItem))
+    inputs.check_key_not_empty(request.given.key)
+    return request
+
+
+@inputs.enveloped
+def _check(given: requests.UpdateItem) -> Request:
     placeholders = inputs.expressions(
         given,
         ("UpdateExpression", "ConditionExpression"),
         ("AttributeUpdates", *inputs.OLD_CONDITION),
     )
-    inputs.key(given.key)
+    normalize_item(given.key)
     returned = inputs.returned(given, *RETURNED)
     update: Update | None = None
     if given.attribute_updates is not None:

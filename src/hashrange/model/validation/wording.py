@@ -17,6 +17,7 @@ _NEWER = {
     ("UpdateItem", "tableName", _NOT_EMPTY),
     ("DeleteItem", "tableName", _NOT_EMPTY),
     ("BatchGetItem", "requestItems", _NOT_EMPTY),
+    ("BatchGetItem", "keys", _NOT_EMPTY),
     ("BatchGetItem", "keys", "Member must have length less than or equal to 100"),
     ("Query", "limit", "Member must have value greater than or equal to 1"),
 }
@@ -40,6 +41,10 @@ _RETURN_VALUES = (
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
 """(sic) UPDATE_NEW. PutItem and DeleteItem list it with the others, UpdateItem stops there."""
+_CONDITIONAL_OPERATOR = (
+    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+)
+"""(sic) ALL. Query gives it bare."""
 
 
 def refusal(operation: str, violations: Iterable[Violation]) -> str | None:
@@ -60,6 +65,8 @@ def _alone(operation: str, violation: Violation) -> str | None:
     if known in _NEWER:
         path = _in_model_case(parent) + dot + _in_model_case(member)
         return _listed([f"Value at '{path}' failed to satisfy constraint: {violation.constraint}"])
+    if operation == "Query" and member == "conditionalOperator":
+        return _CONDITIONAL_OPERATOR
     if operation == "UpdateItem" and member == "returnValues":
         return _listed([_RETURN_VALUES])
     return None
