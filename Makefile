@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help test check format demo bench clean
+.PHONY: help test check format demo bench fuzz clean
 
 help:  ## This list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -28,6 +28,10 @@ demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the 
 
 bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
 	$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|body -max_total_time=60"
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
 clean:  ## Remove the environment and the caches; the peers in .peers/ stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

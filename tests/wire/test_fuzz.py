@@ -5,6 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 from requests_as_sent import TARGETS, request
+from signing import KEYS, NOW, sign
 
 from hashrange import wire
 
@@ -49,3 +50,28 @@ def test_any_bytes_cut_anywhere(sent: bytes, cuts: list[int]) -> None:
     pieces = [sent[start:end] for start, end in pairwise(bounds)]
     whole = said(wire.Connection(TARGETS), [sent])
     assert said(wire.Connection(TARGETS), pieces) == whole
+
+
+HEADERS = ("Authorization", "X-Amz-Date", "X-Amz-Security-Token", "Host", "X-Amz-Expires")
+values = st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=20)
+cuts = st.tuples(st.integers(0, 300), st.integers(0, 300), values)
+
+
+@given(st.dictionaries(st.sampled_from(HEADERS), values | cuts), values, st.booleans())
+def test_any_signature(
+    changed: dict[str, str | tuple[int, int, str]], query: str, presigned: bool
+) -> None:
+    """Each header replaced, or a piece of it: whoever comes in called what was signed."""
+    signed = sign(presigned_seconds=60 if presigned else None)
+    for name, change in changed.items():
+        if isinstance(change, str):
+            signed.headers[name] = change
+        else:
+            start, end, piece = change
+            value = signed.headers.get(name, "")
+            signed.headers[name] = value[:start] + piece + value[max(start, end) :]
+    signed.query += query
+    verifier = wire.Verifier(KEYS, NOW.timestamp)
+    for event in wire.Connection(TARGETS, verifier).feed(signed.sent()):
+        if isinstance(event, wire.Call):
+            assert (event.operation, event.body) == ("GetItem", signed.body)
