@@ -59,6 +59,8 @@ SERVICE_ORDER = {
     " ConditionalOperator ScanFilter Segment Limit AttributesToGet",
     "BatchGetItemInput": "ReturnConsumedCapacity RequestItems",
     "BatchWriteItemInput": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
+    "TransactWriteItemsInput": "ClientRequestToken ReturnConsumedCapacity"
+    " ReturnItemCollectionMetrics TransactItems",
     "CreateTableInput": "AttributeDefinitions BillingMode ProvisionedThroughput TableName"
     " KeySchema GlobalSecondaryIndexes LocalSecondaryIndexes",
     "UpdateTableInput": "ProvisionedThroughput TableName BillingMode GlobalSecondaryIndexUpdates",

@@ -175,3 +175,16 @@ def test_an_unknown_conditional_operator_of_a_query_hides_other_faults(
     assert message(client, "Query", request) == (
         "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
     )
+
+
+def test_the_token_of_a_transaction_is_reported_before_other_members(
+    client: Client, table: Table
+) -> None:
+    request: dict[str, Any] = {
+        "TransactItems": [{"Put": on(table, Item=KEY)}],
+        "ReturnConsumedCapacity": "BOGUS",
+        "ClientRequestToken": "x" * 37,
+    }
+    assert message(client, "TransactWriteItems", request).startswith(
+        f"2 validation errors detected: Value '{'x' * 37}' at 'clientRequestToken' failed"
+    )
