@@ -87,7 +87,7 @@ class Committer:
             raise
 
     def _let_go(self) -> None:
-        """Every thread that waits either saw the lock free or is seen here."""
+        """Everybody who waits found the lock free or is seen here."""
         self._lock.release()
         if self._waiting:
             self._wake_next()
@@ -97,6 +97,10 @@ class Committer:
             if submission.news:
                 submission.news.set()
                 return
+            if submission.loop:
+                with suppress(RuntimeError):  # it has been closed meanwhile
+                    submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
+                    return
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
@@ -105,55 +109,37 @@ class Committer:
 
     def _turn(self, loop: AbstractEventLoop) -> None:
         self._scheduled.discard(loop)
-        if not self._waiting:
-            return
-        if not self._lock.acquire(blocking=False):
-            self._in_thread(self._work_off)
+        if not self._waiting or not self._lock.acquire(blocking=False):
             return
         try:
             batch = self._next_batch(wait=False)
         except kv.Busy:
-            self._let_go()
-            self._in_thread(self._work_off)
+            self._in_thread(self._work_off)  # another process is writing: wait there
             return
         except BaseException:
             self._let_go()
             raise
         if batch.has_writes and self._store.slow_commits:
-            self._scheduled.add(loop)  # until `_ready`: what comes meanwhile is the next batch
-            self._in_thread(self._commit, batch, loop)
-            return
-        try:
-            batch.commit()
-        finally:
-            self._let_go()
-            self._tell(batch, loop)
-        self._schedule(loop)
+            self._in_thread(self._commit, batch)
+        else:
+            self._commit(batch, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
+        """What is done there has the lock already, so it is never more than one thing."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hashrange-commit")
         self._thread.submit(function, *arguments)
 
-    def _commit(self, batch: Batch, loop: AbstractEventLoop) -> None:
+    def _commit(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
         try:
             batch.commit()
         finally:
             self._let_go()
-            self._tell(batch)
-            with suppress(RuntimeError):  # it has been closed meanwhile
-                loop.call_soon_threadsafe(self._ready, loop)
-
-    def _ready(self, loop: AbstractEventLoop) -> None:
-        self._scheduled.discard(loop)
-        self._schedule(loop)
+            self._tell(batch, here)
 
     def _work_off(self) -> None:
-        """In the thread: somebody else is writing, so wait there."""
-        self._lock.acquire()
         try:
-            while self._waiting:
-                self._work()
+            self._work()
         finally:
             self._let_go()
 

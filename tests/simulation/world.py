@@ -1,0 +1,262 @@
+"""Two processes on one store, in one thread: one seed says who does the next step, and what fails.
+
+A process is a runtime with an event loop and a thread for commits, neither of which is real:
+what they were asked to do waits in a list until the world picks it. So a read may come between
+any two steps of a commit, another process may find the store taken, a process may die with a
+transaction open, and all of it happens again with the same seed.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+
+from hashrange import kv
+from hashrange.engine import fetch
+from hashrange.model.errors import ApiError
+from hashrange.runtime import drive
+from hashrange.runtime.clock import Clock
+from hashrange.runtime.integrity import problems
+from hashrange.runtime.runtime import Runtime
+from hashrange.storage import MemoryStore
+from hashrange.testing import FaultyStore
+from hashrange.testing.faulty import InjectedError
+
+Response = dict[str, Any]
+Told = Callable[[Response | BaseException], None]
+Job = tuple[Callable[..., object], tuple[Any, ...]]
+
+NOON = 1_800_000_000.0
+FAULT_RATE = 0.01
+CRASH_RATE = 0.004
+FAULTS = {
+    "begin": (kv.Busy,),
+    "read": (InjectedError,),
+    "write": (kv.Full, InjectedError),
+    "commit": (kv.Conflict, kv.Conflict, kv.Conflict, kv.Full, kv.ReadOnly),
+}
+
+
+class Violation(Exception):
+    """Something that was promised did not hold."""
+
+
+class Loop:
+    """As much of an event loop as the runtime asks for."""
+
+    def __init__(self) -> None:
+        self.ready: deque[Job] = deque()
+        self.closed = False
+
+    def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
+        if self.closed:
+            raise RuntimeError("the loop is closed")
+        self.ready.append((function, arguments))
+
+    call_soon_threadsafe = call_soon
+
+    def is_closed(self) -> bool:
+        return self.closed
+
+
+class Store(FaultyStore):
+    """Says that commits are slow; one that loses a race really does: a rival writes meanwhile."""
+
+    slow_commits = True
+
+    def __init__(self, inner: kv.Store, seed: int, rival: Callable[[], object]) -> None:
+        super().__init__(inner, seed=seed, rate=FAULT_RATE, faults=FAULTS)
+        self.rival = rival
+        self.open: kv.Transaction | None = None
+
+    def begin(self, wait: bool = True, /) -> kv.Transaction:
+        self.open = Transaction(self, super().begin(wait))
+        return self.open
+
+
+class Transaction:
+    def __init__(self, store: Store, transaction: kv.Transaction) -> None:
+        self._store = store
+        self._transaction = transaction
+        self.read = transaction.read
+        self.write = transaction.write
+
+    def commit(self) -> None:
+        self._store.open = None
+        try:
+            self._transaction.commit()
+        except kv.Conflict:
+            self._store.rival()
+            raise
+
+    def rollback(self) -> None:
+        self._store.open = None
+        self._transaction.rollback()
+
+
+class Process:
+    def __init__(self, world: "World", seed: int) -> None:
+        self.world = world
+        self.loop = Loop()
+        self.store = Store(world.inner, seed, world.rival)
+        self.runtime = Runtime(self.store, Clock(world.now))
+        self.committer = self.runtime._committer
+        self.thread: deque[Job] = deque()
+        self.committer._in_thread = self._in_thread  # type: ignore[method-assign]
+
+    def _in_thread(self, function: Callable[..., object], *arguments: Any) -> None:
+        self.thread.append((function, arguments))
+
+    def steps(self) -> Iterator[Callable[[], object]]:
+        if self.loop.ready:
+            yield lambda: self._run(self.loop.ready)
+        if self.thread and not self._waits_for_store(self.thread[0]):
+            yield lambda: self._run(self.thread)
+
+    def submit(self, operation: str, request: Response, told: Told) -> None:
+        def done(outcome: bytes | BaseException) -> None:
+            told(msgspec.json.decode(outcome) if isinstance(outcome, bytes) else outcome)
+
+        with self._running():
+            self.runtime.submit(operation, msgspec.json.encode(request), done)
+
+    def die(self) -> None:
+        self.loop.closed = True
+        if self.store.open:
+            self.store.open.rollback()
+
+    def _waits_for_store(self, job: Job) -> bool:
+        return job[0] == self.committer._work_off and self.world.inner._writing.locked()
+
+    def _run(self, jobs: deque[Job]) -> None:
+        function, arguments = jobs.popleft()
+        with self._running():
+            function(*arguments)
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        asyncio._set_running_loop(self.loop)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            asyncio._set_running_loop(None)
+
+
+class World:
+    """`clients` are generators that yield (operation, request) and are sent what came of it.
+
+    A response, an error, or None where the process died before it answered.
+    """
+
+    def __init__(self, seed: int, processes: int = 2) -> None:
+        self.random = Random(seed)
+        self.inner = MemoryStore()
+        self.inner.busy_seconds = 0.0
+        self.trace: list[str] = []
+        self.rival_writes: Callable[[Runtime], object] = lambda runtime: None
+        self._rival = Runtime(self.inner, Clock(self.now))
+        self._ticks = count()
+        self.processes = [self._process() for _ in range(processes)]
+        self._clients: dict[str, Any] = {}
+        self._waiting: dict[str, tuple[Process, object]] = {}
+        self._answers: dict[str, Response | BaseException | None] = {}
+
+    def now(self) -> float:
+        return NOON + next(self._ticks) / 10
+
+    def rival(self) -> None:
+        self.rival_writes(self._rival)
+
+    def call(self, operation: str, request: Response) -> Response:
+        """Done at once, by nobody's process, without faults."""
+        body = self._rival.call(operation, msgspec.json.encode(request))
+        return msgspec.json.decode(body, type=Response)
+
+    def run(self, clients: dict[str, Any], steps: int) -> None:
+        """`steps` steps with faults, then without until every client has its answer and ends."""
+        self._clients = clients
+        self._answers = dict.fromkeys(clients)
+        ticks = count(step=1)
+        with (
+            patch.object(drive, "perf_counter", lambda: next(ticks) * drive.SLICE_SECONDS / 2),
+            patch.object(fetch, "CHUNK_ROWS", 4),
+        ):
+            for number in range(steps):
+                self._step()
+                if number % 50 == 0:
+                    self.check()
+            self._settle()
+        self.check()
+
+    def check(self) -> None:
+        found = list(problems(self.inner))
+        if found:
+            raise Violation("; ".join(found))
+
+    def _process(self) -> Process:
+        return Process(self, self.random.randrange(1 << 30))
+
+    def _step(self) -> None:
+        if self.random.random() < CRASH_RATE:
+            self._crash(self.random.randrange(len(self.processes)))
+        steps = [step for process in self.processes for step in process.steps()]
+        steps += [lambda name=name: self._turn(name) for name in self._answers]  # type: ignore[misc]
+        if not steps:
+            raise Violation(f"nobody tells {sorted(self._waiting)}")
+        self.random.choice(steps)()
+
+    def _settle(self) -> None:
+        for at, process in enumerate(self.processes):
+            if process.store.struck[kv.ReadOnly]:
+                self._crash(at)
+        for process in self.processes:
+            process.store._rate = 0.0
+        for client in self._clients.values():
+            client.end()
+        while self._waiting or self._answers:
+            steps = [step for process in self.processes for step in process.steps()]
+            if steps:
+                self.random.choice(steps)()
+            elif self._answers:
+                self._turn(next(iter(self._answers)))
+            else:
+                raise Violation(f"nobody tells {sorted(self._waiting)}")
+
+    def _crash(self, at: int) -> None:
+        died = self.processes[at]
+        died.die()
+        self.trace.append(f"process {at} dies")
+        self.processes[at] = self._process()
+        for name in [n for n, (process, _) in self._waiting.items() if process is died]:
+            del self._waiting[name]
+            self._answers[name] = None
+
+    def _turn(self, name: str) -> None:
+        """A client takes the answer it got and sends its next request."""
+        answer = self._answers.pop(name)
+        wanted = self._clients[name].next(answer)
+        if wanted is None:
+            return
+        operation, request = wanted
+        process = self.random.choice(self.processes)
+        asked = object()  # an answer of a process that died is nobody's any more
+        self._waiting[name] = (process, asked)
+
+        def told(outcome: Response | BaseException) -> None:
+            if self._waiting.get(name, (None, None))[1] is not asked:
+                raise Violation(f"{name} was told twice, or by the dead")
+            del self._waiting[name]
+            self._answers[name] = outcome
+            self.trace.append(f"{name}: {operation} {_short(outcome)}")
+
+        process.submit(operation, request, told)
+
+
+def _short(outcome: Response | BaseException) -> str:
+    return outcome.code if isinstance(outcome, ApiError) else "done"
