@@ -1,14 +1,14 @@
-"""`python -m benchmarks.design`: what the toolkit adds to a bare call, beside PynamoDB.
+"""`python -m benchmarks.design`: what the toolkit adds to a bare call, beside other libraries.
 
 The same work through each: one item is got, 50 of a partition queried, one put, on one database,
-in process and over HTTP. PynamoDB is left out if it is not installed. Microseconds, the best of
-five rounds.
+in process and over HTTP. Microseconds: the median of rounds in which all of them take turns, so
+that a machine that is busy for a while is busy for all.
 """
 
 import asyncio
-import importlib.util
+import statistics
 import threading
-import timeit
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -16,13 +16,17 @@ from typing import Any, Protocol
 import boto3
 
 import hashrange
+from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
+from hashrange.design.reading import Items
 from hashrange.interfaces.entrance import open_entrance
 from hashrange.interfaces.server import Server
 
 ITEMS = 50
-ROUNDS = 5
-Work = dict[str, Callable[[], object]]
+ROUNDS = 25
+ROUND_SECONDS = 0.01
+ENTITIES = 30
+OPERATIONS = ("get", "query", "put")
 
 
 class Sensor(st.Item):
@@ -65,6 +69,9 @@ def requests() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return get, query, put
 
 
+# ---- the same work through each ----
+
+
 def bare(database: hashrange.Database) -> Work:
     get, query, put = requests()
     return {
@@ -93,52 +100,130 @@ def plain_boto3(client: Any) -> Work:
     }
 
 
-def pynamodb(endpoint: str) -> Work:
-    """The same stored items; the key texts are made by hand, as its users do."""
-    from pynamodb.attributes import UnicodeAttribute
-    from pynamodb.models import Model
+def over_http(endpoint: str, client: Any) -> dict[str, Work]:
+    """A library that cannot be used here is left out, and a line says why."""
+    rows = {"boto3 over HTTP": plain_boto3(client), "design over HTTP": ours(client)}
+    for peer in PEERS:
+        try:
+            rows[f"{peer.__name__} over HTTP"] = peer(endpoint, client)
+        except ImportError as reason:
+            print(f"{peer.__name__} is left out: {reason}")
+    return rows
 
-    class PynamoSensor(Model):
-        class Meta:
-            table_name = "sensors"
-            host = endpoint
-            region = "us-east-1"
-            aws_access_key_id = "example"
-            aws_secret_access_key = "example"
 
-        pk = UnicodeAttribute(hash_key=True)
-        sk = UnicodeAttribute(range_key=True)
-        building_id = UnicodeAttribute()
-        sensor_id = UnicodeAttribute()
-        floor_id = UnicodeAttribute()
-        room_id = UnicodeAttribute(null=True)
-        entity_type = UnicodeAttribute(attr_name="entityType")
-        gsi1_pk = UnicodeAttribute(attr_name="GSI1-pk")
-        gsi1_sk = UnicodeAttribute(attr_name="GSI1-sk")
-        gsi2_pk = UnicodeAttribute(attr_name="GSI2-pk", null=True)
-        gsi2_sk = UnicodeAttribute(attr_name="GSI2-sk", null=True)
+# ---- where the toolkit's own time goes ----
 
-    one = PynamoSensor.get("building#b-1", "sensor#s-001")
+
+class AtOnce:
+    """A boto3 client that answers what it answered before, and does nothing else."""
+
+    def __init__(self, client: Any) -> None:
+        self.meta = client.meta
+        self._make_api_call = client._make_api_call
+        for method in client.meta.method_to_api_mapping:
+            setattr(self, method, None)
+        works = zip(("get_item", "query", "put_item"), plain_boto3(client).values(), strict=True)
+        for method, ask in works:
+            setattr(self, method, self._answering(ask()))
+
+    def _answering(self, answer: Any) -> Callable[..., Any]:
+        return lambda **request: dict(answer)
+
+
+def parts(database: hashrange.Database) -> dict[str, Work]:
+    """Without the steps between: arguments to a request, and the answer to items."""
+    db = table.open(Sensors, database)
+    one_call, all_call = db.sensor.call, db.sensors.call  # type: ignore[attr-defined]
+    one, entity = sensor(1), table.model.entity(Sensor)
+    get, query, _ = requests()
+    raw = database.execute("GetItem", get)["Item"]
+    raws = database.execute("Query", query)["Items"]
+
+    def ask_one() -> object:
+        bound = one_call.bind(("b-1", "s-001"), {})
+        return bound.asking.get(bound.arguments)
+
+    def ask_all() -> object:
+        bound = all_call.bind(("b-1",), {})
+        return bound.asking.queries(bound.arguments)
+
     return {
-        "get": lambda: PynamoSensor.get("building#b-1", "sensor#s-001"),
-        "query": lambda: list(
-            PynamoSensor.query("building#b-1", PynamoSensor.sk.startswith("sensor#"))
-        ),
-        "put": one.save,
+        "  arguments to a request": {
+            "get": ask_one,
+            "query": ask_all,
+            "put": lambda: entity.dump(one),
+        },
+        "  the answer to items": {
+            "get": lambda: one_call.loader.load(entity, raw),
+            "query": lambda: all_call.loader.load_all(raws, Items()),
+        },
     }
 
 
-def keys_and_back() -> Callable[[], object]:
-    entity = table.model.entity(Sensor)
-    one = sensor(1)
-    return lambda: entity.load(entity.dump(one))
+# ---- a model of thirty entities ----
+
+HEAD = """
+from datetime import datetime
+from typing import Protocol
+from hashrange import design as st
+"""
+ENTITY = """
+class Entity{n}(st.Item):
+    key = st.key("owner{n}#{{owner}}", "part#{{part}}")
+    by_state = st.index("GSI1", "state{n}#{{state}}", "at#{{at:%Y-%m-%dT%H:%M:%S.%f}}#{{part}}")
+    owner: st.Slug
+    part: st.Slug
+    state: st.Slug
+    at: datetime
+    name: str = ""
+"""
+PATTERNS = """
+    def one{n}(self, owner: str, part: str) -> Entity{n} | None: ...
+    def parts{n}(self, owner: str) -> st.Query[Entity{n}]: ...
+    def recent{n}(self, state: str, at: st.AtLeast[datetime]) -> st.Query[Entity{n}]: ...
+"""
 
 
-def microseconds(work: Callable[[], object]) -> float:
-    timer = timeit.Timer(work)
-    number, _ = timer.autorange()
-    number = max(1, number // 4)
-    return min(timer.repeat(ROUNDS, number)) / number * 1e6
+def many() -> st.Table:
+    """ENTITIES entities in one table, each with an index and three patterns."""
+    entities, patterns = (
+        "".join(text.format(n=n) for n in range(ENTITIES)) for text in (ENTITY, PATTERNS)
+    )
+    source = f"{HEAD}{entities}\nclass Patterns(st.Store, Protocol):\n{patterns}"
+    module: dict[str, Any] = {"__name__": __name__}
+    exec(source, module)
+    return st.Table("many", module["Patterns"])
+
+
+# ---- measuring and printing ----
+
+
+def in_turns(rows: dict[str, Work]) -> dict[str, list[float]]:
+    """Microseconds of a call, for each operation that a row has."""
+    found: dict[str, list[float]] = {name: [] for name in rows}
+    for operation in OPERATIONS:
+        works = {name: row[operation] for name, row in rows.items() if operation in row}
+        calls = {name: round(ROUND_SECONDS / seconds(work)) or 1 for name, work in works.items()}
+        rounds: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(ROUNDS):
+            for name, work in works.items():
+                rounds[name].append(seconds(work, calls[name]) * 1e6)
+        for name, measured in rounds.items():
+            found[name].append(statistics.median(measured))
+    return found
+
+
+def seconds(work: Callable[[], object], calls: int = 10) -> float:
+    """Of one call."""
+    started = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - started) / calls
+
+
+def show(rows: dict[str, list[float]]) -> None:
+    for name, medians in rows.items():
+        print(f"{name:28}" + "".join(f"{median:10.1f}" for median in medians))
 
 
 @contextmanager
@@ -150,34 +235,33 @@ def served(database: hashrange.Database) -> Iterator[str]:
     entrance = open_entrance("127.0.0.1", 0)
     server = Server(database.runtime, entrance)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-    yield f"http://127.0.0.1:{entrance.port}"
-    asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-
-
-def show(name: str, work: Work) -> None:
-    print(f"{name:28}" + "".join(f"{microseconds(one):10.1f}" for one in work.values()))
+    try:
+        yield f"http://127.0.0.1:{entrance.port}"
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
 
 
 def main() -> None:
     database = filled()
     print(f"{'microseconds':28}{'get':>10}{f'query {ITEMS}':>10}{'put':>10}")
-    show("Database.execute", bare(database))
-    show("design in process", ours(database))
+    show(in_turns({"Database.execute": bare(database), "design in process": ours(database)}))
     with served(database) as endpoint:
-        client = boto3.client(
-            "dynamodb",
-            endpoint_url=endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="example",
-            aws_secret_access_key="example",
-        )
-        show("boto3 over HTTP", plain_boto3(client))
-        show("design over HTTP", ours(client))
-        if importlib.util.find_spec("pynamodb"):
-            show("pynamodb over HTTP", pynamodb(endpoint))
-    print(f"{'a sensor to keys and back':28}{microseconds(keys_and_back()):10.1f}")
+        client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION, **CREDENTIALS)
+        alone = in_turns({"design without boto3's time": ours(AtOnce(client)), **parts(database)})
+        http = in_turns(over_http(endpoint, client))
+    show(http)
+    show(alone)
+    added = zip(alone["design without boto3's time"], http["boto3 over HTTP"], strict=True)
+    show({"added to boto3, per cent": [100 * ours / theirs for ours, theirs in added]})
+    entity, one = table.model.entity(Sensor), sensor(1)
+    there_and_back = statistics.median(
+        seconds(lambda: entity.load(entity.dump(one)), 1000) for _ in range(ROUNDS)
+    )
+    print(f"a sensor to keys and back: {there_and_back * 1e6:.1f} us")
+    model = many()
+    print(f"linting {ENTITIES} entities: {seconds(lambda: st.lint(model), 1) * 1000:.0f} ms")
 
 
 if __name__ == "__main__":
