@@ -206,6 +206,27 @@ def test_both_sides_of_a_fork_go_on(open_store: OpenStore) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_the_parent_may_close_while_the_child_writes(open_store: OpenStore) -> None:
+    """SQLite deletes the log with the last connection, and must know of the child's."""
+    store = open_store()
+    commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
+        os.write(writing, b".")
+        time.sleep(0.3)
+        commit(store, Put(SYSTEM_SPACE, b"later", value_of(1)))
+        os._exit(0)
+    os.read(reading, 1)
+    store.glance(b"", (SYSTEM_SPACE, b""))
+    store.close()
+    assert os.waitpid(child, 0)[1] == 0
+    found = keys(read(open_store(), Range(SYSTEM_SPACE, b"", None)))
+    assert found == [b"before", b"child", b"later"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_transaction_open_in_a_fork_stays_with_the_parent(open_store: OpenStore) -> None:
     store = open_store(busy_seconds=0.1)
     transaction = store.begin()

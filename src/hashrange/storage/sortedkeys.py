@@ -12,22 +12,22 @@ _BUCKET_KEYS_MAX = 1024
 
 
 class SortedKeys:
-    __slots__ = ("_buckets", "_lasts")
+    __slots__ = ("_bounds", "_buckets")
 
     def __init__(self) -> None:
         self._buckets: list[list[bytes]] = []
-        self._lasts: list[bytes] = []  # the greatest key of each bucket
+        self._bounds: list[bytes] = []  # no key of the bucket is above, each of the next one is
 
     def add(self, key: bytes) -> None:
         """Add a key that is not there yet."""
         if not self._buckets:
             self._buckets.append([key])
-            self._lasts.append(key)
+            self._bounds.append(key)
             return
-        index = bisect_left(self._lasts, key)
-        if index == len(self._lasts):
+        index = bisect_left(self._bounds, key)
+        if index == len(self._bounds):
             index -= 1
-            self._lasts[index] = key
+            self._bounds[index] = key
         bucket = self._buckets[index]
         insort(bucket, key)
         if len(bucket) > _BUCKET_KEYS_MAX:
@@ -35,13 +35,11 @@ class SortedKeys:
 
     def remove(self, key: bytes) -> None:
         """Remove a key that is there. Buckets shrink and vanish; they are never merged."""
-        index = bisect_left(self._lasts, key)
+        index = bisect_left(self._bounds, key)
         bucket = self._buckets[index]
         del bucket[bisect_left(bucket, key)]
-        if bucket:
-            self._lasts[index] = bucket[-1]
-        else:
-            del self._buckets[index], self._lasts[index]
+        if not bucket:
+            del self._buckets[index], self._bounds[index]
 
     def between(self, start: bytes, end: bytes | None, reverse: bool = False) -> Iterator[bytes]:
         """The keys with start <= key < end. They must not change while this is iterated."""
@@ -49,17 +47,17 @@ class SortedKeys:
         return chain.from_iterable(slices(start, end))
 
     def _slices_up(self, start: bytes, end: bytes | None) -> Iterator[list[bytes]]:
-        for index in range(bisect_left(self._lasts, start), len(self._lasts)):
+        for index in range(bisect_left(self._bounds, start), len(self._bounds)):
             bucket = self._buckets[index]
             low = bisect_left(bucket, start) if bucket[0] < start else 0
-            if end is not None and self._lasts[index] >= end:
+            if end is not None and self._bounds[index] >= end:
                 yield bucket[low : bisect_left(bucket, end)]
                 return
             yield bucket[low:] if low else bucket
 
     def _slices_down(self, start: bytes, end: bytes | None) -> Iterator[Iterator[bytes]]:
-        last = len(self._lasts) - 1
-        first = last if end is None else min(bisect_left(self._lasts, end), last)
+        last = len(self._bounds) - 1
+        first = last if end is None else min(bisect_left(self._bounds, end), last)
         for index in range(first, -1, -1):
             bucket = self._buckets[index]
             high = len(bucket) if end is None else bisect_left(bucket, end)
@@ -73,4 +71,4 @@ class SortedKeys:
         half = len(bucket) // 2
         self._buckets.insert(index + 1, bucket[half:])
         del bucket[half:]
-        self._lasts.insert(index, bucket[-1])
+        self._bounds.insert(index, bucket[-1])

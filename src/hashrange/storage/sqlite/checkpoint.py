@@ -6,9 +6,10 @@ from contextlib import closing, suppress
 
 import apsw
 
-_EVERY_PAGES = 2_000
+_EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""Beyond it (64 MB) writers are held up, briefly, until no reader needs the old log."""
+"""Beyond it (64 MB) writers are held up, briefly, until no reader needs the old log; beyond
+twice as much, also while any checkpoint runs: they are faster than the disk."""
 
 _HOLD_UP_MILLISECONDS = 200
 
@@ -19,12 +20,13 @@ class Checkpointer:
     def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
         self._connect = connect
         self._thread = threading.Thread()
+        self._pages = 0
         self._pages_seen = 0
-        self._writers_may_begin = threading.Event()
-        self._writers_may_begin.set()
+        self._restarting = False
 
     def committed(self, pages: int) -> None:
         """Told after each commit how many pages the log has."""
+        self._pages = pages
         if pages < self._pages_seen:  # the log began anew
             self._pages_seen = 0
         if pages - self._pages_seen >= _EVERY_PAGES and not self._thread.is_alive():
@@ -32,14 +34,17 @@ class Checkpointer:
             self._thread = threading.Thread(target=self._checkpoint, args=(pages,), daemon=True)
             self._thread.start()
 
-    def let_begin(self, seconds: float) -> bool:
-        """Whether writers are not held up, or no longer after waiting so long."""
-        return self._writers_may_begin.is_set() or self._writers_may_begin.wait(seconds)
+    def hold_up(self, seconds: float) -> bool:
+        """Wait, so long at most, while writers are held up. Whether they still are."""
+        if self._restarting or self._pages >= 2 * _PAGES_MAX:
+            self.wait(seconds)
+            return self._thread.is_alive()
+        return False
 
-    def wait(self) -> None:
-        """Return when no checkpoint runs."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Return when no checkpoint runs, or after so long."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(seconds)
 
     def _checkpoint(self, pages: int) -> None:
         # After an error the log still holds everything, and the next checkpoint begins again.
@@ -51,8 +56,8 @@ class Checkpointer:
 
     def _restart_log(self, connection: apsw.Connection) -> None:
         """SQLite waits for the write lock in no queue: busy writers would never let it through."""
-        self._writers_may_begin.clear()
+        self._restarting = True
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
         finally:
-            self._writers_may_begin.set()
+            self._restarting = False

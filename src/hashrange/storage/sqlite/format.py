@@ -27,7 +27,6 @@ Durability = Literal["full", "relaxed", "memory"]
 # everything to the operating system. Either survives the end of the process.
 _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "OFF"}
 _CACHE_KIB = 16_000
-_MMAP_BYTES = 256 << 20  # another's commit voids a connection's cache, but not its mapped pages
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
 
@@ -43,7 +42,6 @@ def connect(path: str, durability: Durability, busy_seconds: float) -> apsw.Conn
         ("wal_autocheckpoint", 0),
         ("journal_size_limit", _WAL_BYTES_KEPT),
         ("cache_size", -_CACHE_KIB),
-        ("mmap_size", _MMAP_BYTES),
     ):
         connection.pragma(name, value)
     return connection
