@@ -112,7 +112,8 @@ def server(path: str) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            found = next(filter(None, (re.search(r"http://\S+:(\d+)", line) for line in process.stdout)))
+            said = (re.search(r"http://\S+:(\d+)", line) for line in process.stdout)
+            found = next(filter(None, said))
             yield int(found[1]), process
         finally:
             process.kill()

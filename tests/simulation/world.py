@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -206,7 +207,7 @@ class World:
         if self.random.random() < CRASH_RATE:
             self._crash(self.random.randrange(len(self.processes)))
         steps = [step for process in self.processes for step in process.steps()]
-        steps += [lambda name=name: self._turn(name) for name in self._answers]  # type: ignore[misc]
+        steps += [partial(self._turn, name) for name in self._answers]
         if not steps:
             raise Violation(f"nobody tells {sorted(self._waiting)}")
         self.random.choice(steps)()
