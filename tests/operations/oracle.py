@@ -167,6 +167,7 @@ class Table:
             self.show(view, item)
             for item in self.items.values()
             if all(self._can_be_key(name, item.get(name)) for name in view.key)
+            and _is_short(view, item, view.key)
         ]
 
     def show(self, view: View, item: Item) -> Item:
@@ -215,6 +216,8 @@ class Table:
             for name in index.key:
                 if name in touched and name in item and not self._can_be_key(name, item[name]):
                     raise Refused(INVALID)
+            if not _is_short(index, item, touched):
+                raise Refused(INVALID)
 
     def _can_be_key(self, name: str, value: Value | None) -> bool:
         return value is not None and self.types[name] in value and plain(value) != b""
@@ -232,6 +235,17 @@ class Table:
                     new[name] = canonical({"N": str(before + plain(value))})
         self.check_index_keys(new, list(changes))
         return new
+
+
+def _is_short(view: View, item: Item, touched: Sequence[str]) -> bool:
+    """Whether the key attributes that are touched keep the limits of a key's length."""
+    length = {
+        name: len(plain(item[name])) for name in view.key if set("SB") & set(item.get(name, ()))
+    }
+    if any(length.get(name, 0) > 2048 for name in view.hash if name in touched):
+        return False
+    ranges = sum(length.get(name, 1) for name in view.range)
+    return ranges <= 1024 or not set(view.range) & set(touched)
 
 
 def write(write: Write) -> tuple[Item | None, Item | None]:

@@ -262,7 +262,7 @@ class Operations(RuleBasedStateMachine):
         change: Request = {"Delete": {"IndexName": EXTRA.name}}
         there = EXTRA in first.indexes
         if not there:
-            first.types["x"] = "S"
+            first.types |= {"x": "S", "y": "S"}
             change = {"Create": drawn.index(EXTRA)}
         request = {
             "TableName": FIRST,

@@ -1,6 +1,7 @@
 """Work in the background: in bounded steps, of which any process may do the next."""
 
 import time
+from typing import Any
 
 import pytest
 from running import (
@@ -9,6 +10,7 @@ from running import (
     add_index,
     create_table,
     get,
+    increment,
     index_status,
     put,
     scanned,
@@ -16,6 +18,7 @@ from running import (
 
 from hashrange import Database, kv
 from hashrange.engine import fetch
+from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
@@ -148,3 +151,40 @@ def test_it_runs_by_itself(path: str) -> None:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             assert len(scanned(database.execute, IndexName="by-color")) == 100
+
+
+@pytest.mark.parametrize(
+    ("color", "indexed"),
+    [
+        ({"S": "c" * 2048}, True),
+        ({"S": "c" * 2049}, False),
+        ({"S": ""}, False),
+        ({"N": "1"}, False),
+        ({"BOOL": True}, False),
+        ({"L": [{"S": "red"}]}, False),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_older_items_that_cannot_be_indexed_are_left_out(
+    store: kv.Store, color: dict[str, Any], indexed: bool
+) -> None:
+    """And can be written to, as long as nobody touches what cannot be a key."""
+    with Driven(store) as database:
+        create_table(database.execute)
+        item = put("a")["Item"] | {"color": color}
+        database.execute("PutItem", {"TableName": TABLE, "Item": item})
+        add_index(database.execute)
+        while database.step():
+            pass
+        assert len(scanned(database.execute, IndexName="by-color")) == indexed
+        database.execute("UpdateItem", increment("a"))
+        assert not list(database.check())
+        again = {"TableName": TABLE, "Item": item | {"n": {"N": "2"}}}
+        if indexed:
+            database.execute("PutItem", again)
+        else:
+            with pytest.raises(ValidationException):
+                database.execute("PutItem", again)
+        database.execute("PutItem", put("a", color="red"))
+        assert len(scanned(database.execute, IndexName="by-color")) == 1
+        assert not list(database.check())

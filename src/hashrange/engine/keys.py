@@ -1,12 +1,11 @@
 """Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
 
-from base64 import b64decode
 from collections.abc import Container
 
-from hashrange.engine.keyspace.keys import RowKey, table_key
+from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from hashrange.model.tables import Table
+from hashrange.model.tables import Index, Table
 from hashrange.model.values import AttributeValue, Item
 
 INVALID = "One or more parameter values were invalid: "
@@ -21,14 +20,6 @@ RANGE_TOO_LONG = (
     f"{SORT_KEY_BYTES_MAX} bytes"
 )
 _KINDS = {"S": "string", "B": "binary"}
-
-
-def length_bytes(value: AttributeValue) -> int:
-    """Of a key value as the limits count it; numbers never reach them."""
-    [(type_, content)] = value.items()
-    if type_ == "S":
-        return len(content) if content.isascii() else len(content.encode())
-    return len(b64decode(content)) if type_ == "B" else 1
 
 
 def is_key_value(type_: str, value: AttributeValue) -> bool:
@@ -110,7 +101,7 @@ def check_index_keys(table: Table, item: Item, touched: Container[str]) -> None:
         for name in index.key:
             if name in item and name in touched and name not in table.key:
                 _check_index_key(table, index.name, name, item[name])
-        _check_index_lengths(index.hash, index.range, item)
+        _check_index_lengths(index, item, touched)
 
 
 def _check_index_key(table: Table, index: str, name: str, value: AttributeValue) -> None:
@@ -128,11 +119,11 @@ def _check_index_key(table: Table, index: str, name: str, value: AttributeValue)
         )
 
 
-def _check_index_lengths(
-    hash_names: tuple[str, ...], range_names: tuple[str, ...], item: Item
-) -> None:
-    for name in hash_names:
-        if name in item and length_bytes(item[name]) > PARTITION_KEY_BYTES_MAX:
+def _check_index_lengths(index: Index, item: Item, touched: Container[str]) -> None:
+    for name in index.hash:
+        if name in touched and name in item and length_bytes(item[name]) > PARTITION_KEY_BYTES_MAX:
             raise ValidationException(HASH_TOO_LONG)
-    if sum(length_bytes(item[name]) for name in range_names if name in item) > SORT_KEY_BYTES_MAX:
-        raise ValidationException(RANGE_TOO_LONG)
+    if any(name in touched for name in index.range):
+        total = sum(length_bytes(item[name]) for name in index.range if name in item)
+        if total > SORT_KEY_BYTES_MAX:
+            raise ValidationException(RANGE_TOO_LONG)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from hashrange.kv import PARTITION_BYTES
+from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import AttributeValue, Item
 
@@ -30,6 +31,14 @@ def canonical(value: AttributeValue) -> bytes:
     [(type_, content)] = value.items()
     data = b64decode(content) if type_ == "B" else content.encode()
     return type_.encode() + len(data).to_bytes(4, "big") + data
+
+
+def length_bytes(value: AttributeValue) -> int:
+    """Of a key value as the limits count it; numbers never reach them."""
+    [(type_, content)] = value.items()
+    if type_ == "S":
+        return len(content) if content.isascii() else len(content.encode())
+    return len(b64decode(content)) if type_ == "B" else 1
 
 
 def raw_key(values: Iterable[AttributeValue]) -> bytes:
@@ -127,10 +136,20 @@ def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey |
         value = item.get(name)
         if value is None or not value.get(table.types[name]):
             return None
-    hash_raw = raw_key([item[name] for name in index.hash])
+    hashes = [item[name] for name in index.hash]
     ranges = [item[name] for name in index.range]
+    if not _are_short(hashes, ranges):
+        return None
+    hash_raw = raw_key(hashes)
     key = digest(hash_raw) + b"".join(map(component, ranges)) + digest(owner.raw)
     return RowKey(key, hash_raw + raw_key(ranges) + owner.raw)
+
+
+def _are_short(hashes: Sequence[AttributeValue], ranges: Sequence[AttributeValue]) -> bool:
+    """Whether values may be the key of an index, by their lengths."""
+    longest = max(map(length_bytes, hashes))
+    total = sum(map(length_bytes, ranges))
+    return longest <= PARTITION_KEY_BYTES_MAX and total <= SORT_KEY_BYTES_MAX
 
 
 def start_key(table: Table, view: View, key: Item) -> bytes:
