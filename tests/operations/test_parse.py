@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hashrange.model import requests
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, SerializationException
 from hashrange.model.requests import Structure
 from hashrange.model.validation import shapes, validate
 from hashrange.operations.parse import decode
@@ -86,6 +86,10 @@ def slots(content: Any) -> list[tuple[Any, Any]]:
 def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Structure | None:
     try:
         return decoder(body)
+    except SerializationException as refusal:
+        # The fast decoder leaves base64 to the check of values, which comes before all else.
+        assume("Base64" not in refusal.message)
+        return None
     except (ApiError, msgspec.ValidationError):
         return None
 
