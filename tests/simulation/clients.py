@@ -6,10 +6,27 @@ notes       each client writes its own, everybody reads them
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from bank import (
+    ACCOUNTS,
+    CREATE_INDEX,
+    DELETE_INDEX,
+    INCREMENT,
+    INDEX,
+    NOTES,
+    OPENING,
+    SCRATCH,
+    TABLE,
+    Ledger,
+    check_end,
+    create_table,
+    key,
+    n,
+    open_bank,
+    s,
+)
 from world import Response, Violation, World
 
 from hashrange.model.errors import (
@@ -23,95 +40,9 @@ from hashrange.model.errors import (
 )
 from hashrange.runtime.runtime import Runtime
 
-TABLE = "bank-table"
-SCRATCH = "scratch-table"
-INDEX = "by-bank"
-ACCOUNTS = 6
-OPENING = 100
-NOTES = 3
-
 Answer = Response | BaseException | None
 Asked = Generator[tuple[str, Response], Any, None]
 """Requests; what is sent in return is an `Answer`."""
-
-
-def s(text: str) -> Response:
-    return {"S": text}
-
-
-def n(number: int) -> Response:
-    return {"N": str(number)}
-
-
-def key(pk: str, sk: object = "-") -> Response:
-    return {"TableName": TABLE, "Key": {"pk": s(pk), "sk": s(str(sk))}}
-
-
-def create_table(name: str) -> Response:
-    keys = {"pk": "HASH", "sk": "RANGE"}
-    return {
-        "TableName": name,
-        "KeySchema": [{"AttributeName": k, "KeyType": kind} for k, kind in keys.items()],
-        "AttributeDefinitions": [
-            {"AttributeName": k, "AttributeType": "S"} for k in (*keys, "size")
-        ],
-        "LocalSecondaryIndexes": [
-            {
-                "IndexName": "by-size",
-                "KeySchema": [
-                    {"AttributeName": "pk", "KeyType": "HASH"},
-                    {"AttributeName": "size", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }
-        ],
-        "BillingMode": "PAY_PER_REQUEST",
-    }
-
-
-CREATE_INDEX = {
-    "TableName": TABLE,
-    "AttributeDefinitions": [{"AttributeName": "bank", "AttributeType": "S"}],
-    "GlobalSecondaryIndexUpdates": [
-        {
-            "Create": {
-                "IndexName": INDEX,
-                "KeySchema": [{"AttributeName": "bank", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        }
-    ],
-}
-DELETE_INDEX = {
-    "TableName": TABLE,
-    "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": INDEX}}],
-}
-INCREMENT = key("counter") | {
-    "UpdateExpression": "ADD n :one",
-    "ExpressionAttributeValues": {":one": n(1)},
-}
-
-
-@dataclass
-class Note:
-    """The number in a note: acknowledged, the highest tried, the highest that anybody has read."""
-
-    written: int = 0
-    tried: int = 0
-    seen: int = 0
-
-
-class Ledger:
-    """What all clients together were told, and what may have happened without their being told."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.notes = {(name, number): Note() for name in names for number in range(NOTES)}
-        self.transfers: dict[str, tuple[int, int, int]] = {}
-        """Every one that was ever tried: from, to, amount."""
-        self.acknowledged: set[str] = set()
-        self.refused: set[str] = set()
-        self.counted = 0
-        self.perhaps_counted = 0
 
 
 class Client:
@@ -351,15 +282,6 @@ class Client:
             raise Violation(f"{self.name} was told {answer!r}")
 
 
-def open_bank(world: World) -> None:
-    world.call("CreateTable", create_table(TABLE))
-    for at in range(ACCOUNTS):
-        bank = {"balance": n(OPENING), "bank": s("east"), "size": s(str(at))}
-        account = key("account", at)["Key"] | bank
-        world.call("PutItem", {"TableName": TABLE, "Item": account})
-    world.call("UpdateTable", CREATE_INDEX)
-
-
 def simulate(seed: int, steps: int = 1500, clients: int = 5) -> World:
     """Raises Violation with the seed if something did not hold."""
     world = World(seed)
@@ -379,11 +301,3 @@ def simulate(seed: int, steps: int = 1500, clients: int = 5) -> World:
     except Violation as violation:
         raise Violation(f"seed {seed}: {violation}") from violation
     return world
-
-
-def check_end(world: World, ledger: Ledger) -> None:
-    """When all is quiet the counter is exact, but for what died unanswered."""
-    found = world.call("GetItem", key("counter")).get("Item", {"n": n(0)})
-    extra = int(found["n"]["N"]) - ledger.counted
-    if not 0 <= extra <= ledger.perhaps_counted:
-        raise Violation(f"counted {ledger.counted}, the counter has {extra} more")

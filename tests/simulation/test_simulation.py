@@ -6,6 +6,7 @@ A failure names its seed: `simulate(seed)` runs it again, step for step.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +15,7 @@ from clients import simulate
 from world import Violation
 
 from hashrange import kv
-from hashrange.engine import changes, transition
+from hashrange.engine import changes, streams, transition
 from hashrange.runtime.batch import Batch
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
@@ -186,6 +187,18 @@ def tokens_are_forgotten() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def the_stream_has_gaps() -> Iterator[None]:
+    appended = streams.appended
+    ticks = count()
+
+    def planted(*arguments: Any) -> list[kv.Write]:
+        return list(appended(*arguments)) if next(ticks) % 20 else []
+
+    with patch.object(streams, "appended", planted):
+        yield
+
+
 PLANTED = [
     index_entries_stay,
     counters_stand_still,
@@ -197,6 +210,7 @@ PLANTED = [
     tables_are_cached_for_ever,
     nobody_is_woken,
     tokens_are_forgotten,
+    the_stream_has_gaps,
 ]
 
 
