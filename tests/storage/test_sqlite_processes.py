@@ -198,7 +198,7 @@ def test_both_sides_of_a_fork_go_on(open_store: OpenStore) -> None:
     if child == 0:
         found = keys(read(store, Range(SYSTEM_SPACE, b"", None)))
         commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
-        os._exit(0 if found == [b"before"] else 1)
+        os._exit(0 if b"before" in found else 1)  # the parent may be ahead
     commit(store, Put(SYSTEM_SPACE, b"parent", value_of(1)))
     assert os.waitpid(child, 0)[1] == 0
     assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"before", b"child", b"parent"]
