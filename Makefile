@@ -4,15 +4,23 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CLIENTS := $(VENV)/clients
+PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test check format demo bench fuzz clean
+.PHONY: help test test-clients test-python-clients check format demo bench fuzz clean
 
 help:  ## This list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
 
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"
+	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/test_aiobotocore.py $(ARGS)
+
+test-python-clients: $(CLIENTS)/.ready  ## Only those in Python
+	$(CLIENTS)/bin/python -m pytest tests/clients tests/design/test_aiobotocore.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .
@@ -30,10 +38,10 @@ bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--h
 	$(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|body -max_total_time=60"
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[fuzz]'
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
-clean:  ## Remove the environment and the caches; the peers in .peers/ stay
+clean:  ## Remove the environment and the caches; what is built in .peers/ and .clients/ stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The first Python that is new enough makes the environment.
@@ -43,9 +51,14 @@ $(READY): pyproject.toml
 	        set -e; \
 	        echo "Setting up $(VENV) with $$($$python --version) ..."; \
 	        $$python -m venv --clear $(VENV); \
-	        $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'; \
+	        $(BIN)/python $(PIP_INSTALL) -e '.[dev]'; \
 	        touch $@; \
 	        exit 0; \
 	    fi; \
 	done; \
 	echo "hashrange needs Python 3.11 or newer; none was found on PATH." >&2; exit 1
+
+$(CLIENTS)/.ready: $(READY)
+	$(BIN)/python -m venv --clear $(CLIENTS)
+	$(CLIENTS)/bin/python $(PIP_INSTALL) -e '.[clients]'
+	touch $@

@@ -1,0 +1,116 @@
+"""A server for each client, as users start it, and a way to build and run a client's program.
+
+Modules that need another language's runtime are marked `foreign`: `make test-clients` runs them,
+`make test` does not.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+BUILT = HERE.parents[1] / ".clients"
+"""Programs are built in a copy, which stays: no output lands among the sources."""
+
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "example",
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+BUILD_SECONDS_MAX = 3600
+RUN_SECONDS_MAX = 300
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server on a new file, which verifies what clients sign."""
+    program = "from hashrange.interfaces.cli import main; main()"
+    keys = f"{KEYS['AWS_ACCESS_KEY_ID']} {KEYS['AWS_SECRET_ACCESS_KEY']}"
+    server = subprocess.Popen(
+        [sys.executable, "-c", program, "serve", tmp_path_factory.mktemp("db") / "app.db"]
+        + ["--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HASHRANGE_KEYS": keys},
+    )
+    with server:
+        try:
+            assert server.stdout
+            greeting = server.stdout.readline()
+            url = re.search(r"http://\S+", greeting)
+            assert url, greeting
+            yield url[0]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def environment(endpoint: str) -> dict[str, str]:
+    """What a client's program finds in its environment.
+
+    `AWS_ENDPOINT_URL` is what AWS's own SDKs look for, `ENDPOINT` is for programs that say it in
+    code. Nothing of the user's own configuration is found.
+    """
+    nowhere = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {**mine, **nowhere, **KEYS, "AWS_ENDPOINT_URL": endpoint, "ENDPOINT": endpoint}
+
+
+Run = Callable[..., list[str]]
+
+
+@pytest.fixture(scope="module")
+def build() -> Callable[..., Path]:
+    """`build("go", "go", "build")` runs the command in a copy of tests/clients/go, and gives it.
+
+    Skips where there is no such command.
+    """
+
+    def building(folder: str, *command: str, env: Mapping[str, str] | None = None) -> Path:
+        if shutil.which(command[0]) is None:
+            pytest.skip(f"{command[0]} is not installed")
+        shutil.copytree(HERE / folder, BUILT / folder, dirs_exist_ok=True)
+        environment = {**os.environ, **(env or {})}
+        _succeed(command, BUILT / folder, environment, BUILD_SECONDS_MAX)
+        return BUILT / folder
+
+    return building
+
+
+@pytest.fixture(scope="module")
+def run(environment: dict[str, str]) -> Run:
+    """`run(folder, "node", "smoke.mjs")` is the lines that the command prints. It has to succeed.
+
+    A program prints one line for each thing that worked, and ends with another status than 0 at
+    the first that did not.
+    """
+
+    def running(folder: Path, *command: str) -> list[str]:
+        return _succeed(command, folder, environment, RUN_SECONDS_MAX).splitlines()
+
+    return running
+
+
+def _succeed(
+    command: tuple[str, ...], folder: Path, env: Mapping[str, str], seconds_max: float
+) -> str:
+    """What it prints."""
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=seconds_max,
+        check=False,
+    )
+    said = f"{' '.join(command)}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    assert ended.returncode == 0, said
+    return ended.stdout
