@@ -33,9 +33,9 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server on a new file, which verifies what clients sign."""
     program = "from hashrange.interfaces.cli import main; main()"
     keys = f"{KEYS['AWS_ACCESS_KEY_ID']} {KEYS['AWS_SECRET_ACCESS_KEY']}"
+    path = tmp_path_factory.mktemp("database") / "app.db"
     server = subprocess.Popen(
-        [sys.executable, "-c", program, "serve", tmp_path_factory.mktemp("db") / "app.db"]
-        + ["--port", "0"],
+        [sys.executable, "-c", program, "serve", path, "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "HASHRANGE_KEYS": keys},

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from clients import simulate
+from customers import simulate
 from world import Violation
 
 from hashrange import kv
