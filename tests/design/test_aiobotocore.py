@@ -1,6 +1,7 @@
 """The asynchronous store over a real aiobotocore client, to a server over HTTP.
 
-aiobotocore holds botocore back by some releases, so that it is no part of the `dev` extra.
+aiobotocore holds botocore back by some releases, so that it is no part of the `dev` extra:
+`make test-python-clients` has it in an environment of its own.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from hashrange import design as st
 from hashrange.interfaces.entrance import open_entrance
 from hashrange.interfaces.server import Server
 
-aiobotocore = pytest.importorskip("aiobotocore.session", reason="pip install aiobotocore")
+aiobotocore = pytest.importorskip("aiobotocore.session", reason="make test-python-clients has it")
 
 
 class Note(st.Item):
