@@ -93,4 +93,8 @@ class Animals(st.Store, Protocol):
         ...
 
 
-table = st.Table("animals", Animals, index_keys={"index1": ("index1pk", "index1sk")})
+table = st.Table(
+    "animals",
+    Animals,
+    index_keys={"index1": ("index1pk", "index1sk"), "index2": ("index2pk", "index2sk")},
+)

@@ -1,10 +1,13 @@
-"""Dogs, cats and parrots with boto3: one index attribute holds what differs from kind to kind.
+"""Addresses, dogs, cats and parrots with boto3: one index holds what differs from kind to kind.
 
-`index1` begins with a namespace, `dog:command:` or `parrot:words:`, so one index serves every
+`index1sk` begins with a namespace, `dog:command:` or `parrot:words:`, so one index serves every
 kind: `begins_with` for names and hierarchies, BETWEEN for numbers (padded with zeros) and dates
 (ISO 8601). BETWEEN includes both ends. Each namespace is a query of its own.
+
+animals.py is the same table, declared.
 """
 
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -14,36 +17,42 @@ from showing import Client, Item, Pattern, items, key_schema, main, put_all, str
 TABLE = "animals"
 WORDS_DIGITS = 6
 WORDS_MAX = 10**WORDS_DIGITS - 1
+END = "~"
+"""Sorts after every character of an id."""
 
-DOGS = {"Rex": ["roll over", "sit"], "Bello": ["beg", "sit"]}
-CATS = {"Tom": ["spruce", "elm"], "Mia": ["oak"]}
-PARROTS = {"Polly": 3, "Coco": 101, "Rio": 201}
-BIRTHDAYS = {
-    "dog:Rex": date(2019, 5, 1),
-    "dog:Bello": date(2021, 2, 14),
-    "cat:Tom": date(2020, 7, 30),
-    "parrot:Polly": date(1998, 1, 3),
-}
 ADDRESSES = [
-    "London:Westminster:Downing St:10",
-    "London:Westminster:Buckingham Palace",
-    "London:Camden:Parkway:1",
-    "Leeds:Headingley:Otley Rd:5",
+    ("London", "Westminster", "Downing St", 10),
+    ("London", "Westminster", "Buckingham Palace", 1),
+    ("London", "Camden", "Parkway", 1),
+    ("Leeds", "Headingley", "Otley Rd", 5),
 ]
+DOGS = [
+    ("Rex", "roll over", date(2019, 5, 1)),
+    ("Bello", "sit", date(2021, 2, 14)),
+    ("Waldi", "beg", date(2020, 1, 1)),
+    ("Lassie", "sit", date(2023, 3, 3)),
+]
+CATS = [
+    ("Tom", "spruce", date(2020, 7, 30)),
+    ("Mia", "oak", date(2022, 4, 4)),
+    ("Leo", "elm", date(2018, 8, 8)),
+]
+PARROTS = [("Polly", 3), ("Coco", 101), ("Rio", 201)]
 
 
 def create(client: Client) -> None:
-    """A shelter is a partition; the local index orders it by `index1`, if an item has that."""
+    indexes = [(f"index{n}", (f"index{n}pk", f"index{n}sk")) for n in (1, 2)]
     client.create_table(
         TableName=TABLE,
-        KeySchema=key_schema("shelter", "id"),
-        AttributeDefinitions=strings("shelter", "id", "index1"),
-        LocalSecondaryIndexes=[
+        KeySchema=key_schema("pk", "sk"),
+        AttributeDefinitions=strings("pk", "sk", *(key for _, keys in indexes for key in keys)),
+        GlobalSecondaryIndexes=[
             {
-                "IndexName": "index1",
-                "KeySchema": key_schema("shelter", "index1"),
+                "IndexName": name,
+                "KeySchema": key_schema(*keys),
                 "Projection": {"ProjectionType": "ALL"},
             }
+            for name, keys in indexes
         ],
         BillingMode="PAY_PER_REQUEST",
     )
@@ -52,9 +61,44 @@ def create(client: Client) -> None:
 # ---- items ----
 
 
-def trait(name: str, index1: str) -> Item:
-    """One item per thing that can be asked for."""
-    return {"shelter": "north", "id": f"{name}/{index1}", "name": name, "index1": index1}
+def new_address(number: int, city: str, district: str, street: str, house: int) -> Item:
+    address_id = str(number)
+    return {
+        "entityType": "Address",
+        "pk": f"address#{address_id}",
+        "sk": "info",
+        "index1pk": "addresses",
+        "index1sk": f"{city}:{district}:{street}:{house:05}",
+        "address_id": address_id,
+        "city": city,
+        "district": district,
+        "street": street,
+        "number": house,
+    }
+
+
+def new_dog(name: str, command: str, born: date) -> Item:
+    index1 = {"index1pk": "animals", "index1sk": f"dog:command:{command}:{name}"}
+    index2 = {"index2pk": "birthdays", "index2sk": f"dog:{born}:{name}"}
+    fields = {"animal_id": name, "command": command, "born": f"{born}"}
+    return {"entityType": "Dog", **animal_key(name, "info"), **index1, **index2, **fields}
+
+
+def new_cat(name: str, tree: str, born: date) -> Item:
+    index1 = {"index1pk": "animals", "index1sk": f"cat:treeclimbed:{tree}:{name}"}
+    index2 = {"index2pk": "birthdays", "index2sk": f"cat:{born}:{name}"}
+    fields = {"animal_id": name, "tree": tree, "born": f"{born}"}
+    return {"entityType": "Cat", **animal_key(name, "info#cat"), **index1, **index2, **fields}
+
+
+def new_parrot(name: str, words: int) -> Item:
+    index1 = {"index1pk": "animals", "index1sk": f"{words_key(words)}:{name}"}
+    fields = {"animal_id": name, "words": words}
+    return {"entityType": "Parrot", **animal_key(name, "info#parrot"), **index1, **fields}
+
+
+def animal_key(name: str, sk: str) -> Item:
+    return {"pk": f"animal#{name}", "sk": sk}
 
 
 def words_key(words: int) -> str:
@@ -62,100 +106,121 @@ def words_key(words: int) -> str:
     return f"parrot:words:{words:0{WORDS_DIGITS}}"
 
 
+def zoo() -> Iterator[Item]:
+    for number, address in enumerate(ADDRESSES):
+        yield new_address(number, *address)
+    yield from (new_dog(*dog) for dog in DOGS)
+    yield from (new_cat(*cat) for cat in CATS)
+    yield from (new_parrot(*parrot) for parrot in PARROTS)
+
+
 def load(client: Client) -> None:
-    new = [trait(dog, f"dog:command:{command}") for dog in DOGS for command in DOGS[dog]]
-    new += [trait(cat, f"cat:treeclimbed:{tree}") for cat in CATS for tree in CATS[cat]]
-    new += [trait(parrot, words_key(words)) for parrot, words in PARROTS.items()]
-    for kind_and_name, day in BIRTHDAYS.items():
-        kind, name = kind_and_name.split(":")
-        new.append(trait(name, f"{kind}:born:{day.isoformat()}"))
-    new += [{"shelter": "homes", "id": address, "index1": address} for address in ADDRESSES]
-    new.append({"shelter": "north", "id": "opening hours", "hours": "9-17"})
-    for _ in put_all(client, TABLE, new):
+    for _ in put_all(client, TABLE, zoo()):
         pass
 
 
 # ---- access patterns ----
 
 
-def beginning(client: Client, prefix: str, shelter: str = "north") -> list[str]:
-    """What is under a prefix, in order."""
-    return _index1(client, shelter, Key("index1").begins_with(prefix))
-
-
-def dog_commands(client: Client) -> list[str]:
-    return beginning(client, "dog:command:")
-
-
-def trees_climbed(client: Client) -> list[str]:
-    return beginning(client, "cat:treeclimbed:")
-
-
-def parrots_knowing(client: Client, fewest: int, most: int = WORDS_MAX) -> list[str]:
-    """Parrots that know so many words; both numbers are included."""
-    return _index1(client, "north", Key("index1").between(words_key(fewest), words_key(most)))
-
-
-def born_between(client: Client, kind: str, first: date, last: date) -> list[str]:
-    """Of one kind: every namespace is a range of its own."""
-    bounds = (f"{kind}:born:{day.isoformat()}" for day in (first, last))
-    return _index1(client, "north", Key("index1").between(*bounds))
-
-
-def addresses(client: Client, *place: str) -> list[str]:
+def addresses(client: Client, *place: str) -> list[Item]:
     """From the largest to the smallest: `addresses(client, "London", "Westminster")`."""
-    return beginning(client, "".join(f"{part}:" for part in place), shelter="homes")
+    beginning = "".join(f"{part}:" for part in place)
+    return _index(client, 1, "addresses", Key("index1sk").begins_with(beginning))
 
 
-def _index1(client: Client, shelter: str, condition: Any) -> list[str]:
-    found = items(
+def dogs(client: Client) -> list[Item]:
+    return _index(client, 1, "animals", Key("index1sk").begins_with("dog:command:"))
+
+
+def dogs_that(client: Client, command: str) -> list[Item]:
+    return _index(client, 1, "animals", Key("index1sk").begins_with(f"dog:command:{command}:"))
+
+
+def cats(client: Client) -> list[Item]:
+    return _index(client, 1, "animals", Key("index1sk").begins_with("cat:treeclimbed:"))
+
+
+def parrots_between(client: Client, words: tuple[int, int]) -> list[Item]:
+    """Parrots that know so many words; both numbers are included."""
+    fewest, most = (words_key(number) for number in words)
+    between = Key("index1sk").between(fewest, f"{most}:{END}")
+    return _index(client, 1, "animals", between)
+
+
+def parrots_above(client: Client, words: int) -> list[Item]:
+    """BETWEEN, as `>` alone would run on into the next namespace."""
+    return parrots_between(client, (words + 1, WORDS_MAX))
+
+
+def parrots_below(client: Client, words: int) -> list[Item]:
+    return parrots_between(client, (0, words - 1))
+
+
+def dogs_born(client: Client, since: date, until: date) -> list[Item]:
+    """The last day is not included: its keys go on after the date, so they sort behind it."""
+    between = Key("index2sk").between(f"dog:{since}", f"dog:{until}")
+    return _index(client, 2, "birthdays", between)
+
+
+def cats_born(client: Client, since: date, until: date) -> list[Item]:
+    """As dogs_born: every namespace is a query of its own."""
+    between = Key("index2sk").between(f"cat:{since}", f"cat:{until}")
+    return _index(client, 2, "birthdays", between)
+
+
+def _index(client: Client, number: int, pk: str, condition: Any) -> list[Item]:
+    return items(
         client.query,
         TableName=TABLE,
-        IndexName="index1",
-        KeyConditionExpression=Key("shelter").eq(shelter) & condition,
+        IndexName=f"index{number}",
+        KeyConditionExpression=Key(f"index{number}pk").eq(pk) & condition,
     )
-    return [item["index1"] for item in found]
 
 
 PATTERNS = [
     Pattern(
-        "Get the commands that dogs follow",
-        *("LSI", "Query", "shelter = `north`", "index1 begins_with `dog:command:`", ""),
-        run=dog_commands,
-    ),
-    Pattern(
-        "Get the trees that cats climbed",
-        *("LSI", "Query", "shelter = `north`", "index1 begins_with `cat:treeclimbed:`", ""),
-        run=trees_climbed,
-    ),
-    Pattern(
-        "Get parrots knowing 2 to 5 words",
-        *("LSI", "Query", "shelter = `north`"),
-        *(f"index1 BETWEEN `{words_key(2)}` AND `{words_key(5)}`", ""),
-        run=lambda client: parrots_knowing(client, 2, 5),
-    ),
-    Pattern(
-        "Get parrots knowing more than 5 words",
-        *("LSI", "Query", "shelter = `north`"),
-        *(f"index1 BETWEEN `{words_key(6)}` AND `{words_key(WORDS_MAX)}`", ""),
-        run=lambda client: parrots_knowing(client, 6),
-    ),
-    Pattern(
-        "Get dogs born since 2020",
-        *("LSI", "Query", "shelter = `north`"),
-        *("index1 BETWEEN `dog:born:2020-01-01` AND `dog:born:9999-12-31`", ""),
-        run=lambda client: born_between(client, "dog", date(2020, 1, 1), date.max),
-    ),
-    Pattern(
-        "Get all addresses in London",
-        *("LSI", "Query", "shelter = `homes`", "index1 begins_with `London:`", ""),
+        "Get the addresses of a city",
+        *("GSI 1", "Query", "index1pk = `addresses`", "index1sk begins_with `London:`", ""),
         run=lambda client: addresses(client, "London"),
     ),
     Pattern(
-        "Get all addresses in Downing St",
-        *("LSI", "Query", "shelter = `homes`"),
-        *("index1 begins_with `London:Westminster:Downing St:`", ""),
+        "Get the addresses of a street",
+        *("GSI 1", "Query", "index1pk = `addresses`"),
+        *("index1sk begins_with `London:Westminster:Downing St:`", ""),
         run=lambda client: addresses(client, "London", "Westminster", "Downing St"),
+    ),
+    Pattern(
+        "Get all dogs by what they can be told to do",
+        *("GSI 1", "Query", "index1pk = `animals`", "index1sk begins_with `dog:command:`", ""),
+        run=dogs,
+    ),
+    Pattern(
+        "Get the dogs that follow a command",
+        *("GSI 1", "Query", "index1pk = `animals`", "index1sk begins_with `dog:command:sit:`", ""),
+        run=lambda client: dogs_that(client, "sit"),
+    ),
+    Pattern(
+        "Get all cats by the trees they climb",
+        *("GSI 1", "Query", "index1pk = `animals`", "index1sk begins_with `cat:treeclimbed:`", ""),
+        run=cats,
+    ),
+    Pattern(
+        "Get parrots knowing 2 to 5 words",
+        *("GSI 1", "Query", "index1pk = `animals`"),
+        *(f"index1sk BETWEEN `{words_key(2)}` AND `{words_key(5)}:{END}`", ""),
+        run=lambda client: parrots_between(client, (2, 5)),
+    ),
+    Pattern(
+        "Get parrots knowing more than 5 words",
+        *("GSI 1", "Query", "index1pk = `animals`"),
+        *(f"index1sk BETWEEN `{words_key(6)}` AND `{words_key(WORDS_MAX)}:{END}`", ""),
+        run=lambda client: parrots_above(client, 5),
+    ),
+    Pattern(
+        "Get dogs born in 2020 or 2021",
+        *("GSI 2", "Query", "index2pk = `birthdays`"),
+        *("index2sk BETWEEN `dog:2020-01-01` AND `dog:2022-01-01`", ""),
+        run=lambda client: dogs_born(client, date(2020, 1, 1), date(2022, 1, 1)),
     ),
 ]
 
@@ -166,4 +231,4 @@ def prepare(client: Client) -> None:
 
 
 if __name__ == "__main__":
-    main("Dogs, cats and parrots in one index", prepare, PATTERNS)
+    main("Addresses, dogs, cats and parrots in one index", prepare, PATTERNS)

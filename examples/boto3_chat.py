@@ -1,19 +1,34 @@
 """Users, organisations, chats and servers with boto3: many kinds of items in one table.
 
-A user has one item per way to log in, each found by its own key in the index GS1: another way
+A user has one item per way to log in, each found by its own key in the index gs1: another way
 takes no other index. Ids are attributes of their own, so that nobody takes a key apart. Index
 keys are made for each kind of item (`gs1pk`, `gs1sk`) where it needs them, rather than turning
 the whole table around. A membership carries the user's name, as a user is in a few servers, and
 not the server's name, as a server has many users.
+
+chat.py is the same table, declared.
 """
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from boto3.dynamodb.conditions import Key
-from showing import Client, Item, Pattern, get_all, items, key_schema, main, put_all, strings
+from showing import (
+    Client,
+    Item,
+    Pattern,
+    get_all,
+    items,
+    key_schema,
+    main,
+    pages,
+    put_all,
+    strings,
+)
 
 TABLE = "chat"
 METADATA = "#METADATA"
+MOMENT = datetime(2024, 10, 14, 1, 1, 1, tzinfo=UTC)
 
 
 def create(client: Client) -> None:
@@ -23,7 +38,7 @@ def create(client: Client) -> None:
         AttributeDefinitions=strings("pk", "sk", "gs1pk", "gs1sk"),
         GlobalSecondaryIndexes=[
             {
-                "IndexName": "GS1",
+                "IndexName": "gs1",
                 "KeySchema": key_schema("gs1pk", "gs1sk"),
                 "Projection": {"ProjectionType": "ALL"},
             }
@@ -35,111 +50,163 @@ def create(client: Client) -> None:
 # ---- items ----
 
 
-def user(user_id: str, username: str, email: str) -> list[Item]:
+def new_user(user_id: str, username: str, email: str) -> list[Item]:
     """Who it is, and one item per way to log in."""
-    pk = f"USER#{user_id}"
-    logins = (f"EMAIL#{email}", f"USERNAME#{username}")
-    metadata = {"pk": pk, "sk": METADATA, "userId": user_id, "username": username, "email": email}
+    key = {"pk": f"USER#{user_id}", "sk": METADATA}
     return [
-        metadata,
-        *(
-            {"pk": pk, "sk": login, "userId": user_id, "gs1pk": login, "gs1sk": pk}
-            for login in logins
-        ),
+        {"entityType": "User", **key, "user_id": user_id, "username": username},
+        new_login(user_id, "EMAIL", email),
+        new_login(user_id, "USERNAME", username),
     ]
 
 
-def organisation(org_id: str, name: str) -> Item:
-    return {"pk": f"ORG#{org_id}", "sk": METADATA, "orgId": org_id, "name": name}
+def new_login(user_id: str, method: str, handle: str) -> Item:
+    return {
+        "entityType": "Login",
+        "pk": f"USER#{user_id}",
+        "sk": f"{method}#{handle}",
+        "gs1pk": f"{method}#{handle}",
+        "gs1sk": f"USER#{user_id}",
+        "user_id": user_id,
+        "method": method,
+        "handle": handle,
+        "confirmed": False,
+    }
 
 
-def org_membership(user_id: str, org_id: str, role: str) -> Item:
-    keys = {"pk": f"USER#{user_id}", "sk": f"ORG#{org_id}"}
-    return {**keys, "userId": user_id, "orgId": org_id, "role": role}
+def new_organisation(org_id: str, name: str) -> Item:
+    key = {"pk": f"ORG#{org_id}", "sk": METADATA}
+    return {"entityType": "Organisation", **key, "org_id": org_id, "name": name}
 
 
-def message(chat_id: int, timestamp: str, msg_id: int, text: str) -> Item:
-    keys = {"pk": f"CHAT#{chat_id}", "sk": f"MSG#{timestamp}#{msg_id}"}
-    return {**keys, "chatId": chat_id, "msgId": msg_id, "timestamp": timestamp, "text": text}
+def new_position(user_id: str, org_id: str, role: str) -> Item:
+    """What a user is in an organisation."""
+    key = {"pk": f"USER#{user_id}", "sk": f"ORG#{org_id}"}
+    return {"entityType": "Position", **key, "user_id": user_id, "org_id": org_id, "role": role}
 
 
-def server(server_id: str, name: str) -> Item:
-    return {"pk": f"SERVER#{server_id}", "sk": METADATA, "serverId": server_id, "name": name}
+def new_message(chat_id: str, at: datetime, message_id: str, text: str) -> Item:
+    key = {"pk": f"CHAT#{chat_id}", "sk": f"MSG#{time_text(at)}#{message_id}"}
+    fields = {"chat_id": chat_id, "message_id": message_id, "at": time_text(at), "text": text}
+    return {"entityType": "Message", **key, **fields}
 
 
-def membership(server_id: str, user_id: str, username: str, role: str = "Member") -> Item:
-    """Under the server; by GS1 under the user."""
+def time_text(at: datetime) -> str:
+    """In UTC and of fixed width: `01.0Z` would sort after `01.05Z`."""
+    return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def new_server(server_id: str, name: str) -> Item:
+    key = {"pk": f"SERVER#{server_id}", "sk": METADATA}
+    return {"entityType": "Server", **key, "server_id": server_id, "name": name}
+
+
+def new_membership(server_id: str, user_id: str, username: str, role: str = "Member") -> Item:
+    """Under the server; by gs1 under the user."""
     server_key, user_key = f"SERVER#{server_id}", f"USER#{user_id}"
     return {
+        "entityType": "Membership",
         "pk": server_key,
         "sk": user_key,
         "gs1pk": user_key,
         "gs1sk": server_key,
-        "serverId": server_id,
-        "userId": user_id,
+        "server_id": server_id,
+        "user_id": user_id,
         "username": username,
         "role": role,
     }
 
 
-def load(client: Client) -> None:
-    new = [
-        *user("1", "Mike", "user1@example.com"),
-        *user("2", "John", "john@example.com"),
-        organisation("1", "Mike Inc."),
-        org_membership("1", "1", "Admin"),
-        message(1, "2024-10-14T01:01:01.0Z", 10, "first"),
-        message(1, "2024-10-14T01:01:01.0Z", 20, "at the same moment"),
-        message(1, "2024-10-14T01:01:02.0Z", 3, "a second later"),
-        server("1", "Gaming"),
-        server("2", "Cooking"),
-        membership("1", "1", "Mike", "Owner"),
-        membership("1", "2", "John"),
-        membership("2", "2", "John", "Owner"),
+def everything() -> list[Item]:
+    return [
+        *new_user("1", "Mike", "user1@example.com"),
+        *new_user("2", "John", "john@example.com"),
+        new_organisation("1", "Mike Inc."),
+        new_position("1", "1", "Admin"),
+        new_message("1", MOMENT, "10", "first"),
+        new_message("1", MOMENT, "20", "at the same moment"),
+        new_message("1", MOMENT + timedelta(seconds=1), "3", "a second later"),
+        new_server("1", "Gaming"),
+        new_server("2", "Cooking"),
+        new_membership("1", "1", "Mike", "Admin"),
+        new_membership("1", "2", "John"),
+        new_membership("2", "2", "John", "Admin"),
     ]
-    for _ in put_all(client, TABLE, new):
+
+
+def load(client: Client) -> None:
+    for _ in put_all(client, TABLE, everything()):
         pass
 
 
 # ---- access patterns ----
 
 
-def by_email(client: Client, email: str) -> list[Item]:
-    return _gs1(client, f"EMAIL#{email}")
+def user(client: Client, user_id: str) -> Item | None:
+    return _get(client, {"pk": f"USER#{user_id}", "sk": METADATA})
 
 
-def by_username(client: Client, username: str) -> list[Item]:
-    return _gs1(client, f"USERNAME#{username}")
+def login(client: Client, method: str, handle: str) -> Item | None:
+    """The first, though nothing here keeps two users from the same one."""
+    return next(iter(_gs1(client, f"{method}#{handle}")), None)
+
+
+def account(client: Client, user_id: str) -> list[Item]:
+    """The user, the user's logins and organisations: all that is under the user's key."""
+    return _query(client, Key("pk").eq(f"USER#{user_id}"))
+
+
+def organisation(client: Client, org_id: str) -> Item | None:
+    return _get(client, {"pk": f"ORG#{org_id}", "sk": METADATA})
 
 
 def organisations(client: Client, user_id: str) -> list[Item]:
     return _query(client, Key("pk").eq(f"USER#{user_id}") & Key("sk").begins_with("ORG#"))
 
 
-def messages(client: Client, chat_id: int, first: str, last: str) -> list[Item]:
-    """Of a time, the oldest first; of one moment by the text of their id."""
-    between = Key("sk").between(f"MSG#{first}", f"MSG#{last}~")
+def messages(client: Client, chat_id: str) -> list[Item]:
+    """The newest first."""
+    of_chat = Key("pk").eq(f"CHAT#{chat_id}") & Key("sk").begins_with("MSG#")
+    return _query(client, of_chat, ScanIndexForward=False)
+
+
+def messages_since(client: Client, chat_id: str, at: datetime) -> list[Item]:
+    """The oldest first; of one moment by the text of their id."""
+    between = Key("sk").between(f"MSG#{time_text(at)}", "MSG#~")
     return _query(client, Key("pk").eq(f"CHAT#{chat_id}") & between)
 
 
-def latest_messages(client: Client, chat_id: int, count: int) -> list[Item]:
-    """The newest first."""
-    condition = Key("pk").eq(f"CHAT#{chat_id}") & Key("sk").begins_with("MSG#")
-    page = client.query(
-        TableName=TABLE, KeyConditionExpression=condition, ScanIndexForward=False, Limit=count
-    )
-    found: list[Item] = page["Items"]
-    return found
+def server(client: Client, server_id: str) -> Item | None:
+    return _get(client, {"pk": f"SERVER#{server_id}", "sk": METADATA})
+
+
+def membership(client: Client, server_id: str, user_id: str) -> Item | None:
+    return _get(client, {"pk": f"SERVER#{server_id}", "sk": f"USER#{user_id}"})
 
 
 def members(client: Client, server_id: str) -> list[Item]:
     """With their names, in one query, however many they are."""
-    return _query(client, Key("pk").eq(f"SERVER#{server_id}") & Key("sk").begins_with("USER#"))
+    return _query(client, _members_of(server_id))
 
 
-def servers(client: Client, user_id: str) -> list[Item]:
+def member_count(client: Client, server_id: str) -> int:
+    counted = pages(
+        client.query,
+        TableName=TABLE,
+        KeyConditionExpression=_members_of(server_id),
+        Select="COUNT",
+    )
+    return sum(page["Count"] for page in counted)
+
+
+def servers_of(client: Client, user_id: str) -> list[Item]:
+    """The user's memberships."""
+    return _gs1(client, f"USER#{user_id}", Key("gs1sk").begins_with("SERVER#"))
+
+
+def server_list(client: Client, user_id: str) -> list[Item]:
     """With their names: a query for the memberships, then one batch for the few servers."""
-    keys = [{"pk": found["pk"], "sk": METADATA} for found in _memberships(client, user_id)]
+    keys = [{"pk": found["pk"], "sk": METADATA} for found in servers_of(client, user_id)]
     return get_all(client, TABLE, keys)
 
 
@@ -161,7 +228,7 @@ def rename_user(client: Client, user_id: str, username: str) -> int:
     The old user name remains a way to log in until somebody takes that item away.
     """
     keys = [{"pk": f"USER#{user_id}", "sk": METADATA}]
-    keys += [{"pk": found["pk"], "sk": found["sk"]} for found in _memberships(client, user_id)]
+    keys += [{"pk": found["pk"], "sk": found["sk"]} for found in servers_of(client, user_id)]
     change = {
         "TableName": TABLE,
         "UpdateExpression": "SET username = :username",
@@ -171,13 +238,18 @@ def rename_user(client: Client, user_id: str, username: str) -> int:
     return len(keys)
 
 
-def _memberships(client: Client, user_id: str) -> list[Item]:
-    return _gs1(client, f"USER#{user_id}", Key("gs1sk").begins_with("SERVER#"))
+def _members_of(server_id: str) -> Any:
+    return Key("pk").eq(f"SERVER#{server_id}") & Key("sk").begins_with("USER#")
+
+
+def _get(client: Client, key: Item) -> Item | None:
+    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
+    return found
 
 
 def _gs1(client: Client, gs1pk: str, sort_key: Any = None) -> list[Item]:
     condition = Key("gs1pk").eq(gs1pk)
-    return _query(client, condition & sort_key if sort_key else condition, IndexName="GS1")
+    return _query(client, condition & sort_key if sort_key else condition, IndexName="gs1")
 
 
 def _query(client: Client, condition: Any, **more: Any) -> list[Item]:
@@ -188,12 +260,12 @@ PATTERNS = [
     Pattern(
         "Log in with an email",
         *("GSI 1", "Query", "gs1pk = `EMAIL#user1@example.com`", "", ""),
-        run=lambda client: by_email(client, "user1@example.com"),
+        run=lambda client: [login(client, "EMAIL", "user1@example.com")],
     ),
     Pattern(
         "Log in with a user name",
         *("GSI 1", "Query", "gs1pk = `USERNAME#Mike`", "", ""),
-        run=lambda client: by_username(client, "Mike"),
+        run=lambda client: [login(client, "USERNAME", "Mike")],
     ),
     Pattern(
         "Get a user's organisations",
@@ -201,15 +273,15 @@ PATTERNS = [
         run=lambda client: organisations(client, "1"),
     ),
     Pattern(
-        "Get a chat's messages of a time",
-        *("Base table", "Query", "pk = `CHAT#1`", "sk BETWEEN `MSG#…01.0Z` AND `MSG#…01.0Z~`", ""),
-        run=lambda client: messages(client, 1, *["2024-10-14T01:01:01.0Z"] * 2),
+        "Get a chat's messages, the newest first",
+        *("Base table", "Query", "pk = `CHAT#1`", "sk begins_with `MSG#`"),
+        "ScanIndexForward = false",
+        run=lambda client: messages(client, "1"),
     ),
     Pattern(
-        "Get a chat's latest messages",
-        *("Base table", "Query", "pk = `CHAT#1`", "sk begins_with `MSG#`"),
-        "Limit = 2, ScanIndexForward = false",
-        run=lambda client: latest_messages(client, 1, 2),
+        "Get a chat's messages since a moment",
+        *("Base table", "Query", "pk = `CHAT#1`", "sk BETWEEN `MSG#…01:02…` AND `MSG#~`", ""),
+        run=lambda client: messages_since(client, "1", MOMENT + timedelta(seconds=1)),
     ),
     Pattern(
         "Get a server's members",
@@ -220,7 +292,7 @@ PATTERNS = [
         "Get a user's servers",
         *("GSI 1, then\nbase table", "Query,\nBatchGetItem", "gs1pk = `USER#2`"),
         *("gs1sk begins_with `SERVER#`", ""),
-        run=lambda client: servers(client, "2"),
+        run=lambda client: server_list(client, "2"),
     ),
 ]
 

@@ -1,30 +1,42 @@
 """A shop with boto3: customers, their carts and orders, and products, in one table.
 
-What belongs to a customer lies under the customer's partition key. An order has the attribute
-`warehouse` only until it is fulfilled, so the index by it is sparse: it holds open orders and
-nothing else. A product is two items: a large one that hardly changes, and a small one that
-changes all the time, because an update is paid by the size of the whole item.
+What belongs to a customer lies under the customer's partition key. An order has the keys of the
+index only until it is shipped, so the index is sparse: it holds open orders and nothing else, on
+ten keys, since one would be a hot one. A product is two items: a large one that hardly changes,
+and a small one that changes all the time, because an update is paid by the size of the whole item.
+
+orders.py is the same table, declared.
 """
 
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
+from heapq import merge
 from typing import Any
 
 from boto3.dynamodb.conditions import Key
 from showing import Client, Item, Pattern, items, key_schema, main, strings
 
 TABLE = "shop"
+SHARDS = 10
 LONG_DESCRIPTION = "Brews four cups. " * 400
+
+MARCH = datetime(2024, 3, 1, 10, tzinfo=UTC)
+APRIL = datetime(2024, 4, 2, 11, tzinfo=UTC)
+BOBS = datetime(2024, 5, 1, 9, tzinfo=UTC)
+MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
 
 
 def create(client: Client) -> None:
     client.create_table(
         TableName=TABLE,
         KeySchema=key_schema("pk", "sk"),
-        AttributeDefinitions=strings("pk", "sk", "warehouse", "orderedAt"),
+        AttributeDefinitions=strings("pk", "sk", "unfulfilled-pk", "unfulfilled-sk"),
         GlobalSecondaryIndexes=[
             {
-                "IndexName": "open-orders",
-                "KeySchema": key_schema("warehouse", "orderedAt"),
+                "IndexName": "unfulfilled",
+                "KeySchema": key_schema("unfulfilled-pk", "unfulfilled-sk"),
                 "Projection": {"ProjectionType": "ALL"},
             }
         ],
@@ -35,16 +47,20 @@ def create(client: Client) -> None:
 # ---- items ----
 
 
-def customer(customer_id: str, name: str) -> Item:
-    return {"pk": f"customer#{customer_id}", "sk": "profile", "name": name}
+def new_customer(customer_id: str, name: str, email: str) -> Item:
+    key = {"pk": f"customer#{customer_id}", "sk": "profile"}
+    fields = {"customer_id": customer_id, "name": name, "email": email}
+    return {"entityType": "Customer", **key, **fields}
 
 
-def product(product_id: str, price: str, stock: int) -> list[Item]:
+def new_product(product_id: str, title: str, price: str, available: int) -> list[Item]:
     """The static part (what a page shows) and the dynamic part (what a sale changes)."""
-    pk = f"product#{product_id}"
+    both = {"pk": f"product#{product_id}", "product_id": product_id}
+    content = {"title": title, "description": LONG_DESCRIPTION, "price": Decimal(price)}
+    stock = {"available": available, "version": 1}
     return [
-        {"pk": pk, "sk": "static", "description": LONG_DESCRIPTION, "price": Decimal(price)},
-        {"pk": pk, "sk": "dynamic", "stock": stock},
+        {"entityType": "Product", **both, "sk": "content", **content},
+        {"entityType": "Stock", **both, "sk": "stock", **stock},
     ]
 
 
@@ -52,27 +68,55 @@ def cart_key(customer_id: str, product_id: str) -> Item:
     return {"pk": f"customer#{customer_id}", "sk": f"cart#{product_id}"}
 
 
-def order_key(customer_id: str, ordered_at: str) -> Item:
-    return {"pk": f"customer#{customer_id}", "sk": f"order#{ordered_at}"}
+def time_text(at: datetime) -> str:
+    """In UTC and of fixed width, so that texts sort as moments do."""
+    return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def order(customer_id: str, ordered_at: str, lines: dict[str, int]) -> Item:
-    key = order_key(customer_id, ordered_at)
-    return {**key, "customerId": customer_id, "orderedAt": ordered_at, "lines": lines}
+def order_key(customer_id: str, placed: datetime, order_id: str) -> Item:
+    return {"pk": f"customer#{customer_id}", "sk": f"order#{time_text(placed)}#{order_id}"}
+
+
+def new_order(
+    customer_id: str, placed: datetime, order_id: str, lines: dict[str, int], status: str = "open"
+) -> Item:
+    new = {
+        "entityType": "Order",
+        **order_key(customer_id, placed, order_id),
+        "customer_id": customer_id,
+        "order_id": order_id,
+        "placed": time_text(placed),
+        "status": status,
+        "lines": lines,
+    }
+    if status == "open":
+        new["unfulfilled-pk"] = f"unfulfilled#{shard(order_id)}"
+        new["unfulfilled-sk"] = f"{time_text(placed)}#{order_id}"
+    return new
+
+
+def shard(order_id: str) -> int:
+    """The same for an order at any time and on any machine."""
+    digest = hashlib.blake2b(order_id.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % SHARDS
+
+
+def shop() -> Iterator[Item]:
+    """Two customers, two products; Ann has ordered three times, Bob once, two are open."""
+    yield new_customer("ann", "Ann", "ann@example.com")
+    yield new_customer("bob", "Bob", "bob@example.com")
+    yield from new_product("pot", "Pot", "29.90", available=10)
+    yield from new_product("cup", "Cup", "4.50", available=100)
+    yield new_order("ann", MARCH, "o-1", {"cup": 2}, "shipped")
+    yield new_order("ann", APRIL, "o-2", {"pot": 1}, "shipped")
+    yield new_order("ann", MAY, "o-4", {"cup": 6})
+    yield new_order("bob", BOBS, "o-3", {"pot": 2})
 
 
 def load(client: Client) -> None:
-    """Two customers, two products; Ann has ordered three times, Bob once, two are open."""
-    new = [customer("ann", "Ann"), customer("bob", "Bob")]
-    new += product("pot", "29.90", stock=10) + product("cup", "4.50", stock=100)
-    new += [
-        order("ann", "2024-03-01T10:00", {"cup": 2}),
-        order("ann", "2024-04-02T11:00", {"pot": 1}),
-        {**order("ann", "2024-05-03T12:00", {"cup": 6}), "warehouse": "north"},
-        {**order("bob", "2024-05-01T09:00", {"pot": 2}), "warehouse": "north"},
-    ]
-    for item in new:
+    for item in shop():
         client.put_item(TableName=TABLE, Item=item)
+    add_to_cart(client, "bob", "cup", 2)
 
 
 # ---- what a customer does ----
@@ -83,25 +127,33 @@ def add_to_cart(client: Client, customer_id: str, product_id: str, quantity: int
     response = client.update_item(
         TableName=TABLE,
         Key=cart_key(customer_id, product_id),
-        UpdateExpression="SET productId = :product ADD quantity :quantity",
-        ExpressionAttributeValues={":product": product_id, ":quantity": quantity},
+        UpdateExpression="SET entityType = :t, customer_id = :c, product_id = :p ADD quantity :q",
+        ExpressionAttributeValues={
+            ":t": "CartLine",
+            ":c": customer_id,
+            ":p": product_id,
+            ":q": quantity,
+        },
         ReturnValues="UPDATED_NEW",
     )
     return int(response["Attributes"]["quantity"])
 
 
-def cart(client: Client, customer_id: str) -> dict[str, int]:
-    found = _of_customer(client, customer_id, Key("sk").begins_with("cart#"))
-    return {line["productId"]: int(line["quantity"]) for line in found}
+def cart(client: Client, customer_id: str) -> list[Item]:
+    return _of_customer(client, customer_id, Key("sk").begins_with("cart#"))
 
 
-def place_order(client: Client, customer_id: str, ordered_at: str, warehouse: str) -> Item:
+def cart_line(client: Client, customer_id: str, product_id: str) -> Item | None:
+    return _get(client, cart_key(customer_id, product_id))
+
+
+def place_order(client: Client, customer_id: str, placed: datetime, order_id: str) -> Item:
     """Turn the cart into an order and take it out of the stock: all of it, or nothing.
 
     Raises TransactionCanceledException if there is not enough of a product.
     """
-    lines = cart(client, customer_id)
-    new = {**order(customer_id, ordered_at, lines), "warehouse": warehouse}
+    lines = {line["product_id"]: int(line["quantity"]) for line in cart(client, customer_id)}
+    new = new_order(customer_id, placed, order_id, lines)
     actions: list[Item] = [
         {"Put": {"Item": new, "ConditionExpression": "attribute_not_exists(pk)"}},
         *({"Delete": {"Key": cart_key(customer_id, product_id)}} for product_id in lines),
@@ -117,18 +169,16 @@ def place_order(client: Client, customer_id: str, ordered_at: str, warehouse: st
 def _take(product_id: str, quantity: int) -> Item:
     return {
         "Update": {
-            "Key": {"pk": f"product#{product_id}", "sk": "dynamic"},
-            "UpdateExpression": "SET stock = stock - :quantity",
-            "ConditionExpression": "stock >= :quantity",
-            "ExpressionAttributeValues": {":quantity": quantity},
+            "Key": {"pk": f"product#{product_id}", "sk": "stock"},
+            "UpdateExpression": "SET available = available - :quantity ADD version :one",
+            "ConditionExpression": "available >= :quantity",
+            "ExpressionAttributeValues": {":quantity": quantity, ":one": 1},
         }
     }
 
 
-def profile(client: Client, customer_id: str) -> Item | None:
-    key = {"pk": f"customer#{customer_id}", "sk": "profile"}
-    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
-    return found
+def customer(client: Client, customer_id: str) -> Item | None:
+    return _get(client, {"pk": f"customer#{customer_id}", "sk": "profile"})
 
 
 def orders(client: Client, customer_id: str) -> list[Item]:
@@ -136,10 +186,14 @@ def orders(client: Client, customer_id: str) -> list[Item]:
     return _of_customer(client, customer_id, Key("sk").begins_with("order#"))
 
 
-def orders_between(client: Client, customer_id: str, first: str, last: str) -> list[Item]:
-    """Both ends belong to it."""
-    between = Key("sk").between(f"order#{first}", f"order#{last}")
+def orders_since(client: Client, customer_id: str, since: datetime) -> list[Item]:
+    """`>=` alone would run on past the orders, to the profile."""
+    between = Key("sk").between(f"order#{time_text(since)}", "order#~")
     return _of_customer(client, customer_id, between)
+
+
+def order(client: Client, customer_id: str, placed: datetime, order_id: str) -> Item | None:
+    return _get(client, order_key(customer_id, placed, order_id))
 
 
 def latest_order(client: Client, customer_id: str) -> Item | None:
@@ -153,6 +207,11 @@ def latest_order(client: Client, customer_id: str) -> Item | None:
     return next(iter(page["Items"]), None)
 
 
+def _get(client: Client, key: Item) -> Item | None:
+    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
+    return found
+
+
 def _of_customer(client: Client, customer_id: str, sort_key: Any) -> list[Item]:
     condition = Key("pk").eq(f"customer#{customer_id}") & sort_key
     return items(client.query, TableName=TABLE, KeyConditionExpression=condition)
@@ -161,23 +220,33 @@ def _of_customer(client: Client, customer_id: str, sort_key: Any) -> list[Item]:
 # ---- what the company does ----
 
 
-def unfulfilled(client: Client, warehouse: str) -> list[Item]:
-    """The open orders of a warehouse, the oldest first."""
-    return items(
-        client.query,
-        TableName=TABLE,
-        IndexName="open-orders",
-        KeyConditionExpression=Key("warehouse").eq(warehouse),
+def unfulfilled(client: Client) -> list[Item]:
+    """The open orders, the oldest first: each of the ten keys is asked, and what comes merged."""
+    shards = (
+        items(
+            client.query,
+            TableName=TABLE,
+            IndexName="unfulfilled",
+            KeyConditionExpression=Key("unfulfilled-pk").eq(f"unfulfilled#{number}"),
+        )
+        for number in range(SHARDS)
     )
+    return list(merge(*shards, key=lambda found: str(found["unfulfilled-sk"])))
 
 
-def fulfil(client: Client, customer_id: str, ordered_at: str) -> None:
-    """Without `warehouse` the order leaves the index."""
+def ship(client: Client, customer_id: str, placed: datetime, order_id: str) -> None:
+    """Without its keys the order leaves the index."""
     client.update_item(
         TableName=TABLE,
-        Key=order_key(customer_id, ordered_at),
-        UpdateExpression="REMOVE warehouse",
-        ConditionExpression="attribute_exists(warehouse)",
+        Key=order_key(customer_id, placed, order_id),
+        UpdateExpression="SET #status = :shipped REMOVE #pk, #sk",
+        ConditionExpression="#status = :open",
+        ExpressionAttributeNames={
+            "#status": "status",
+            "#pk": "unfulfilled-pk",
+            "#sk": "unfulfilled-sk",
+        },
+        ExpressionAttributeValues={":open": "open", ":shipped": "shipped"},
     )
 
 
@@ -185,31 +254,38 @@ def restock(client: Client, product_id: str, quantity: int) -> float:
     """The capacity it takes: one unit, as the long description is another item."""
     response = client.update_item(
         TableName=TABLE,
-        Key={"pk": f"product#{product_id}", "sk": "dynamic"},
-        UpdateExpression="ADD stock :quantity",
-        ExpressionAttributeValues={":quantity": quantity},
+        Key={"pk": f"product#{product_id}", "sk": "stock"},
+        UpdateExpression="ADD available :quantity, version :one",
+        ExpressionAttributeValues={":quantity": quantity, ":one": 1},
         ReturnConsumedCapacity="TOTAL",
     )
     return float(response["ConsumedCapacity"]["CapacityUnits"])
 
 
-def product_in_full(client: Client, product_id: str) -> Item:
-    """Both parts as one, from one query."""
+def product(client: Client, product_id: str) -> Item | None:
+    return _get(client, {"pk": f"product#{product_id}", "sk": "content"})
+
+
+def stock(client: Client, product_id: str) -> Item | None:
+    return _get(client, {"pk": f"product#{product_id}", "sk": "stock"})
+
+
+def product_in_full(client: Client, product_id: str) -> list[Item]:
+    """Both parts, from one query."""
     condition = Key("pk").eq(f"product#{product_id}")
-    parts = items(client.query, TableName=TABLE, KeyConditionExpression=condition)
-    return {name: value for part in parts for name, value in part.items() if name != "sk"}
+    return items(client.query, TableName=TABLE, KeyConditionExpression=condition)
 
 
 PATTERNS = [
     Pattern(
-        "Get a customer's profile",
+        "Get a customer",
         *("Base table", "GetItem", "pk = `ann`", "sk = `profile`", ""),
-        run=lambda client: [profile(client, "ann")],
+        run=lambda client: [customer(client, "ann")],
     ),
     Pattern(
         "Get a customer's cart",
         *("Base table", "Query", "pk = `bob`", "sk begins_with `cart#`", ""),
-        run=lambda client: list(cart(client, "bob")),
+        run=lambda client: cart(client, "bob"),
     ),
     Pattern(
         "Get a customer's orders",
@@ -217,10 +293,10 @@ PATTERNS = [
         run=lambda client: orders(client, "ann"),
     ),
     Pattern(
-        "Get a customer's orders of a time",
+        "Get a customer's orders since a moment",
         *("Base table", "Query", "pk = `ann`"),
-        *("sk BETWEEN `order#2024-03` AND `order#2024-05`", ""),
-        run=lambda client: orders_between(client, "ann", "2024-03", "2024-05"),
+        *("sk BETWEEN `order#2024-04-02…` AND `order#~`", ""),
+        run=lambda client: orders_since(client, "ann", APRIL),
     ),
     Pattern(
         "Get a customer's latest order",
@@ -229,14 +305,14 @@ PATTERNS = [
         run=lambda client: [latest_order(client, "ann")],
     ),
     Pattern(
-        "Get a warehouse's unfulfilled orders",
-        *("GSI, sparse", "Query", "warehouse = `north`", "", ""),
-        run=lambda client: unfulfilled(client, "north"),
+        "Get all unfulfilled orders",
+        *("GSI, sparse", "Query", "unfulfilled-pk = `unfulfilled#0` to `#9`", "", "ten queries"),
+        run=unfulfilled,
     ),
     Pattern(
         "Get a product, both parts",
         *("Base table", "Query", "pk = `pot`", "", ""),
-        run=lambda client: [product_in_full(client, "pot")],
+        run=lambda client: product_in_full(client, "pot"),
     ),
 ]
 
@@ -244,7 +320,6 @@ PATTERNS = [
 def prepare(client: Client) -> None:
     create(client)
     load(client)
-    add_to_cart(client, "bob", "cup", 2)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 `projects` is read by organisation, so that is its partition key. The local index keeps the
 partitions and orders each by `last_updated`; the global index makes new ones, by `owner`.
+
+organisations.py are the same tables, declared.
 """
 
 from datetime import date, timedelta
@@ -73,14 +75,17 @@ def projects(client: Client, organisation_id: str) -> list[Item]:
     return _query(client, Key("organisation_id").eq(organisation_id))
 
 
-def updated_lately(
-    client: Client, organisation_id: str, today: date = TODAY, days: int = 7
-) -> list[Item]:
+def project(client: Client, organisation_id: str, name: str) -> Item | None:
+    key = {"organisation_id": organisation_id, "name": name}
+    found: Item | None = client.get_item(TableName="projects", Key=key).get("Item")
+    return found
+
+
+def updated_since(client: Client, organisation_id: str, since: date) -> list[Item]:
     """The oldest first. A local index fetches by itself what it does not hold, at a price."""
-    since = (today - timedelta(days=days)).isoformat()
     return _query(
         client,
-        Key("organisation_id").eq(organisation_id) & Key("last_updated").gte(since),
+        Key("organisation_id").eq(organisation_id) & Key("last_updated").gte(f"{since}"),
         IndexName="by_last_updated",
         Select="ALL_ATTRIBUTES",
     )
@@ -116,7 +121,7 @@ PATTERNS = [
     Pattern(
         "Get its projects updated in the last seven days",
         *("LSI", "Query", "organisation_id = `abc123`", "last_updated >= `2018-08-01`", ""),
-        run=lambda client: updated_lately(client, "abc123"),
+        run=lambda client: updated_since(client, "abc123", TODAY - timedelta(days=7)),
     ),
     Pattern(
         "Get all projects owned by a user",

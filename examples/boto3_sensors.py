@@ -2,6 +2,8 @@
 
 Sensors carry the keys of three sparse indexes, so that they are found by building, floor and
 room; a fourth index, by `entityType`, holds every item.
+
+sensors.py is the same table, declared.
 """
 
 from collections.abc import Iterator
@@ -48,80 +50,60 @@ def create(client: Client) -> None:
 # ---- items ----
 
 
-def building(building_id: str) -> Item:
-    return {
-        "pk": f"building#{building_id}",
-        "sk": "info",
-        "entityType": "Building",
-        "name": f"Building {building_id}",
-    }
+def new_building(building_id: str) -> Item:
+    key = {"pk": f"building#{building_id}", "sk": "info"}
+    fields = {"building_id": building_id, "name": f"Building {building_id}"}
+    return {"entityType": "Building", **key, **fields}
 
 
-def floor(building_id: str, floor_id: str) -> Item:
-    return {
-        "pk": f"building#{building_id}",
-        "sk": f"floor#{floor_id}",
-        "entityType": "Floor",
-        "floorId": floor_id,
-    }
+def new_floor(building_id: str, floor_id: str) -> Item:
+    key = {"pk": f"building#{building_id}", "sk": f"floor#{floor_id}"}
+    return {"entityType": "Floor", **key, "building_id": building_id, "floor_id": floor_id}
 
 
-def room(building_id: str, floor_id: str, room_id: str) -> Item:
+def new_room(building_id: str, floor_id: str, room_id: str) -> Item:
     """The @ keeps rooms out of `begins_with(sk, "floor#")`, which asks for floors."""
-    return {
-        "pk": f"building#{building_id}",
-        "sk": f"floor@{floor_id}@room#{room_id}",
-        "entityType": "Room",
-        "roomId": room_id,
-    }
+    key = {"pk": f"building#{building_id}", "sk": f"floor@{floor_id}@room#{room_id}"}
+    fields = {"building_id": building_id, "floor_id": floor_id, "room_id": room_id}
+    return {"entityType": "Room", **key, **fields}
 
 
-def sensor(building_id: str, floor_id: str, room_id: str, sensor_id: str) -> Item:
+def new_sensor(building_id: str, floor_id: str, room_id: str, sensor_id: str) -> Item:
     places = (f"building#{building_id}", f"floor#{floor_id}", f"room#{room_id}")
-    keys: Item = {}
+    keys: Item = {"pk": f"sensor#{sensor_id}", "sk": "info"}
     for number, place in enumerate(places, 1):
         keys |= {f"GSI{number}-pk": place, f"GSI{number}-sk": f"sensor#{sensor_id}"}
-    return {
-        "pk": f"sensor#{sensor_id}",
-        "sk": "info",
-        "entityType": "Sensor",
-        "sensorId": sensor_id,
-        **keys,
-    }
+    ids = {"building_id": building_id, "floor_id": floor_id, "room_id": room_id}
+    return {"entityType": "Sensor", **keys, "sensor_id": sensor_id, **ids}
 
 
-def measurement(sensor_id: str, at: datetime, value: Decimal) -> Item:
-    return {
-        "pk": f"sensor#{sensor_id}#{at:%Y-%m-%d}",
-        "sk": f"{at:%H:%M:%S}",
-        "entityType": "Measurement",
-        "sensorId": sensor_id,
-        "measuredAt": f"{at:%Y-%m-%dT%H:%M:%S}",
-        "celsius": value,
-    }
+def new_measurement(sensor_id: str, at: datetime, value: Decimal) -> Item:
+    key = {"pk": f"sensor#{sensor_id}#{at:%Y-%m-%d}", "sk": f"{at:%H:%M:%S.%f}"}
+    fields = {"sensor_id": sensor_id, "at": f"{at:%Y-%m-%dT%H:%M:%S.%fZ}", "value": value}
+    return {"entityType": "Measurement", **key, **fields}
 
 
 def places() -> Iterator[Item]:
     """All buildings, floors, rooms and sensors; the ids of each kind are numbered through."""
     floor_ids, room_ids, sensor_ids = (map(f"{kind}-{{}}".format, count(1)) for kind in "frs")
     for building_id in BUILDINGS:
-        yield building(building_id)
+        yield new_building(building_id)
         for floor_id in islice(floor_ids, FLOORS_PER_BUILDING):
-            yield floor(building_id, floor_id)
+            yield new_floor(building_id, floor_id)
             for room_id in islice(room_ids, ROOMS_PER_FLOOR):
-                yield room(building_id, floor_id, room_id)
+                yield new_room(building_id, floor_id, room_id)
                 for sensor_id in islice(sensor_ids, SENSORS_PER_ROOM):
-                    yield sensor(building_id, floor_id, room_id, sensor_id)
+                    yield new_sensor(building_id, floor_id, room_id, sensor_id)
 
 
 def measurements(day: date = DAY) -> Iterator[Item]:
     """Each sensor's day: evenly spaced from midnight on."""
     step = timedelta(days=1) / MEASUREMENTS_PER_SENSOR
-    ids = [place["sensorId"] for place in places() if place["entityType"] == "Sensor"]
+    ids = [place["sensor_id"] for place in places() if place["entityType"] == "Sensor"]
     for tick in range(MEASUREMENTS_PER_SENSOR):
         at = datetime.combine(day, time()) + tick * step
         for number, sensor_id in enumerate(ids):
-            yield measurement(sensor_id, at, Decimal(180 + (number + tick) % 50) / 10)
+            yield new_measurement(sensor_id, at, Decimal(180 + (number + tick) % 50) / 10)
 
 
 def load(client: Client, day: date = DAY) -> Iterator[int]:
@@ -133,7 +115,7 @@ def load(client: Client, day: date = DAY) -> Iterator[int]:
 # ---- access patterns ----
 
 
-def building_info(client: Client, building_id: str) -> Item | None:
+def building(client: Client, building_id: str) -> Item | None:
     key = {"pk": f"building#{building_id}", "sk": "info"}
     found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
     return found
@@ -165,7 +147,7 @@ def room_sensors(client: Client, room_id: str) -> list[Item]:
     return _query(client, Key("GSI3-pk").eq(f"room#{room_id}"), IndexName="GSI3")
 
 
-def latest_measurement(client: Client, sensor_id: str, day: date = DAY) -> Item | None:
+def latest(client: Client, sensor_id: str, day: date = DAY) -> Item | None:
     """One page of one item is enough, so this does not ask for more."""
     page = client.query(
         TableName=TABLE,
@@ -186,7 +168,7 @@ def patterns(day: date = DAY) -> list[Pattern]:
         Pattern(
             "Get building info",
             *(table, "GetItem", "pk = `b-1`", "sk = `info`", ""),
-            run=lambda client: [building_info(client, "b-1")],
+            run=lambda client: [building(client, "b-1")],
         ),
         Pattern(
             "Get the building's floor info",
@@ -216,7 +198,7 @@ def patterns(day: date = DAY) -> list[Pattern]:
         Pattern(
             "Get the latest measurement of a particular sensor",
             *(table, query, f"pk = `s-5` + {day}", "", "Limit = 1, ScanIndexForward = false"),
-            run=lambda client: [latest_measurement(client, "s-5", day)],
+            run=lambda client: [latest(client, "s-5", day)],
         ),
         Pattern(
             "Get all items of a particular entity",

@@ -29,6 +29,23 @@ class Login(st.Item):
     confirmed: bool = False
 
 
+class Organisation(st.Item):
+    key = st.key("ORG#{org_id}", "#METADATA")
+
+    org_id: st.Slug
+    name: str
+
+
+class Position(st.Item):
+    """What a user is in an organisation."""
+
+    key = st.key("USER#{user_id}", "ORG#{org_id}")
+
+    user_id: st.Slug
+    org_id: st.Slug
+    role: Literal["Member", "Admin"] = "Member"
+
+
 class Server(st.Item):
     key = st.key("SERVER#{server_id}", "#METADATA")
 
@@ -64,8 +81,16 @@ class Accounts(st.Store, Protocol):
         """Get the login of an e-mail address or a user name"""
         ...
 
-    def account(self, user_id: str) -> st.Query[User | Login]:
-        """Get a user and all of the user's logins"""
+    def account(self, user_id: str) -> st.Query[User | Login | Position]:
+        """Get a user, all of the user's logins and organisations"""
+        ...
+
+    def organisation(self, org_id: str) -> Organisation | None:
+        """Get an organisation"""
+        ...
+
+    def organisations(self, user_id: str) -> st.Query[Position]:
+        """Get the organisations that a user is in, and as what"""
         ...
 
 

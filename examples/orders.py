@@ -29,7 +29,7 @@ class Order(st.Item):
     order_id: st.Slug
     placed: datetime
     status: Literal["open", "shipped", "cancelled"] = "open"
-    total: Decimal
+    lines: dict[str, int]
 
 
 class CartLine(st.Item):
@@ -49,6 +49,7 @@ class Product(st.Item):
     product_id: st.Slug
     title: str
     description: str
+    price: Decimal
 
 
 class Stock(st.Item):
@@ -76,6 +77,11 @@ class Shop(st.Store, Protocol):
         """Get a customer's orders since a moment"""
         ...
 
+    @st.latest
+    def latest_order(self, customer_id: str) -> Order | None:
+        """Get a customer's latest order"""
+        ...
+
     def order(self, customer_id: str, placed: datetime, order_id: str) -> Order | None:
         """Get one order"""
         ...
@@ -99,6 +105,10 @@ class Shop(st.Store, Protocol):
 
     def stock(self, product_id: str) -> Stock | None:
         """Get how many of a product there are"""
+        ...
+
+    def product_in_full(self, product_id: str) -> st.Query[Product | Stock]:
+        """Get a product's content and how many there are"""
         ...
 
 

@@ -107,7 +107,7 @@ def test_orders(connection: Any) -> None:
             customer_id="c-1",
             order_id=f"o-{n}",
             placed=MOMENT + timedelta(hours=n),
-            total=Decimal("9.90"),
+            lines={"p-1": n},
         )
         for n in range(5)
     ]

@@ -20,11 +20,11 @@ def test_the_demo_reports_eight_access_patterns_and_ends() -> None:
         ("1", "1", "0.5"),
         ("5", "1", "0.5"),
         ("5", "1", "0.5"),
-        ("50", "1", "1.0"),
+        ("50", "1", "1.5"),
         ("10", "1", "0.5"),
         ("2", "1", "0.5"),
         ("1", "1", "0.5"),
-        ("10,000", "2", "130.0"),
+        ("10,000", "2", "137.0"),
     ]
     [path] = re.findall(r"file +(\S+)", ran.stdout)
     assert not Path(path).exists()
