@@ -44,8 +44,10 @@ PYTHON_PATTERNS = {
     r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*": (
         r"[\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF\r\n\t]*"
     ),
+    r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$": r"[a-z0-9A-Z][.\-\w]*[a-z0-9A-Z]",
 }
-"""Patterns of the model that Python spells otherwise."""
+"""Patterns of the model that Python spells otherwise; the last one's own spelling would take
+minutes to find out that a long string does not match."""
 SERVICE_ORDER = {
     "PutItemInput": "ReturnConsumedCapacity TableName Item ConditionalOperator Expected",
     "GetItemInput": "ReturnConsumedCapacity AttributesToGet TableName Key",

@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from .raw import Wire
 from .support import Client, NewTable, Table, tables
 
 IN_PROCESS = "in-process"
@@ -58,6 +59,13 @@ def url(request: pytest.FixtureRequest) -> str:
     """The base URL of an endpoint, for the tests that speak plain HTTP."""
     target: str = request.param
     return request.getfixturevalue("server") if target == HTTP else target
+
+
+@pytest.fixture(scope="module")
+def wire(url: str) -> Iterator[Wire]:
+    wire = Wire(url)
+    yield wire
+    wire.connection.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,65 +7,14 @@ import re
 import socket
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
 
 import pytest
 
+from .raw import HEADERS, SCOPE, Answer, Wire
 from .support import cases, definition, unique_name
 
-NOW = datetime.now(UTC)
-SCOPE = f"conformance/{NOW:%Y%m%d}/us-east-1/dynamodb/aws4_request"
-AUTHORIZATION = (
-    f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host;x-amz-date;x-amz-target,"
-    f" Signature={'0' * 64}"
-)
 KEY = {"pk": {"S": "a"}}
-HEADERS = {
-    "Content-Type": "application/x-amz-json-1.0",
-    "Authorization": AUTHORIZATION,
-    "X-Amz-Date": f"{NOW:%Y%m%dT%H%M%SZ}",
-}
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Wire:
-    """One connection, kept open; signed well in form, with headers that a test may change."""
-
-    def __init__(self, url: str) -> None:
-        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
-
-    def send(
-        self,
-        target: str | None = "DynamoDB_20120810.ListTables",
-        body: bytes = b"{}",
-        *,
-        method: str = "POST",
-        path: str = "/",
-        **headers: str | None,
-    ) -> Answer:
-        """`headers` are named with underscores; None leaves one out."""
-        changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
-        every = {**HEADERS, "X-Amz-Target": target, **changed}
-        sent = {name: value for name, value in every.items() if value is not None}
-        self.connection.request(method, path, body, sent)
-        response = self.connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
-
-    def call(self, operation: str, **members: Any) -> Answer:
-        return self.send(f"DynamoDB_20120810.{operation}", json.dumps(members).encode())
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """The careful validator: `refusals.txt` is its table of errors in order of precedence."""
 
 import json
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,23 @@ def test_every_pattern_of_the_model_is_one_for_python_too() -> None:
     assert patterns
     for shape in patterns:
         assert shape.matcher
+
+
+@pytest.mark.parametrize("letters", ["a", "0", "a.", "-", " "])
+def test_no_pattern_takes_long_over_a_long_text(letters: str) -> None:
+    began = time.monotonic()
+    for shape in shapes.tables().shapes.values():
+        if shape.matcher:
+            shape.matcher.fullmatch(letters * 100_000 + "!\0")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("text", ["", "a", "ab", "a-", "-a", "a.b", "a_b", "a__b", "a.b-9", "a b"])
+def test_names_of_buckets(text: str) -> None:
+    shape = shapes.of("S3Bucket")
+    assert shape.pattern
+    assert shape.matcher
+    assert bool(shape.matcher.fullmatch(text)) == bool(re.fullmatch(shape.pattern, text, re.ASCII))
 
 
 @pytest.mark.parametrize("operation", shapes.tables().operations)

@@ -11,7 +11,9 @@ Source: developer guide, service quotas and capacity unit calculations; texts ob
 
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from msgspec import Meta
 
 from hashrange.model import limits, numbers
 from hashrange.model.errors import SerializationException, ValidationException
@@ -21,13 +23,15 @@ if TYPE_CHECKING:
 else:
     # For the decoder, which so checks JSON types and drops unknown members in its one pass.
     # What it makes of this is a plain dict.
+    _Name = Annotated[str, Meta(max_length=limits.ATTRIBUTE_NAME_BYTES_MAX)]
+
     class AttributeValue(TypedDict, total=False):
         S: str
         N: str
         B: str
         BOOL: bool
         NULL: bool
-        M: dict[str, "AttributeValue"]
+        M: dict[_Name, "AttributeValue"]
         L: list["AttributeValue"]
         SS: list[str]
         NS: list[str]
