@@ -37,8 +37,17 @@ TABLE_ARN_PATTERN = r"(?:arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[a
 """What the model does not say of a TableArn: it is a table's name or its ARN."""
 REQUIRED = {"CreateTableInput": ["AttributeDefinitions", "KeySchema"]}
 """Members that the service was seen to insist on, beyond the model."""
-UNBOUND = ("TagKeyString", "TagValueString")
+OPTIONAL = {
+    "Tag": ["Key", "Value"],
+    "TagResourceInput": ["ResourceArn", "Tags"],
+    "UntagResourceInput": ["ResourceArn", "TagKeys"],
+    "ListTagsOfResourceInput": ["ResourceArn"],
+}
+"""Members that the model requires, and the service misses in words of its own."""
+UNBOUND = ("TagKeyString", "TagValueString", "TableClass", "BackupArn", "ExportArn", "ImportArn")
 """Shapes whose constraints the service checks by itself, in words of its own."""
+STRICTER = {"KMSMasterKeyId": {"min": 1}}
+"""Constraints that the service was seen to hold, beyond the model."""
 PYTHON_PATTERNS = {
     r"\p{Print}+": r"[\x20-\x7e]+",
     r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*": (
@@ -68,11 +77,15 @@ SERVICE_ORDER = {
     "UpdateTableInput": "ProvisionedThroughput TableName BillingMode GlobalSecondaryIndexUpdates",
     "ListTablesInput": "Limit ExclusiveStartTableName",
     "ProvisionedThroughput": "WriteCapacityUnits ReadCapacityUnits",
+    "AttributeDefinition": "AttributeType AttributeName",
+    "TimeToLiveSpecification": "AttributeName Enabled",
     "CreateGlobalSecondaryIndexAction": "Projection IndexName ProvisionedThroughput KeySchema",
     "ReturnValue": "ALL_NEW UPDATED_OLD ALL_OLD NONE UPDATED_NEW",
     "ConditionalOperator": "OR AND",
     "Select": "SPECIFIC_ATTRIBUTES COUNT ALL_ATTRIBUTES ALL_PROJECTED_ATTRIBUTES",
     "ScalarAttributeType": "B N S",
+    "StreamViewType": "OLD_IMAGE KEYS_ONLY NEW_AND_OLD_IMAGES NEW_IMAGE",
+    "ContributorInsightsMode": "THROTTLED_KEYS ACCESSED_AND_THROTTLED_KEYS",
     "ProjectionType": "ALL INCLUDE KEYS_ONLY",
     "ComparisonOperator": "IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE"
     " CONTAINS",
@@ -148,9 +161,11 @@ def parts(shape: Shape) -> Iterable[str]:
 def bare(name: str, shape: Shape) -> Shape:
     """A shape with its constraints, and only the names of what it consists of."""
     constraints = () if name in UNBOUND else CONSTRAINTS
-    kept = {key: shape[key] for key in ("type", "required", *constraints) if key in shape}
-    if name in REQUIRED:
-        kept["required"] = [*shape["required"], *REQUIRED[name]]
+    kept = {key: shape[key] for key in ("type", *constraints) if key in shape}
+    required = [*shape.get("required", ()), *REQUIRED.get(name, ())]
+    if required:
+        kept["required"] = [member for member in required if member not in OPTIONAL.get(name, ())]
+    kept |= STRICTER.get(name, {})
     if shape["type"] == "structure":
         kept["members"] = {name: part["shape"] for name, part in shape["members"].items()}
     inner = {part: shape[part]["shape"] for part in ("member", "key", "value") if part in shape}

@@ -164,7 +164,10 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
         enable(db, "other")
     with pytest.raises(ValidationException, match="modified multiple times"):
         enable(db, enabled=False)
-    time.now += 60 * 60
+    time.now += 30 * 60
+    with pytest.raises(ValidationException, match="modified multiple times"):
+        enable(db, enabled=False)
+    time.now += 60
     with pytest.raises(ValidationException, match="active on a different AttributeName"):
         enable(db, "other", enabled=False)
     assert enable(db, enabled=False) == {"TimeToLiveStatus": "DISABLED"}

@@ -414,20 +414,20 @@ class StreamSpecification(Structure, kw_only=True, frozen=True):
 
 
 SSEType = Literal["AES256", "KMS"]
+KMSMasterKeyId = Annotated[str, Meta(min_length=1)]
 
 
 class SSESpecification(Structure, kw_only=True, frozen=True):
     enabled: bool | None = None
     sse_type: SSEType | None = field(default=None, name="SSEType")
-    kms_master_key_id: str | None = field(default=None, name="KMSMasterKeyId")
+    kms_master_key_id: KMSMasterKeyId | None = field(default=None, name="KMSMasterKeyId")
 
 
 class Tag(Structure, kw_only=True, frozen=True):
-    key: str
-    value: str
+    key: str | None = None
+    value: str | None = None
 
 
-TableClass = Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"]
 GlobalTableSettingsReplicationMode = Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"]
 VectorAttributeName = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -468,7 +468,7 @@ class CreateTable(Structure, kw_only=True, frozen=True):
     stream_specification: StreamSpecification | None = None
     sse_specification: SSESpecification | None = field(default=None, name="SSESpecification")
     tags: list[Tag] | None = None
-    table_class: TableClass | None = None
+    table_class: str | None = None
     deletion_protection_enabled: bool | None = None
     warm_throughput: WarmThroughput | None = None
     resource_policy: str | None = None
@@ -536,20 +536,20 @@ ReplicaGlobalSecondaryIndexList = Annotated[list[ReplicaGlobalSecondaryIndex], M
 
 class CreateReplicationGroupMemberAction(Structure, kw_only=True, frozen=True):
     region_name: str
-    kms_master_key_id: str | None = field(default=None, name="KMSMasterKeyId")
+    kms_master_key_id: KMSMasterKeyId | None = field(default=None, name="KMSMasterKeyId")
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
     global_secondary_indexes: ReplicaGlobalSecondaryIndexList | None = None
-    table_class_override: TableClass | None = None
+    table_class_override: str | None = None
 
 
 class UpdateReplicationGroupMemberAction(Structure, kw_only=True, frozen=True):
     region_name: str
-    kms_master_key_id: str | None = field(default=None, name="KMSMasterKeyId")
+    kms_master_key_id: KMSMasterKeyId | None = field(default=None, name="KMSMasterKeyId")
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
     global_secondary_indexes: ReplicaGlobalSecondaryIndexList | None = None
-    table_class_override: TableClass | None = None
+    table_class_override: str | None = None
 
 
 class DeleteReplicationGroupMemberAction(Structure, kw_only=True, frozen=True):
@@ -620,7 +620,7 @@ class UpdateTable(Structure, kw_only=True, frozen=True):
     stream_specification: StreamSpecification | None = None
     sse_specification: SSESpecification | None = field(default=None, name="SSESpecification")
     replica_updates: ReplicationGroupUpdateList | None = None
-    table_class: TableClass | None = None
+    table_class: str | None = None
     deletion_protection_enabled: bool | None = None
     multi_region_consistency: MultiRegionConsistency | None = None
     global_table_witness_updates: GlobalTableWitnessGroupUpdateList | None = None
@@ -656,17 +656,17 @@ ResourceArnString = Annotated[str, Meta(min_length=1, max_length=1283)]
 
 
 class TagResource(Structure, kw_only=True, frozen=True):
-    resource_arn: ResourceArnString
-    tags: list[Tag]
+    resource_arn: ResourceArnString | None = None
+    tags: list[Tag] | None = None
 
 
 class UntagResource(Structure, kw_only=True, frozen=True):
-    resource_arn: ResourceArnString
-    tag_keys: list[str]
+    resource_arn: ResourceArnString | None = None
+    tag_keys: list[str] | None = None
 
 
 class ListTagsOfResource(Structure, kw_only=True, frozen=True):
-    resource_arn: ResourceArnString
+    resource_arn: ResourceArnString | None = None
     next_token: str | None = None
 
 

@@ -76,8 +76,8 @@ OPERATIONS = {
         "CreateTable", create_table.parse, create_table.decide, writes=True, random=True
     ),
     "ListTagsOfResource": Operation("ListTagsOfResource", tags.parse_list, tags.list_),
-    "TagResource": Operation("TagResource", tags.parse_tag, tags.tag, writes=True),
-    "UntagResource": Operation("UntagResource", tags.parse_untag, tags.untag, writes=True),
+    "TagResource": Operation("TagResource", tags.parse_tag, tags.change, writes=True),
+    "UntagResource": Operation("UntagResource", tags.parse_untag, tags.change, writes=True),
     **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
     **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
     **{

@@ -33,6 +33,7 @@ UNSUPPORTED = {
 class Request(NamedTuple):
     given: requests.CreateTable
     types: dict[str, KeyType]
+    tags: dict[str, str]
 
 
 def parse(body: bytes) -> Request:
@@ -42,9 +43,10 @@ def parse(body: bytes) -> Request:
     table_schema.check_table(given, types)
     stream_settings.check_new(given.stream_specification)
     table_encryption.check(given.sse_specification)
-    tags.check(given.tags or ())
+    table_schema.check_class(given.table_class)
+    tagged = tags.check(given.tags or ())
     table_schema.check_supported(given, UNSUPPORTED)
-    return Request(given, types)
+    return Request(given, types, tagged)
 
 
 def _check_throughput(given: requests.CreateTable) -> None:
@@ -102,7 +104,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         deletion_protection=bool(given.deletion_protection_enabled),
         table_class=given.table_class,
         kms_key_arn=table_encryption.key_arn(given.sse_specification, moment.region, ACCOUNT),
-        tags={tag.key: tag.value for tag in given.tags or ()},
+        tags=request.tags,
     )
     wanted = given.stream_specification
     stream = wanted if wanted and wanted.stream_enabled else None

@@ -28,6 +28,7 @@ GivenGlobalIndex = requests.GlobalSecondaryIndex | requests.CreateGlobalSecondar
 GivenIndex = requests.LocalSecondaryIndex | GivenGlobalIndex
 Elements = Sequence[requests.KeySchemaElement]
 Types = Mapping[str, str]
+TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 
 
 def refuse(message: str) -> ValidationException:
@@ -41,6 +42,14 @@ def check_supported(
     for field, member in unsupported.items():
         if getattr(given, field) is not None:
             raise ValidationException(f"{member} is not supported by this server")
+
+
+def check_class(table_class: str | None) -> None:
+    if table_class not in (None, *TABLE_CLASSES):
+        raise ValidationException(
+            "Invalid table-class parameter provided. Please try again with a valid table-class "
+            f"value: {_listed(TABLE_CLASSES)}."
+        )
 
 
 def attribute_types(definitions: Iterable[requests.AttributeDefinition]) -> dict[str, KeyType]:

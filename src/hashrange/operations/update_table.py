@@ -44,6 +44,7 @@ def parse(body: bytes) -> Request:
     update_combinations.check(given)
     stream_settings.check_change(given.stream_specification)
     table_encryption.check(given.sse_specification)
+    table_schema.check_class(given.table_class)
     return Request(given, index_updates.parse(given))
 
 

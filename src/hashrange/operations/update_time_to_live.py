@@ -8,9 +8,10 @@ from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
-from hashrange.model.errors import ValidationException
+from hashrange.model.errors import ResourceInUseException, ValidationException
 from hashrange.model.limits import TTL_CHANGE_SECONDS
 from hashrange.model.tables import Table, TimeToLive
+from hashrange.operations.index_updates import IN_USE
 from hashrange.operations.parse import decode
 
 
@@ -21,6 +22,8 @@ def parse(body: bytes) -> requests.UpdateTimeToLive:
 def decide(given: requests.UpdateTimeToLive, moment: Moment) -> Decide:
     wanted = given.time_to_live_specification
     table = yield from fetch.described_table(given.table_name)
+    if moment.now < table.active_at:
+        raise ResourceInUseException(f"{IN_USE}Table {table.name} is being created")
     _check(table, wanted, moment)
     [space] = yield from fetch.new_spaces(1)
     ttl = TimeToLive(attribute=wanted.attribute_name, space=space) if wanted.enabled else None

@@ -22,6 +22,7 @@ _NEWER = {
     ("Query", "limit", "Member must have value greater than or equal to 1"),
 }
 """What is known to be validated anew: operation, member, constraint."""
+_OWN_BOUNDS = "{} must be at least 3 characters long and at most 255 characters long"
 _OWN_MESSAGES = {
     ("BatchWriteItem", "requestItems", _NOT_EMPTY): (
         "The requestItems parameter is required for BatchWriteItem"
@@ -34,6 +35,16 @@ _OWN_MESSAGES = {
             *("CreateTable", "DescribeTable", "UpdateTable", "DeleteTable"),
             *("DescribeTimeToLive", "UpdateTimeToLive"),
         )
+    },
+    **{
+        (operation, member, f"Member must have length {bound}"): _OWN_BOUNDS.format(called)
+        for operation, member, called in (
+            ("DescribeContributorInsights", "indexName", "IndexName"),
+            ("UpdateContributorInsights", "indexName", "IndexName"),
+            ("DescribeGlobalTable", "globalTableName", "TableName"),
+            ("DescribeGlobalTableSettings", "globalTableName", "TableName"),
+        )
+        for bound in ("greater than or equal to 3", "less than or equal to 255")
     },
 }
 _RETURN_VALUES = (
