@@ -385,3 +385,11 @@ def test_transactional_reads_see_transactions_as_wholes(table: Table) -> None:
     assert set().union(*outcomes) <= {"None", "TransactionConflict"}
     assert seen
     assert all(first["n"] == second["n"] for first, second in seen)
+
+
+def test_a_repeated_request_may_name_its_attributes_in_another_order(table: Table) -> None:
+    token = unique_name("t")[:36]
+    deep = {"x": {"y": 1, "z": 2}, "w": 3}
+    write(table, put({"pk": "a", **deep}), ClientRequestToken=token)
+    turned = {"w": 3, "x": {"z": 2, "y": 1}}
+    assert write(table, put({**turned, "pk": "a"}), ClientRequestToken=token) == {}

@@ -33,8 +33,12 @@ class Token(NamedTuple):
 
 
 def fingerprint(content: Any) -> bytes:
-    """Of what a request writes, in canonical form."""
-    return blake2b(msgspec.json.encode(content), digest_size=32).digest()
+    """Of what a request writes, whatever the order in which it names attributes.
+
+    Some SDKs (Go's) write the members of a map in another order each time.
+    """
+    canonical = msgspec.json.encode(content, order="deterministic")
+    return blake2b(canonical, digest_size=32).digest()
 
 
 def decide(
