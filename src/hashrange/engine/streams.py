@@ -57,7 +57,7 @@ def appended(stream: Stream, change: Change, milliseconds: int) -> Iterator[kv.A
     record: dict[str, Any] = {"eventName": _event(change), "dynamodb": content}
     if change.expired:
         record["userIdentity"] = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
-    prefix = bytes([slot_of(change.key.key)]) + milliseconds.to_bytes(8, "big")
+    prefix = bytes([slot_of(change.key.key, stream.slots)]) + milliseconds.to_bytes(8, "big")
     yield kv.Append(stream.space, prefix, encode_row(b"", encode(record), size))
 
 

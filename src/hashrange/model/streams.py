@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-SLOTS = 4
-"""Shards that are open at a time: as many ranges of the hash."""
+WRITE_UNITS_PER_SLOT = 1000
+READ_UNITS_PER_SLOT = 3000
+"""What a partition of DynamoDB serves a second."""
 RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
@@ -20,7 +21,10 @@ ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
 
 class Stream(Struct, frozen=True, kw_only=True):
-    """A stream of one table incarnation; times in milliseconds. `space` holds its records."""
+    """A stream of one table incarnation; times in milliseconds. `space` holds its records.
+
+    `slots` shards are open at a time: as many ranges of the hash.
+    """
 
     table_name: str
     table_arn: str
@@ -31,6 +35,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     enabled_at: int
     disabled_at: int | None = None
     shard_milliseconds: int
+    slots: int = 4
 
     @property
     def label(self) -> str:
@@ -63,8 +68,13 @@ def shard_id(start: int, slot: int) -> str:
     return f"shardId-{start:020d}-{slot:08x}"
 
 
-def slot_of(partition: bytes) -> int:
-    return partition[0] * SLOTS // 256
+def slots_for(read_units: int, write_units: int) -> int:
+    """As many as the table has partitions on DynamoDB when it can serve these units a second."""
+    return max(1, -(-read_units // READ_UNITS_PER_SLOT), -(-write_units // WRITE_UNITS_PER_SLOT))
+
+
+def slot_of(partition: bytes, slots: int) -> int:
+    return partition[0] * slots // 256
 
 
 def sequence_number(milliseconds: int, number: int) -> str:
@@ -89,7 +99,7 @@ def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
     period = stream.shard_milliseconds
     horizon = max(now - RETENTION_SECONDS * 1000 - stream.enabled_at, 0)
     for generation in range(horizon // period, (last - stream.enabled_at) // period + 1):
-        for slot in range(SLOTS):
+        for slot in range(stream.slots):
             yield _shard(stream, slot, generation)
 
 
@@ -108,7 +118,7 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
     if len(parts) != 3 or not parts[1].isdecimal():
         return None
     generation, off = divmod(int(parts[1]) - stream.enabled_at, stream.shard_milliseconds)
-    for slot in range(SLOTS):
+    for slot in range(stream.slots):
         shard = _shard(stream, slot, generation)
         if not off and generation >= 0 and shard.id == id_ and shard.start <= latest:
             return shard

@@ -5,31 +5,26 @@ from typing import Any
 
 from hashrange.engine import streams
 from hashrange.engine.decision import Decide, answer
-from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.fetch import Moment
 from hashrange.model import requests
-from hashrange.model.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.errors import ValidationException
 from hashrange.model.limits import DESCRIBE_STREAM_SHARDS_MAX
 from hashrange.model.streams import Shard, Stream, is_closed, sequence_number, shards
+from hashrange.operations import streaming
 from hashrange.operations.parse import decode
 
 
 def parse(body: bytes) -> requests.DescribeStream:
     given = decode(body, requests.DescribeStream)
+    streaming.check_arn(given.stream_arn)
+    streaming.check_limit(given.limit, DESCRIBE_STREAM_SHARDS_MAX)
     if given.shard_filter and given.shard_filter.type and not given.shard_filter.shard_id:
         raise ValidationException("ShardId must be specified when ShardFilter type is CHILD_SHARDS")
     return given
 
 
-def find(arn: str) -> Fetch[Stream]:
-    """The stream of this ARN. Raises ResourceNotFoundException."""
-    stream = yield from streams.find(arn)
-    if stream is None:
-        raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
-    return stream
-
-
 def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
-    stream = yield from find(given.stream_arn)
+    stream = yield from streaming.find(given.stream_arn)
     latest = yield from streams.latest_commit()
     found = shards(stream, latest, int(moment.now * 1000))
     if given.shard_filter and given.shard_filter.type:
@@ -38,7 +33,7 @@ def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
     after = given.exclusive_start_shard_id
     if after is not None:
         found = (shard for shard in found if shard.id > after)
-    limit = min(given.limit or DESCRIBE_STREAM_SHARDS_MAX, DESCRIBE_STREAM_SHARDS_MAX)
+    limit = given.limit or DESCRIBE_STREAM_SHARDS_MAX
     page = list(islice(found, limit + 1))
     description = _description(stream)
     description["Shards"] = [_shard(stream, shard, latest) for shard in page[:limit]]

@@ -10,31 +10,23 @@ from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.streams import RECORDS_MAX, Record
 from hashrange.model import requests
-from hashrange.model.errors import ResourceNotFoundException, ValidationException
-from hashrange.model.streams import Stream, find_shard, is_closed, sequence_number
-from hashrange.operations import shard_iterator
-from hashrange.operations.describe_stream import find
+from hashrange.model.streams import Stream, is_closed, sequence_number
+from hashrange.operations import shard_iterator, streaming
 from hashrange.operations.parse import decode
 
 
 def parse(body: bytes) -> requests.GetRecords:
     given = decode(body, requests.GetRecords)
-    if given.limit is not None and given.limit > RECORDS_MAX:
-        raise ValidationException(
-            f"1 validation error detected: Value '{given.limit}' at 'limit' failed to satisfy "
-            f"constraint: Member must have value less than or equal to {RECORDS_MAX}"
-        )
+    streaming.check_limit(given.limit, RECORDS_MAX)
     return given
 
 
 def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     now = int(moment.now * 1000)
     iterator = shard_iterator.parse(given.shard_iterator, now)
-    stream = yield from find(iterator.stream_arn)
-    latest = max((yield from streams.latest_commit()), stream.enabled_at)
-    shard = find_shard(stream, iterator.shard_id, latest)
-    if shard is None:
-        raise ResourceNotFoundException("Requested resource not found")
+    stream = yield from streaming.find(iterator.stream_arn)
+    latest = yield from streams.latest_commit()
+    shard = streaming.shard_of(stream, iterator.shard_id, latest)
     found, position, exhausted = yield from streams.records(
         stream, shard, iterator.position, now, given.limit or RECORDS_MAX
     )

@@ -4,19 +4,9 @@ from hashrange.engine import streams
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
-from hashrange.model.errors import (
-    ResourceNotFoundException,
-    TrimmedDataAccessException,
-    ValidationException,
-)
-from hashrange.model.streams import (
-    RETENTION_SECONDS,
-    Shard,
-    Stream,
-    find_shard,
-    parse_sequence_number,
-)
-from hashrange.operations.describe_stream import find
+from hashrange.model.errors import TrimmedDataAccessException, ValidationException
+from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, parse_sequence_number
+from hashrange.operations import streaming
 from hashrange.operations.parse import decode
 from hashrange.operations.shard_iterator import Iterator
 
@@ -25,10 +15,12 @@ BY_SEQUENCE_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 def parse(body: bytes) -> requests.GetShardIterator:
     given = decode(body, requests.GetShardIterator)
+    streaming.check_arn(given.stream_arn)
     kind = given.shard_iterator_type
-    if kind in BY_SEQUENCE_NUMBER and given.sequence_number is None:
+    if (kind in BY_SEQUENCE_NUMBER) != (given.sequence_number is not None):
+        must = "must" if given.sequence_number is None else "must not"
         raise ValidationException(
-            f"SequenceNumber must be specified when ShardIteratorType is {kind}"
+            f"SequenceNumber {must} be specified when ShardIteratorType is {kind}"
         )
     if kind == "AT_TIMESTAMP" and given.timestamp is None:
         raise ValidationException(
@@ -39,14 +31,9 @@ def parse(body: bytes) -> requests.GetShardIterator:
 
 def decide(given: requests.GetShardIterator, moment: Moment) -> Decide:
     now = int(moment.now * 1000)
-    stream = yield from find(given.stream_arn)
+    stream = yield from streaming.find(given.stream_arn)
     latest = yield from streams.latest_commit()
-    shard = find_shard(stream, given.shard_id, max(latest, stream.enabled_at))
-    if shard is None:
-        raise ResourceNotFoundException(
-            f"Requested resource not found: Shard: {given.shard_id} in Stream: "
-            f"{given.stream_arn} not found"
-        )
+    shard = streaming.shard_of(stream, given.shard_id, latest)
     position = yield from _position(given, stream, shard, now)
     iterator = Iterator(stream.arn, shard.id, position, now)
     return answer({"ShardIterator": iterator.text()})
@@ -63,7 +50,7 @@ def _position(
         if milliseconds > now:
             raise ValidationException("Timestamp must not be in the future")
         return streams.position(shard, max(milliseconds, 0))
-    if given.sequence_number is not None and given.shard_iterator_type in BY_SEQUENCE_NUMBER:
+    if given.sequence_number is not None:
         return _at_sequence_number(given, given.sequence_number, shard, now)
     return streams.position(shard, shard.start)
 
@@ -78,8 +65,6 @@ def _at_sequence_number(
         )
     milliseconds, number = parsed
     if milliseconds < now - RETENTION_SECONDS * 1000:
-        raise TrimmedDataAccessException(
-            "The operation attempted to read past the oldest stream record in a shard"
-        )
+        raise TrimmedDataAccessException(streaming.TRIMMED)
     at = streams.position(shard, milliseconds, number)
     return at + b"\x00" if given.shard_iterator_type == "AFTER_SEQUENCE_NUMBER" else at

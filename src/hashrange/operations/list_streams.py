@@ -5,15 +5,20 @@ from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.limits import LIST_STREAMS_MAX
+from hashrange.operations import streaming
 from hashrange.operations.parse import decode
 
 
 def parse(body: bytes) -> requests.ListStreams:
-    return decode(body, requests.ListStreams)
+    given = decode(body, requests.ListStreams)
+    streaming.check_limit(given.limit, LIST_STREAMS_MAX)
+    if given.exclusive_start_stream_arn is not None:
+        streaming.check_arn(given.exclusive_start_stream_arn)
+    return given
 
 
 def decide(given: requests.ListStreams, moment: Moment) -> Decide:
-    limit = min(given.limit or LIST_STREAMS_MAX, LIST_STREAMS_MAX)
+    limit = given.limit or LIST_STREAMS_MAX
     found = yield from streams.listed(given.table_name, given.exclusive_start_stream_arn, limit + 1)
     response: Response = {
         "Streams": [

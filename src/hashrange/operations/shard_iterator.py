@@ -9,6 +9,7 @@ import msgspec
 
 from hashrange.model.errors import ExpiredIteratorException, ValidationException
 from hashrange.model.streams import ITERATOR_SECONDS
+from hashrange.operations.streaming import EXPIRED
 
 POSITION_BYTES_MAX = 32
 
@@ -40,7 +41,5 @@ def parse(text: str, now: int) -> Iterator:
     if len(position) > POSITION_BYTES_MAX:
         raise ValidationException("Invalid ShardIterator")
     if now - issued_at > ITERATOR_SECONDS * 1000:
-        raise ExpiredIteratorException(
-            "Iterator expired. The iterator was created more than 15 minutes ago; get a new one"
-        )
+        raise ExpiredIteratorException(EXPIRED)
     return Iterator(arn, shard_id, position, issued_at)

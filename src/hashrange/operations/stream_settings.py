@@ -10,7 +10,7 @@ from hashrange.engine.decision import StreamChange
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.streams import Stream
+from hashrange.model.streams import Stream, slots_for
 from hashrange.model.tables import Table
 from hashrange.operations.table_schema import refuse
 
@@ -63,6 +63,7 @@ def changed(
         range=table.range[0] if table.range else None,
         enabled_at=ceil(moment.now * 1000),
         shard_milliseconds=int(moment.settings.shard_seconds * 1000),
+        slots=slots_for(table.warm.read, table.warm.write),
     )
     while (yield from streams.find(stream.arn)) is not None:
         # A label is never used twice, not even within one millisecond.

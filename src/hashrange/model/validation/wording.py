@@ -46,6 +46,16 @@ _OWN_MESSAGES = {
         )
         for bound in ("greater than or equal to 3", "less than or equal to 255")
     },
+    **{
+        (operation, member, "Member must have length greater than or equal to 37"): (
+            "Invalid StreamArn"
+        )
+        for operation, member in (
+            ("DescribeStream", "streamArn"),
+            ("GetShardIterator", "streamArn"),
+            ("ListStreams", "exclusiveStartStreamArn"),
+        )
+    },
 }
 _RETURN_VALUES = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "

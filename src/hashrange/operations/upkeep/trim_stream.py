@@ -5,7 +5,7 @@ import msgspec
 from hashrange.engine import streams
 from hashrange.engine.decision import Decide, Decision, StreamChange, Trim, answer
 from hashrange.engine.fetch import Moment
-from hashrange.model.streams import RETENTION_SECONDS, SLOTS
+from hashrange.model.streams import RETENTION_SECONDS
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -23,7 +23,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         return answer({"Done": True})
     if stream.disabled_at is not None and now - stream.disabled_at > RETENTION_SECONDS * 1000:
         return Decision([StreamChange(stream, None)], lambda _: {"Done": True})
-    for slot in range(SLOTS):
+    for slot in range(stream.slots):
         keys = yield from streams.trimmable(stream, slot, now)
         if keys:
             return Decision([Trim(stream, keys)], lambda _: {"Done": False})
