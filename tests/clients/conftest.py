@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,21 +25,22 @@ KEYS = {
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
+SERVE = ("-m", "hashrange.interfaces.cli", "serve", "--port", "0")
 BUILD_SECONDS_MAX = 3600
 RUN_SECONDS_MAX = 300
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server on a new file, which verifies what clients sign."""
-    program = "from hashrange.interfaces.cli import main; main()"
-    keys = f"{KEYS['AWS_ACCESS_KEY_ID']} {KEYS['AWS_SECRET_ACCESS_KEY']}"
-    path = tmp_path_factory.mktemp("database") / "app.db"
+@contextmanager
+def serving(*command: str | Path, **variables: str) -> Iterator[str]:
+    """The URL at which `python COMMAND` serves, which says it in its first line.
+
+    `variables` are added to its environment.
+    """
     server = subprocess.Popen(
-        [sys.executable, "-c", program, "serve", path, "--port", "0"],
+        [sys.executable, *command],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "HASHRANGE_KEYS": keys},
+        env={**os.environ, **variables},
     )
     with server:
         try:
@@ -49,6 +51,15 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield url[0]
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server on a new file, which verifies what clients sign."""
+    keys = f"{KEYS['AWS_ACCESS_KEY_ID']} {KEYS['AWS_SECRET_ACCESS_KEY']}"
+    path = tmp_path_factory.mktemp("database") / "app.db"
+    with serving(*SERVE, path, HASHRANGE_KEYS=keys) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +100,12 @@ def run(environment: dict[str, str]) -> Run:
     """`run(folder, "node", "smoke.mjs")` is the lines that the command prints. It has to succeed.
 
     A program prints one line for each thing that worked, and ends with another status than 0 at
-    the first that did not.
+    the first that did not. `env` is added to its environment.
     """
 
-    def running(folder: Path, *command: str) -> list[str]:
-        return _succeed(command, folder, environment, RUN_SECONDS_MAX).splitlines()
+    def running(folder: Path, *command: str, env: Mapping[str, str] | None = None) -> list[str]:
+        added = {**environment, **(env or {})}
+        return _succeed(command, folder, added, RUN_SECONDS_MAX).splitlines()
 
     return running
 

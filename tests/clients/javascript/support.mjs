@@ -1,0 +1,33 @@
+/** The server that the tests ask, addressed as a program says it in code. */
+export const config = {
+  endpoint: process.env.ENDPOINT,
+  region: process.env.AWS_REGION,
+  credentials: {
+    accessKeyId: process.env.AWS_ACCESS_KEY_ID,
+    secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY,
+  },
+};
+
+/** CreateTable's input for a table with the string keys `pk` and `sk`. */
+export function singleTable(TableName, more = {}) {
+  return {
+    TableName,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [
+      { AttributeName: "pk", AttributeType: "S" },
+      { AttributeName: "sk", AttributeType: "S" },
+    ],
+    KeySchema: [
+      { AttributeName: "pk", KeyType: "HASH" },
+      { AttributeName: "sk", KeyType: "RANGE" },
+    ],
+    ...more,
+  };
+}
+
+/** All that an asynchronous iterator gives, as an array. */
+export async function collected(iterator) {
+  const all = [];
+  for await (const each of iterator) all.push(each);
+  return all;
+}
