@@ -138,17 +138,7 @@ def test_the_1_mb_of_an_index_is_of_its_entries(large: Table) -> None:
     assert (page["Count"], "LastEvaluatedKey" in page) == (25, False)
 
 
-# ---- ExclusiveStartKey ----
-
-INVALID = "ValidationException: The provided starting key is invalid…"
-MISTYPED = "ValidationException: The provided …"
-NOT_IN_RANGE = (
-    "ValidationException: The provided starting key does not match the range key predicate"
-)
-OUTSIDE = (
-    "ValidationException: The provided starting key is outside query boundaries based on"
-    " provided conditions"
-)
+# ---- ExclusiveStartKey: what is refused is in test_start_keys.py ----
 
 
 def test_a_start_key_need_not_be_an_item(small: Table) -> None:
@@ -161,41 +151,3 @@ def test_a_start_key_need_not_be_an_item(small: Table) -> None:
         **IN_TABLE,
     )
     assert [found["sk"] for found in plains(page)] == [2, 1, 0]
-
-
-WITH_SORT: dict[str, Any] = {
-    "KeyConditionExpression": "pk = :p AND sk > :s",
-    "ExpressionAttributeValues": item({":p": "a", ":s": 1}),
-}
-
-# (name, operation, parameters, the start key, the refusal)
-START_KEYS: list[tuple[str, str, dict[str, Any], dict[str, Any], str]] = [
-    ("no sort key", "Query", IN_TABLE, {"pk": "a"}, INVALID),
-    ("one attribute too many", "Query", IN_TABLE, {"pk": "a", "sk": 1, "x": 1}, INVALID),
-    ("sort key of another type", "Query", IN_TABLE, {"pk": "a", "sk": "1"}, MISTYPED),
-    ("another partition", "Query", IN_TABLE, {"pk": "b", "sk": 1}, OUTSIDE),
-    ("before the range", "Query", WITH_SORT, {"pk": "a", "sk": 0}, NOT_IN_RANGE),
-    ("keys of the table only", "Query", IN_GLOBAL_INDEX, {"pk": "a", "sk": 1}, INVALID),
-    (
-        "another partition of an index",
-        "Query",
-        IN_GLOBAL_INDEX,
-        {"pk": "a", "sk": 1, "kind": "y", "rank": 1},
-        OUTSIDE,
-    ),
-    ("no sort key in a Scan", "Scan", {}, {"pk": "a"}, INVALID),
-    ("sort key of another type in a Scan", "Scan", {}, {"pk": "a", "sk": "1"}, MISTYPED),
-    ("keys of the table only", "Scan", {"IndexName": "byKind"}, {"pk": "a", "sk": 1}, INVALID),
-]
-
-
-@cases("name, operation, parameters, start, refusal", START_KEYS)
-def test_a_start_key_is_refused(
-    small: Table,
-    name: str,
-    operation: str,
-    parameters: dict[str, Any],
-    start: dict[str, Any],
-    refusal: str,
-) -> None:
-    small.refused(refusal, operation, ExclusiveStartKey=item(start), **parameters)

@@ -19,6 +19,21 @@ NO_TABLE = "ResourceNotFoundException: Requested resource not found…"
 NO_MATCH = "ValidationException: The provided key element does not match the schema"
 FAILED = "ConditionalCheckFailedException: The conditional request failed"
 SYNTAX_INSIDE = "ValidationException: …Invalid ConditionExpression: Syntax error; …"
+BAD_START = "ValidationException: The provided starting key is invalid"
+BAD_VALUE_NAME = "ValidationException: ExpressionAttributeValues contains invalid key: Syntax…"
+MUST_SPECIFY = "ValidationException: Must specify the AttributesToGet or ProjectionExpression …"
+NO_INDEX = "ValidationException: The table does not have the specified index: absent"
+NOT_CONSISTENT = (
+    "ValidationException: Consistent reads are not supported on global secondary indexes"
+)
+PATH = (
+    "ValidationException: Key attributes must be scalars; list random access '[]' and map lookup"
+    " '.' are not allowed: "
+)
+TWICE = (
+    "ValidationException: One or more parameter values were invalid: Duplicate value in attribute"
+    " name: a"
+)
 DUPLICATES = "ValidationException: Provided list of item keys contains duplicates"
 
 ONE = {"N": "1"}
@@ -41,7 +56,7 @@ def undefined(kind: str) -> str:
     )
 
 
-# The stored item is KEY; the table has the keys pk and sk:N and the index byOwner.
+# The stored item is KEY; the table has the keys pk and sk:N and the index byTeam.
 KEY = item(pk="a", sk=1)
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -54,6 +69,10 @@ GOOD: dict[str, dict[str, Any]] = {
         "ExpressionAttributeValues": {":p": {"S": "a"}},
     },
     "Scan": {},
+    "Query by legacy parameters": {
+        "KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}},
+    },
+    "Scan by legacy parameters": {},
 }
 
 FAULTS: dict[str, list[Fault]] = {
@@ -96,9 +115,9 @@ FAULTS: dict[str, list[Fault]] = {
         ),
         (
             "index key type",
-            {"Item.owner": ONE},
+            {"Item.team": ONE},
             "ValidationException: One or more parameter values were invalid: Type mismatch for"
-            " Index Key owner Expected: S Actual: N IndexName: byOwner",
+            " Index Key team Expected: S Actual: N IndexName: byTeam",
         ),
         ("condition", {"ConditionExpression": "attribute_not_exists(pk)"}, FAILED),
     ],
@@ -146,13 +165,85 @@ FAULTS: dict[str, list[Fault]] = {
     "Query": [
         ("enum", CAPACITY, ENUM),
         ("mixed", {"QueryFilter": {"a": {"ComparisonOperator": "NULL"}}}, MIXED),
+        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        ("values", {"ExpressionAttributeValues": {"p": ONE}}, BAD_VALUE_NAME),
         ("key condition", {"KeyConditionExpression": "pk ="}, syntax("KeyCondition")),
         ("filter", {"FilterExpression": "a ="}, syntax("Filter")),
-        ("table", ABSENT, NO_TABLE),
+        ("projection", {"ProjectionExpression": "a,"}, syntax("Projection")),
         (
-            "index",
-            {"IndexName": "absent"},
-            "ValidationException: The table does not have the specified index: absent",
+            "no condition on a key",
+            {"KeyConditionExpression": "pk <> :p"},
+            "ValidationException: Invalid operator used in KeyConditionExpression: <>",
+        ),
+        ("select", {"Select": "SPECIFIC_ATTRIBUTES"}, MUST_SPECIFY),
+        ("table", ABSENT, NO_TABLE),
+        ("index", {"IndexName": "absent"}, NO_INDEX),
+        ("consistent", {"IndexName": "byTeam", "ConsistentRead": True}, NOT_CONSISTENT),
+        ("start key's length", {"ExclusiveStartKey": {}}, BAD_START),
+        (
+            "no partition key",
+            {"KeyConditionExpression": "sk = :p"},
+            "ValidationException: Query condition missed key schema element: pk",
+        ),
+        (
+            "type",
+            {"ExpressionAttributeValues": {":p": ONE}},
+            "ValidationException: One or more parameter values were invalid: Condition parameter"
+            " type does not match schema type",
+        ),
+        ("outside", {"ExclusiveStartKey": item(pk="b", sk=1)}, "…outside query boundaries…"),
+        (
+            "filter on the key",
+            {"FilterExpression": "pk = :p"},
+            "ValidationException: Filter Expression can only contain non-primary key attributes:"
+            " Primary key attribute: pk",
+        ),
+        ("path into a key", {"FilterExpression": "team.a = :p"}, PATH + "IndexKey: team"),
+    ],
+    "Query by legacy parameters": [
+        (
+            "filter",
+            {"QueryFilter": {"a": {"ComparisonOperator": "EQ"}}},
+            "ValidationException: One or more parameter values were invalid: Invalid number of"
+            " argument(s) for the EQ ComparisonOperator",
+        ),
+        ("attributes", {"AttributesToGet": ["a", "a"]}, TWICE),
+        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        (
+            "key condition",
+            {"KeyConditions": {n: {"ComparisonOperator": "NE"} for n in "abc"}},
+            "ValidationException: One or more parameter values were invalid: Invalid number of"
+            " argument(s) for the NE ComparisonOperator",
+        ),
+        (
+            "three key conditions",
+            {"KeyConditions": {n: {"ComparisonOperator": "NULL"} for n in "abc"}},
+            "ValidationException: Conditions can be of length 1 or 2 only",
+        ),
+        (
+            "no key condition",
+            {"KeyConditions": None},
+            "ValidationException: Either the KeyConditions or KeyConditionExpression parameter"
+            " must be specified in the request.",
+        ),
+        ("table", ABSENT, NO_TABLE),
+        ("index", {"IndexName": "absent"}, NO_INDEX),
+        ("start key's length", {"ExclusiveStartKey": {}}, BAD_START),
+        (
+            "no partition key",
+            {"KeyConditions": {"sk": {"ComparisonOperator": "NULL"}}},
+            "ValidationException: Query condition missed key schema element: pk",
+        ),
+        (
+            "operator",
+            {"KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}},
+            "ValidationException: Attempted conditional constraint is not an indexable operation",
+        ),
+        (
+            "filter on the key",
+            {"QueryFilter": {"pk": {"ComparisonOperator": "NULL"}}},
+            "ValidationException: QueryFilter can only contain non-primary key attributes:"
+            " Primary key attribute: pk",
         ),
     ],
     "Scan": [
@@ -163,14 +254,33 @@ FAULTS: dict[str, list[Fault]] = {
             {"FilterExpression": "attribute_exists(a)", "AttributesToGet": ["a"]},
             MIXED,
         ),
+        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
         ("segments", {"TotalSegments": 4}, "ValidationException: The Segment parameter is req…"),
-        ("projection", {"ProjectionExpression": "a,"}, syntax("Projection")),
-        ("table", ABSENT, NO_TABLE),
         (
-            "index",
-            {"IndexName": "absent"},
-            "ValidationException: The table does not have the specified index: absent",
+            "values",
+            {"ExpressionAttributeValues": {"p": ONE}, "FilterExpression": "a = :p"},
+            BAD_VALUE_NAME,
         ),
+        ("filter", {"FilterExpression": "a ="}, syntax("Filter")),
+        ("projection", {"ProjectionExpression": "a,"}, syntax("Projection")),
+        ("select", {"Select": "SPECIFIC_ATTRIBUTES"}, MUST_SPECIFY),
+        ("table", ABSENT, NO_TABLE),
+        ("index", {"IndexName": "absent"}, NO_INDEX),
+        ("consistent", {"IndexName": "byTeam", "ConsistentRead": True}, NOT_CONSISTENT),
+        ("start key's length", {"ExclusiveStartKey": {}}, BAD_START + "…"),
+        ("path into a key", {"FilterExpression": "attribute_exists(pk.a)"}, PATH + "Key: pk"),
+    ],
+    "Scan by legacy parameters": [
+        ("attributes", {"AttributesToGet": ["a", "a"]}, TWICE),
+        (
+            "filter",
+            {"ScanFilter": {"a": {"ComparisonOperator": "EQ"}}},
+            "ValidationException: One or more parameter values were invalid: Invalid number of"
+            " argument(s) for the EQ ComparisonOperator",
+        ),
+        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        ("segments", {"TotalSegments": 4}, "ValidationException: The Segment parameter is req…"),
+        ("table", ABSENT, NO_TABLE),
     ],
 }
 
@@ -201,7 +311,7 @@ def combined() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def stored(new_shared_table: NewTable) -> Table:
-    table = new_shared_table("pk/sk:N", gsi("byOwner", "owner"))
+    table = new_shared_table("pk/sk:N", gsi("byTeam", "team"))
     table.put({"pk": "a", "sk": 1})
     return table
 
@@ -211,7 +321,7 @@ def test_the_first_fault_wins(
     stored: Table, operation: str, faults: list[dict[str, Any]], error: str
 ) -> None:
     request = changed({"TableName": stored.name, **GOOD[operation]}, *faults)
-    refused(error, call, stored.client, operation, **request)
+    refused(error, call, stored.client, operation.partition(" ")[0], **request)
     assert stored.all() == [{"pk": "a", "sk": 1}]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.expressions import Expressions
+from hashrange.expressions import Expressions, KeyCondition
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import normalize_item
 
@@ -89,9 +89,11 @@ def test_key_condition(case: Case) -> None:
     result: object
     try:
         expressions = _expressions(case)
-        condition = expressions.key_condition(case.text)
+        condition = KeyCondition.of(expressions.key_condition(case.text))
         expressions.finish()
-        result = condition.resolve(*SCHEMAS[case.given["schema"]])._asdict()
+        hash_names, range_names, types = SCHEMAS[case.given["schema"]]
+        condition.check_partition(hash_names, range_names)
+        result = condition.resolve(hash_names, range_names, types)._asdict()
     except ValidationException as error:
         result = fixtures.outcome_of("KeyConditionExpression", error)
     expected = case.outcomes[""]

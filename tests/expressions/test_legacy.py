@@ -242,7 +242,9 @@ def test_conditional_operator_wants_two_conditions() -> None:
 
 def resolve(conditions: dict[str, Any]) -> KeyQuery:
     typed = msgspec.convert(conditions, dict[str, requests.Condition])
-    return legacy.key_conditions(typed).resolve(["pk"], ["sk"], {"pk": "S", "sk": "N"})
+    condition = legacy.key_conditions(typed)
+    condition.check_partition(["pk"], ["sk"])
+    return condition.resolve(["pk"], ["sk"], {"pk": "S", "sk": "N"})
 
 
 PK = compare("EQ", {"S": "p"})

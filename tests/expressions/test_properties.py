@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Expressions
+from hashrange.expressions import Expressions, KeyCondition
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.tree import Path
 from hashrange.model.errors import ValidationException
@@ -56,7 +56,9 @@ def test_any_text_is_bound_or_refused(binder: str, text: str) -> None:
         elif binder == "update":
             bound.new_values(bound.apply(item))
         else:
-            bound.resolve(["a"], ["b1"], {"a": "S", "b1": "N"})
+            condition = KeyCondition.of(bound)
+            condition.check_partition(["a"], ["b1"])
+            condition.resolve(["a"], ["b1"], {"a": "S", "b1": "N"})
     except ValidationException:
         pass
     assert item == before

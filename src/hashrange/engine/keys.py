@@ -1,6 +1,6 @@
 """Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
 
-from collections.abc import Container
+from collections.abc import Container, Set
 
 from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
 from hashrange.model.errors import ValidationException
@@ -62,6 +62,18 @@ def of_key(table: Table, key: Item) -> RowKey:
         if name not in key or table.types[name] not in key[name]:
             raise ValidationException(NO_MATCH)
     return _checked(table, key)
+
+
+def check_scalar(table: Table, containers: Set[str]) -> None:
+    """Raises ValidationException where an expression looks into an attribute that is a key."""
+    names = [("Key", name) for name in table.key]
+    names += [("IndexKey", name) for index in table.indexes for name in index.key]
+    for kind, name in names:
+        if name in containers:
+            raise ValidationException(
+                "Key attributes must be scalars; list random access '[]' and map lookup '.' are "
+                f"not allowed: {kind}: {name}"
+            )
 
 
 def check_none_empty(table: Table, item: Item) -> None:

@@ -1,8 +1,8 @@
-"""Which rows a Query or Scan reads, and where it goes on: between key values and bounds."""
+"""Which rows a Query or Scan reads: between key values and bounds."""
 
 from typing import Any
 
-from hashrange.engine.keys import check_not_empty, is_key_value
+from hashrange.engine.keys import check_not_empty
 from hashrange.engine.keyspace import bounds as bound
 from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import (
@@ -12,17 +12,12 @@ from hashrange.engine.keyspace.keys import (
     owner_raw,
     parse_raw,
     partition,
-    start_key,
     table_key,
 )
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import KeyQuery
-from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
-
-BAD_START = "The provided starting key is invalid"
-START_OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 
 
 def of_query(view: View, query: KeyQuery) -> Bounds:
@@ -40,42 +35,6 @@ def of_query(view: View, query: KeyQuery) -> Bounds:
 def of_scan(segment: int | None, total: int | None) -> Bounds:
     """All rows, or those of one segment of a parallel Scan."""
     return bound.segment(segment or 0, total or 1)
-
-
-def check_start(table: Table, view: View, key: Item) -> None:
-    """An ExclusiveStartKey has the key attributes of the table and the index, and no others."""
-    names = {*table.key, *view.key}
-    if key.keys() != names or not all(
-        is_key_value(table.types[name], value) for name, value in key.items()
-    ):
-        raise ValidationException(BAD_START)
-
-
-def query_start(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """What is left of a Query's bounds behind an ExclusiveStartKey, which must lie in them."""
-    check_start(table, view, key)
-    at = start_key(table, view, key)
-    if not bound.same_partition(bounds, at):
-        raise ValidationException(START_OUTSIDE)
-    if not bound.holds(bounds, at):
-        raise ValidationException(
-            "The provided starting key does not match the range key predicate"
-        )
-    return bound.resume(bounds, at, reverse)
-
-
-def scan_start(
-    table: Table, view: View, bounds: Bounds, key: Item, segment: int | None, total: int | None
-) -> Bounds:
-    """The same of a Scan's segment."""
-    check_start(table, view, key)
-    at = start_key(table, view, key)
-    if not bound.holds(bounds, at):
-        raise ValidationException(
-            f"{BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
-            f"Segment. TotalSegments: {total} Segment: {segment}"
-        )
-    return bound.resume(bounds, at, reverse=False)
 
 
 def last_key(table: Table, view: View, row: Row) -> Item:

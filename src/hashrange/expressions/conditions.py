@@ -21,4 +21,13 @@ class Condition:
     @cached_property
     def attributes(self) -> frozenset[str]:
         """The top-level attributes that the condition names."""
-        return frozenset(str(node.parts[0]) for node in walk(self._root) if isinstance(node, Path))
+        return frozenset(str(path.parts[0]) for path in self._paths)
+
+    @cached_property
+    def containers(self) -> frozenset[str]:
+        """Those of them that it looks into, as a map or a list."""
+        return frozenset(str(path.parts[0]) for path in self._paths if len(path.parts) > 1)
+
+    @cached_property
+    def _paths(self) -> list[Path]:
+        return [node for node in walk(self._root) if isinstance(node, Path)]

@@ -5,7 +5,7 @@ attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from hashrange.expressions.tree import Node, Operation, Path, Value
 from hashrange.model.errors import ValidationException
@@ -42,29 +42,43 @@ class KeyCondition:
     def __init__(self, tests: Sequence[KeyTest]) -> None:
         self._tests = {test.attribute: test for test in tests}
 
-    def resolve(
-        self, hash_names: Sequence[str], range_names: Sequence[str], types: Mapping[str, str]
-    ) -> KeyQuery:
-        """What to read under a key schema. `types`: S, N or B by attribute.
+    @classmethod
+    def of(cls, root: Node) -> Self:
+        """Of a bound KeyConditionExpression. Raises ValidationException for what is none."""
+        return cls(_key_tests(root))
 
-        Raises ValidationException where the tests do not fit the schema.
-        """
-        if any(test.operator not in _OPERATORS for test in self._tests.values()):
-            # Only legacy parameters come so far: the service looks up the table first, too.
-            raise ValidationException(
-                "Attempted conditional constraint is not an indexable operation"
-            )
+    def check_partition(self, hash_names: Sequence[str], range_names: Sequence[str]) -> None:
+        """Raises ValidationException for too many tests, or none of a partition key."""
         count, keys = len(self._tests), len(hash_names) + len(range_names)
         if count > max(2, keys):
             raise ValidationException(
                 f"The number of query conditions ({count}) exceeds the number of key attributes "
                 f"defined in the schema ({keys})"
             )
+        if count > keys:
+            raise _not_supported()
+        for name in hash_names:
+            if name not in self._tests:
+                raise _missed(name)
+
+    def resolve(
+        self, hash_names: Sequence[str], range_names: Sequence[str], types: Mapping[str, str]
+    ) -> KeyQuery:
+        """What to read under a key schema. `types`: S, N or B by attribute.
+
+        Raises ValidationException where the tests do not fit the schema. `check_partition`
+        came before: what else a request has to do with partitions is checked in between.
+        """
+        unnamed = [name for name in range_names if name not in self._tests]
+        if len(self._tests) > len(hash_names) + len(range_names) - len(unnamed):
+            raise _missed(unnamed[0])
+        if any(test.operator not in _OPERATORS for test in self._tests.values()):
+            # Only legacy parameters come so far: the service looks up the table first, too.
+            raise ValidationException(
+                "Attempted conditional constraint is not an indexable operation"
+            )
         tests = [self._hash_test(name, types) for name in hash_names]
         equals, last = self._range_tests(range_names, types)
-        unused = [*range_names[len(equals) :]] if last is None else []
-        if len(self._tests) > len(tests) + len(equals) + (last is not None):
-            raise _missed(unused[0]) if unused else _not_supported()
         return KeyQuery(
             [test.operands[0] for test in tests],
             [test.operands[0] for test in equals],
@@ -73,9 +87,7 @@ class KeyCondition:
         )
 
     def _hash_test(self, name: str, types: Mapping[str, str]) -> KeyTest:
-        test = self._tests.get(name)
-        if test is None:
-            raise _missed(name)
+        test = self._tests[name]
         _check_type(test, types[name])
         if test.operator != "=":
             raise _not_supported()
@@ -106,8 +118,7 @@ class KeyCondition:
         return equals, last
 
 
-def key_tests(root: Node) -> list[KeyTest]:
-    """The tests of a bound key condition. Raises ValidationException for what is none."""
+def _key_tests(root: Node) -> list[KeyTest]:
     tests: dict[str, KeyTest] = {}
     waiting = [root]
     while waiting:
@@ -130,25 +141,31 @@ def _key_test(node: Operation) -> KeyTest:
     operator, operands = node
     if operator not in _OPERATORS:
         raise ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
+    if operator not in _MIRRORED and isinstance(operands[0], Value):
+        raise _invalid_test(f"{operator} operator must have the key attribute as its first operand")
+    name: Path | None = None
     for operand in operands:
         if isinstance(operand, Operation):
             raise ValidationException("KeyConditionExpressions cannot contain nested operations")
-        if isinstance(operand, Path) and len(operand.parts) > 1:
-            raise ValidationException(
-                "KeyConditionExpressions cannot have conditions on nested attributes"
-            )
-    attributes = [operand for operand in operands if isinstance(operand, Path)]
-    if len(attributes) > 1:
-        raise _invalid_test("Multiple attribute names used in one condition")
-    if operator in _MIRRORED and not attributes:
+        if isinstance(operand, Path):
+            _check_attribute(operand, name)
+            name = operand
+    if name is None:
         raise _invalid_test("No key attribute specified")
-    if operator in _MIRRORED and operands[1] is attributes[0]:
-        operator, operands = _MIRRORED[operator], operands[::-1]
-    name, *others = operands
-    if not isinstance(name, Path):
-        raise _invalid_test(f"{operator} operator must have the key attribute as its first operand")
-    values = tuple(operand.value for operand in others if isinstance(operand, Value))
+    if operands[0] is not name:
+        operator = _MIRRORED[operator]
+    values = tuple(operand.value for operand in operands if isinstance(operand, Value))
     return KeyTest(str(name.parts[0]), operator, values)
+
+
+def _check_attribute(path: Path, other: Path | None) -> None:
+    """A condition is on one attribute (`other`: the one named before) and not inside of it."""
+    if other is not None:
+        raise _invalid_test("Multiple attribute names used in one condition")
+    if len(path.parts) > 1:
+        raise ValidationException(
+            "KeyConditionExpressions cannot have conditions on nested attributes"
+        )
 
 
 def _check_type(test: KeyTest, expected: str) -> None:

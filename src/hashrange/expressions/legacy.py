@@ -73,14 +73,14 @@ def filter(
 
 def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
     """KeyConditions. They know partition and sort key only, also of indexes with more."""
-    if not 1 <= len(conditions) <= 2:
-        raise ValidationException("Conditions can be of length 1 or 2 only")
     tests = []
     for name, given in conditions.items():
         values = given.attribute_value_list or []
         _check_values(given.comparison_operator, values)
         operator = _COMPARISONS[given.comparison_operator].operator
         tests.append(KeyTest(name, operator, tuple(values)))
+    if not 1 <= len(tests) <= 2:
+        raise ValidationException("Conditions can be of length 1 or 2 only")
     return KeyCondition(tests)
 
 

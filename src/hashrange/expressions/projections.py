@@ -14,6 +14,8 @@ class Projection:
         self._tree = path_tree(paths)
         self.attributes = frozenset(map(str, self._tree))
         """The top-level attributes that the projection names."""
+        self.containers = frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)
+        """Those of them that it looks into, as a map or a list."""
 
     def project(self, item: Item) -> Item:
         """What the item has at the paths. Of a list only what is picked remains, in order."""

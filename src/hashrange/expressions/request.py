@@ -3,7 +3,6 @@
 from hashrange.expressions import checks
 from hashrange.expressions.binding import Binding
 from hashrange.expressions.conditions import Condition
-from hashrange.expressions.key_conditions import KeyCondition, key_tests
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.substitutions import Substitutions
@@ -34,8 +33,9 @@ class Expressions:
     def filter(self, text: str) -> Condition:
         return Condition(self._condition("FilterExpression", text))
 
-    def key_condition(self, text: str) -> KeyCondition:
-        return KeyCondition(key_tests(self._condition("KeyConditionExpression", text)))
+    def key_condition(self, text: str) -> Node:
+        """The bound tree. Whether it is a `KeyCondition` is asked later, as the service does."""
+        return self._condition("KeyConditionExpression", text)
 
     def projection(self, text: str) -> Projection:
         binding = Binding("ProjectionExpression", self._substitutions)

@@ -7,7 +7,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import msgspec
 
-from hashrange.engine.keys import check_not_empty
+from hashrange.engine.keys import INVALID, check_not_empty
+from hashrange.engine.start_keys import BAD_START
 from hashrange.engine.writes import PUT_TOO_LARGE
 from hashrange.expressions import Condition, Expressions, Projection, legacy
 from hashrange.model import requests
@@ -40,6 +41,13 @@ _EXPRESSION_FIELDS = {
 _OLDER = (requests.Scan, requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
 """What is still validated in the older way: Scan and the actions of transactions."""
 _ENVELOPE = "1 validation error detected: "
+_FAULTS_OF_START_KEYS = (
+    "Supplied AttributeValue",
+    f"{INVALID}Null attribute value",
+    f"{INVALID}An string set",
+    f"{INVALID}Binary sets",
+)
+"""Beginnings of what is said to be wrong with the starting key. Of other faults it is not said."""
 DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
@@ -47,19 +55,32 @@ OLD_CONDITION = ("Expected", "ConditionalOperator")
 def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expressions | None:
     """The placeholders of a request that uses expression parameters, None if it uses none.
 
+    Raises what `uses_expressions` raises.
+    """
+    return placeholders(given) if uses_expressions(given, new, old) else None
+
+
+def placeholders(given: Any) -> Expressions:
+    """ExpressionAttributeNames and ExpressionAttributeValues of a request, checked."""
+    values = getattr(given, "expression_attribute_values", None)
+    return Expressions(given.expression_attribute_names, values, isinstance(given, _OLDER))
+
+
+def uses_expressions(given: Any, new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether a request uses expression parameters.
+
     `new` and `old` name the expression and legacy parameters that the operation has. Raises
     ValidationException where both kinds are used, or placeholders without an expression.
     """
     members = _expression_members(given.__class__)(given)
     if members.count(None) == len(members):
-        return None  # as most requests, which need no closer look
+        return False  # as most requests, which need no closer look
     used = [name for name in new if getattr(given, FIELDS[name]) is not None]
     legacy_used = [name for name in old if getattr(given, FIELDS[name]) is not None]
     if used and legacy_used:
         _refuse_both(used, legacy_used)
-    names = given.expression_attribute_names
     values = getattr(given, "expression_attribute_values", None)
-    if names is not None and not used:
+    if given.expression_attribute_names is not None and not used:
         raise ValidationException(
             "ExpressionAttributeNames can only be specified when using expressions"
         )
@@ -67,8 +88,9 @@ def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expr
     if values is not None and not any(name in used for name in with_values):
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions"
+            + (f": {' and '.join(with_values)} is null" if isinstance(given, _OLDER) else "")
         )
-    return Expressions(names, values, isinstance(given, _OLDER)) if used else None
+    return bool(used)
 
 
 @cache
@@ -128,6 +150,16 @@ def enveloped(check: Callable[P, T]) -> Callable[P, T]:
             raise ValidationException(_ENVELOPE + refusal.message) from None
 
     return checked
+
+
+def start_key(given: Item) -> None:
+    """Check the values of an ExclusiveStartKey and make them canonical."""
+    try:
+        normalize_item(given)
+    except ValidationException as refusal:
+        if refusal.message.startswith(_FAULTS_OF_START_KEYS):
+            raise ValidationException(f"{BAD_START}: {refusal.message}") from None
+        raise
 
 
 def item(given: Item) -> int:

@@ -2,14 +2,13 @@
 
 from typing import NamedTuple
 
-from hashrange.engine import fetch, ranges
+from hashrange.engine import fetch, ranges, start_keys
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
-from hashrange.expressions import Condition, Expressions, KeyCondition, legacy
+from hashrange.expressions import Condition, KeyCondition, Projection, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import View
-from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, reading
 from hashrange.operations.parse import decode
 from hashrange.operations.reading import Reading
@@ -21,50 +20,80 @@ class Request(NamedTuple):
     reading: Reading
 
 
+_NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
+_OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
+_OLD_KEY = ("KeyConditions",)
+"""Goes with the other expressions, only not with the one that replaced it."""
+
+
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Query)
-    placeholders = inputs.expressions(
-        given,
-        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
-        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
-    )
+    old = _OLD if given.key_condition_expression is None else _OLD + _OLD_KEY
+    expressed = inputs.uses_expressions(given, _NEW, old)
+    filter_ = legacy.filter(given.query_filter, given.conditional_operator)
+    projection = None
+    if given.attributes_to_get is not None:
+        projection = legacy.projection(given.attributes_to_get)
     if given.exclusive_start_key is not None:
-        normalize_item(given.exclusive_start_key)
-    key_condition = _key_condition(given, placeholders)
-    filter_: Condition | None = None
-    if placeholders and given.filter_expression is not None:
+        inputs.start_key(given.exclusive_start_key)
+    key_condition = None
+    if given.key_conditions is not None:
+        key_condition = legacy.key_conditions(given.key_conditions)
+    if expressed:
+        return _parse_expressions(given, key_condition)
+    return _parsed(given, key_condition, filter_, projection)
+
+
+def _parse_expressions(given: requests.Query, key_condition: KeyCondition | None) -> Request:
+    placeholders = inputs.placeholders(given)
+    filter_, projection, tree = None, None, None
+    if given.key_condition_expression is not None:
+        tree = placeholders.key_condition(given.key_condition_expression)
+    if given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
-    elif given.query_filter is not None:
-        filter_ = legacy.filter(given.query_filter, given.conditional_operator)
-    common = reading.parse(given, placeholders, filter_)
+    if given.projection_expression is not None:
+        projection = placeholders.projection(given.projection_expression)
+    if tree is not None:
+        key_condition = KeyCondition.of(tree)
+    request = _parsed(given, key_condition, filter_, projection)
+    placeholders.finish()
+    return request
+
+
+def _parsed(
+    given: requests.Query,
+    key_condition: KeyCondition | None,
+    filter_: Condition | None,
+    projection: Projection | None,
+) -> Request:
+    reading.check_select(given)
     if key_condition is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "
             "in the request."
         )
-    if placeholders:
-        placeholders.finish()
-    return Request(given, key_condition, common)
-
-
-def _key_condition(given: requests.Query, placeholders: Expressions | None) -> KeyCondition | None:
-    if placeholders and given.key_condition_expression is not None:
-        return placeholders.key_condition(given.key_condition_expression)
-    if given.key_conditions is not None:
-        return legacy.key_conditions(given.key_conditions)
-    return None
+    return Request(given, key_condition, Reading(given, filter_, projection))
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    given = request.given
+    given, condition = request.given, request.key_condition
     table = yield from fetch.table(given.table_name, moment)
     view = reading.view_of(table, request.reading)
-    query = request.key_condition.resolve(view.hash, view.range, table.types)
-    _check_filter(view, request.reading)
+    start = given.exclusive_start_key
+    if start is not None:
+        start_keys.check_partition(table, view, start)
+    condition.check_partition(view.hash, view.range)
+    if start is not None:
+        start_keys.check_sort(table, view, start)
+        start_keys.check_table(table, view, start)
+    query = condition.resolve(view.hash, view.range, table.types)
     bounds = ranges.of_query(view, query)
-    if given.exclusive_start_key is not None:
+    if start is not None:
         reverse = given.scan_index_forward is False
-        bounds = ranges.query_start(table, view, bounds, given.exclusive_start_key, reverse)
+        bounds = start_keys.resume_query(table, view, query, bounds, start, reverse)
+    _check_filter(view, request.reading)
+    reading.check_projected(view, table, request.reading)
+    reading.check_paths(table, request.reading)
     return answer((yield from reading.page(table, view, bounds, request.reading)))
 
 

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from hashrange.engine import fetch, ranges
+from hashrange.engine import fetch, keys, ranges
 from hashrange.engine.capacity import Consumed, read_units
 from hashrange.engine.decision import Response
 from hashrange.engine.fetch import Bounds, Fetch, Row
 from hashrange.engine.keys import INVALID
-from hashrange.expressions import Condition, Expressions, Projection
+from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import PAGE_BYTES_MAX, PAGE_INCLUDES_CROSSING_ITEM
@@ -27,16 +27,14 @@ class Reading(NamedTuple):
     given: Given
     filter: Condition | None
     projection: Projection | None
-    count_only: bool
+
+    @property
+    def count_only(self) -> bool:
+        return self.given.select == "COUNT"
 
 
-def parse(given: Given, placeholders: Expressions | None, filter_: Condition | None) -> Reading:
-    projection = inputs.projection(given, placeholders)
-    _check_select(given)
-    return Reading(given, filter_, projection, given.select == "COUNT")
-
-
-def _check_select(given: Given) -> None:
+def check_select(given: Given) -> None:
+    """Raises ValidationException where Select does not go with what else is given."""
     select = given.select
     chosen = next(
         (
@@ -63,7 +61,7 @@ def _check_select(given: Given) -> None:
 
 
 def view_of(table: Table, reading: Reading) -> View:
-    """The table or the index to read, if it can be read in this way."""
+    """The table or the index to read, if it can be read."""
     given = reading.given
     if given.index_name is None:
         return table
@@ -73,19 +71,22 @@ def view_of(table: Table, reading: Reading) -> View:
             f"The table does not have the specified index: {given.index_name}"
         )
     if not index.local:
-        _check_global(index, table, reading)
+        if given.consistent_read:
+            raise ValidationException(
+                "Consistent reads are not supported on global secondary indexes"
+            )
+        if index.building:
+            raise ValidationException(
+                f"Cannot read from backfilling global secondary index: {index.name}"
+            )
     return index
 
 
-def _check_global(index: Index, table: Table, reading: Reading) -> None:
-    if reading.given.consistent_read:
-        raise ValidationException("Consistent reads are not supported on global secondary indexes")
-    if index.building:
-        raise ValidationException(
-            f"Cannot read from backfilling global secondary index: {index.name}"
-        )
-    if index.projection == "ALL":
+def check_projected(view: View, table: Table, reading: Reading) -> None:
+    """Raises ValidationException where a global index lacks what is asked of it."""
+    if not isinstance(view, Index) or view.local or view.projection == "ALL":
         return
+    index = view
     if reading.given.select == "ALL_ATTRIBUTES":
         raise ValidationException(
             f"{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
@@ -112,6 +113,13 @@ def _must_fetch(view: View, table: Table, reading: Reading) -> bool:
     if reading.given.select == "ALL_ATTRIBUTES":
         return True
     return bool(_unprojected(view, table, reading))
+
+
+def check_paths(table: Table, reading: Reading) -> None:
+    """Raises ValidationException where an expression looks into a key."""
+    for part in (reading.projection, reading.filter):
+        if part and part.containers:
+            keys.check_scalar(table, part.containers)
 
 
 class Walk(NamedTuple):
@@ -199,8 +207,8 @@ def _fetch_items(
     table: Table, index: Index, entries: Sequence[Row], found: Page, consistent: bool
 ) -> Fetch[list[Row]]:
     """The items behind entries of a local index; each is charged by itself, before the filter."""
-    keys = [(table, ranges.owner(table, index, entry)) for entry in entries]
-    items = [row for row in (yield from fetch.items(keys)) if row]
+    owners = [(table, ranges.owner(table, index, entry)) for entry in entries]
+    items = [row for row in (yield from fetch.items(owners)) if row]
     found.fetched_units += sum(read_units(row.size, consistent) for row in items)
     return items
 

@@ -2,13 +2,12 @@
 
 from typing import NamedTuple
 
-from hashrange.engine import fetch, ranges
+from hashrange.engine import fetch, ranges, start_keys
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
-from hashrange.expressions import Condition, legacy
+from hashrange.expressions import legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, reading
 from hashrange.operations.parse import decode
 from hashrange.operations.reading import Reading
@@ -21,23 +20,34 @@ class Request(NamedTuple):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Scan)
-    placeholders = inputs.expressions(
+    expressed = inputs.uses_expressions(
         given,
         ("ProjectionExpression", "FilterExpression"),
         ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
     )
+    projection = None
+    if given.attributes_to_get is not None:
+        projection = legacy.projection(given.attributes_to_get)
+    filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
     if given.exclusive_start_key is not None:
-        normalize_item(given.exclusive_start_key)
+        inputs.start_key(given.exclusive_start_key)
     _check_segment(given)
-    filter_: Condition | None = None
-    if placeholders and given.filter_expression is not None:
+    if expressed:
+        return _parse_expressions(given)
+    reading.check_select(given)
+    return Request(given, Reading(given, filter_, projection))
+
+
+def _parse_expressions(given: requests.Scan) -> Request:
+    placeholders = inputs.placeholders(given)
+    filter_, projection = None, None
+    if given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
-    elif given.scan_filter is not None:
-        filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
-    common = reading.parse(given, placeholders, filter_)
-    if placeholders:
-        placeholders.finish()
-    return Request(given, common)
+    if given.projection_expression is not None:
+        projection = placeholders.projection(given.projection_expression)
+    reading.check_select(given)
+    placeholders.finish()
+    return Request(given, Reading(given, filter_, projection))
 
 
 def _check_segment(given: requests.Scan) -> None:
@@ -63,9 +73,16 @@ def decide(request: Request, moment: Moment) -> Decide:
     given = request.given
     table = yield from fetch.table(given.table_name, moment)
     view = reading.view_of(table, request.reading)
-    segment, total = given.segment, given.total_segments
-    bounds = ranges.of_scan(segment, total)
-    if given.exclusive_start_key is not None:
-        start = given.exclusive_start_key
-        bounds = ranges.scan_start(table, view, bounds, start, segment, total)
+    start = given.exclusive_start_key
+    if start is not None and view is not table:
+        start_keys.check_partition(table, view, start)
+        start_keys.check_sort(table, view, start)
+    reading.check_projected(view, table, request.reading)
+    bounds = ranges.of_scan(given.segment, given.total_segments)
+    if start is not None:
+        start_keys.check_table(table, view, start)
+        bounds = start_keys.resume_scan(
+            table, view, bounds, start, given.segment, given.total_segments
+        )
+    reading.check_paths(table, request.reading)
     return answer((yield from reading.page(table, view, bounds, request.reading)))

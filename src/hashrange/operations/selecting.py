@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hashrange.engine import fetch, ranges
+from hashrange.engine import fetch, ranges, start_keys
 from hashrange.engine.capacity import Consumed
 from hashrange.engine.decision import Response
 from hashrange.engine.fetch import Bounds, Fetch, Moment
@@ -199,7 +199,7 @@ def _bounds(
         raise ValidationException(_BAD_TOKEN)
     left = every[start.partition :]
     if start.key is not None:
-        left[0] = _resume(table, view, left[0], start.key, plan, reverse)
+        left[0] = _resume(table, view, left[0], start.key, reverse)
     return left
 
 
@@ -215,13 +215,9 @@ def _in_order(view: View, queries: list[KeyQuery], order: Sequence[Order]) -> li
     return sorted(queries, key=cmp_to_key(by_value), reverse=descending)
 
 
-def _resume(
-    table: Table, view: View, bounds: Bounds, key: Item, plan: Plan, reverse: bool
-) -> Bounds:
+def _resume(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
     try:
         normalize_item(key)
-        if plan.queries is None:
-            return ranges.scan_start(table, view, bounds, key, None, None)
-        return ranges.query_start(table, view, bounds, key, reverse)
+        return start_keys.resume(table, view, bounds, key, reverse)
     except ApiError:
         raise ValidationException(_BAD_TOKEN) from None

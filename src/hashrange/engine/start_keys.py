@@ -1,0 +1,96 @@
+"""ExclusiveStartKey: whether it is one, and what is left of a Query or Scan behind it.
+
+Which fault is found first, and in which words, was observed on the service: a Query checks the
+partition key before it looks at its key condition, and the rest after that; a Scan of an index
+checks the index's key before the request's Select, and the table's key after it.
+"""
+
+from collections.abc import Sequence
+
+from hashrange.engine import ranges
+from hashrange.engine.keys import NO_MATCH, is_key_value
+from hashrange.engine.keyspace import bounds as bound
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.keys import start_key
+from hashrange.expressions import KeyQuery
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Table, View
+from hashrange.model.values import Item
+
+BAD_START = "The provided starting key is invalid"
+OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
+OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted"
+"""What the service says of another partition, where the key condition tests a sort key too."""
+NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
+
+
+def check_partition(table: Table, view: View, key: Item) -> None:
+    """As many attributes as the keys of table and index have, the partition key among them."""
+    if len(key) != _length(table, view):
+        raise ValidationException(BAD_START)
+    _check(table, view.hash, key)
+
+
+def check_sort(table: Table, view: View, key: Item) -> None:
+    """The sort key of the table or index."""
+    _check(table, view.range, key)
+
+
+def check_table(table: Table, view: View, key: Item) -> None:
+    """The key of the table, with nothing but the key of the index beside it."""
+    if len(key) != _length(table, view) or not all(
+        name in key and is_key_value(table.types[name], key[name]) for name in table.key
+    ):
+        raise ValidationException(f"{BAD_START}: {NO_MATCH}")
+
+
+def _length(table: Table, view: View) -> int:
+    return len({*table.key, *view.key})
+
+
+def _check(table: Table, names: Sequence[str], key: Item) -> None:
+    for name in names:
+        if name not in key:
+            raise ValidationException(BAD_START)
+        if table.types[name] not in key[name]:
+            raise ValidationException(NO_MATCH)
+        if not is_key_value(table.types[name], key[name]):
+            raise ValidationException(BAD_START)
+
+
+def resume_query(
+    table: Table, view: View, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
+) -> Bounds:
+    """What is left of a Query's bounds behind a checked key, which must lie in them."""
+    at = start_key(table, view, key)
+    ranged = query.operator is not None or bool(query.range_equals)
+    alike = query._replace(hash_values=[key[name] for name in view.hash])
+    if ranged and not bound.holds(ranges.of_query(view, alike), at):
+        raise ValidationException(NOT_IN_RANGE)
+    if not bound.same_partition(bounds, at):
+        raise ValidationException(OUTSIDE_OF_RANGE if ranged else OUTSIDE)
+    return bound.resume(bounds, at, reverse)
+
+
+def resume_scan(
+    table: Table, view: View, bounds: Bounds, key: Item, segment: int | None, total: int | None
+) -> Bounds:
+    """The same of a Scan's segment."""
+    at = start_key(table, view, key)
+    if not bound.holds(bounds, at):
+        raise ValidationException(
+            f"{BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
+            f"Segment. TotalSegments: {total} Segment: {segment}"
+        )
+    return bound.resume(bounds, at, reverse=False)
+
+
+def resume(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
+    """The same of any bounds, with all checks. Raises ValidationException if one fails."""
+    check_partition(table, view, key)
+    check_sort(table, view, key)
+    check_table(table, view, key)
+    at = start_key(table, view, key)
+    if not bound.holds(bounds, at):
+        raise ValidationException(OUTSIDE)
+    return bound.resume(bounds, at, reverse)
