@@ -37,7 +37,7 @@ demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the 
 bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
 	$(BIN)/python -m benchmarks $(ARGS)
 
-fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|body -max_total_time=60"
+fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|statement|body -max_total_time=60"
 	$(BIN)/python $(PIP_INSTALL) -e '.[fuzz]'
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
