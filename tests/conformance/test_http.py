@@ -78,6 +78,16 @@ def read_body(stream: BinaryIO) -> Any:
     return json.loads(stream.read(int(headers["Content-Length"])))
 
 
+def test_tagging_has_an_empty_answer(wire: Wire, table: str) -> None:
+    """As the service model gives it none."""
+    arn = wire.call("DescribeTable", TableName=table).json["Table"]["TableArn"]
+    tagged = wire.call("TagResource", ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])
+    untagged = wire.call("UntagResource", ResourceArn=arn, TagKeys=["a"])
+    for answer in (tagged, untagged):
+        assert (answer.status, answer.body) == (200, b"")
+        assert_headers(answer)
+
+
 # ---- compression ----
 
 
@@ -92,6 +102,13 @@ def test_a_long_answer_is_compressed_for_who_accepts_it(wire: Wire, table: str) 
     assert packed.headers["Content-Encoding"] == "gzip"
     assert_headers(packed)
     assert json.loads(gzip.decompress(packed.body)) == {"Item": item}
+
+
+def test_a_request_may_be_compressed(wire: Wire, table: str) -> None:
+    body = gzip.compress(json.dumps({"TableName": table, "Item": KEY}).encode())
+    put = wire.send("DynamoDB_20120810.PutItem", body, content_encoding="gzip")
+    assert (put.status, put.json) == (200, {})
+    assert wire.call("GetItem", TableName=table, Key=KEY).json == {"Item": KEY}
 
 
 def test_a_short_answer_is_not_compressed(wire: Wire) -> None:

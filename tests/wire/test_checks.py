@@ -61,6 +61,12 @@ FAULTS: list[tuple[str, dict[str, str | None], bytes, str, str]] = [
      "MissingAuthenticationTokenException", "Request is missing Authentication Token"),
     ("another way to sign", {"Authorization": "Basic eDp5"}, b"{}",
      "MissingAuthenticationTokenException", "Request is missing Authentication Token"),
+    ("not quite a header", {"Authorization": "AWS4"}, b"{}",
+     "MissingAuthenticationTokenException", "Request is missing Authentication Token"),
+    ("not quite a query", {"url": "/?X-Amz-Algorith", "Authorization": "X"}, b"{}",
+     "MissingAuthenticationTokenException", "Request is missing Authentication Token"),
+    ("a query without its algorithm", {"url": url(X_Amz_Algorithm=None), "Authorization": None},
+     b"{}", "MissingAuthenticationTokenException", "Request is missing Authentication Token"),
     ("nothing in the header", {"Authorization": "AWS4-", "X_Amz_Date": None}, b"{}",
      "IncompleteSignatureException",
      "Authorization header requires 'Credential' parameter. "
@@ -128,8 +134,19 @@ def test_the_bytes_are_dynamodbs() -> None:
     assert answer(request(b"hi", X_Amz_Target=None)).headers["x-amz-crc32"] == "3948637019"
     assert answer(request(b"{}", X_Amz_Target=None)).headers["x-amz-crc32"] == "1368724161"
     assert answer(request(Authorization=None)).headers["x-amz-crc32"] == "2088342776"
+    both = answer(request(url="/?X-Amz-Algorithm", Authorization="X"))
+    assert both.headers["x-amz-crc32"] == "2139606068"
     nothing = answer(request(Authorization="AWS4-", X_Amz_Date=None))
     assert nothing.headers["x-amz-crc32"] == "1828866742"
+    for blanks, crc in ((" ", "15336762"), (",", "1159703774"), (", ", "164353342")):
+        authorization = f"AWS4- Signature=b{blanks}Credential=a"
+        little = answer(request(Authorization=authorization, X_Amz_Date=None, Date="a"))
+        assert little.headers["x-amz-crc32"] == crc
+    query = answer(request(url="/?X-Amz-Algorithm", Authorization=None))
+    assert query.headers["x-amz-crc32"] == "2900502663"
+    unsigned = "/?X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Signature=c&X-Amz-Date=d"
+    without = answer(request(url=unsigned, Authorization=None))
+    assert without.headers["x-amz-crc32"] == "3712057481"
 
 
 @pytest.mark.parametrize(

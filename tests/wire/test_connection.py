@@ -1,5 +1,7 @@
 """Every exchange is fed whole, byte by byte and with trailing data: the events are the same."""
 
+import gzip
+
 import pytest
 from requests_as_sent import BODY, TARGETS, Response, answer, byte_by_byte, feed, request
 
@@ -19,6 +21,12 @@ def chunked_request(body: bytes, **changed: str | None) -> bytes:
     head = request(b"", **{**CHUNKED, **changed})
     return head + body
 
+
+def compressed(body: bytes, coding: str = "gzip") -> bytes:
+    return request(body, Content_Encoding=coding)
+
+
+BOMB = gzip.compress(b" " * (BODY_BYTES_MAX + 1))
 
 # Name, bytes, what each event says: a call's operation, body and region, or an answer's status
 # (100 is Continue), and "close" if the connection ends with it.
@@ -47,8 +55,22 @@ EXCHANGES: list[tuple[str, bytes, list[object]]] = [
     ("another method", request(method="PUT"), [404]),
     ("GET of another path", b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n", [404]),
     ("no content type", request(Content_Type=None), [404]),
-    ("another content type", request(Content_Type="application/json"), [404]),
+    ("another content type", request(Content_Type="application/x-amz-json-1.1"), [404]),
+    ("a content type that begins like one", request(Content_Type="application/jsonx"), [404]),
     ("a content type and more", request(Content_Type="application/x-amz-json-1.0; a"), [CALL]),
+    ("JSON of any kind", request(Content_Type=" Application/JSON  ;   a"), [CALL]),
+    ("no content type and no body", request(b"", Content_Type=None),
+     [("GetItem", b"", "eu-west-1")]),
+    ("a compressed body", compressed(gzip.compress(BODY)), [CALL]),
+    ("compressed in two pieces", compressed(gzip.compress(BODY[:9]) + gzip.compress(BODY[9:])),
+     [CALL]),
+    ("compressed, with junk behind", compressed(gzip.compress(BODY) + b"junk"), [CALL]),
+    ("compressed, and cut off", compressed(gzip.compress(BODY)[:-1]), [400]),
+    ("compressed in pieces without end", compressed(gzip.compress(b"") * 1000), [400]),
+    ("said to be compressed", compressed(BODY), [400]),
+    ("nothing, said to be compressed", compressed(b""), [400]),
+    ("an unknown content coding", compressed(BODY, "br"), [400]),
+    ("a bomb", compressed(BOMB), [413]),
     ("no target", request(X_Amz_Target=None), [400]),
     ("an error keeps the connection", request(X_Amz_Target="x") + request(), [400, CALL]),
     ("an error may close it", request(X_Amz_Target="x", Connection="close"), [400, "close"]),
@@ -175,6 +197,23 @@ def test_reading_tells_whether_a_request_is_unfinished() -> None:
         connection.feed(piece)
         seen.append(connection.reading)
     assert seen == [False, True, True, False]
+
+
+def test_an_answer_has_the_requests_content_type() -> None:
+    for sent, told in (
+        ("application/json; a", "application/json"),
+        ("application/x-amz-json-1.0", "application/x-amz-json-1.0"),
+    ):
+        refused = answer(request(b"{}", X_Amz_Target="x", Content_Type=sent))
+        assert refused.headers["content-type"] == told
+    empty = answer(request(b"", X_Amz_Target="x", Content_Type=None))
+    assert empty.headers["content-type"] == "application/json"
+
+
+def test_a_body_may_grow_to_the_greatest_size() -> None:
+    [event] = feed([compressed(gzip.compress(b" " * BODY_BYTES_MAX))])
+    assert isinstance(event, wire.Call)
+    assert event.body == b" " * BODY_BYTES_MAX
 
 
 def test_the_health_check_names_the_region_of_the_host() -> None:

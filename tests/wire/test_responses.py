@@ -9,10 +9,10 @@ from requests_as_sent import Response, feed, request
 
 from hashrange import wire
 from hashrange.model import errors
-from hashrange.wire.responses import GZIP_LARGER_THAN_BYTES
+from hashrange.wire.responses import COMPRESSED_LARGER_THAN_BYTES
 
-LARGE = b"x" * (GZIP_LARGER_THAN_BYTES + 1)
-GZIP = wire.Form(gzip=True)
+LARGE = b"x" * (COMPRESSED_LARGER_THAN_BYTES + 1)
+GZIP = wire.Form(coding=b"gzip")
 
 
 def form_of(**changed: str | None) -> wire.Form:
@@ -74,18 +74,55 @@ def test_else_it_is_not(body: bytes, form: wire.Form) -> None:
     assert "content-encoding" not in response.headers
 
 
-@pytest.mark.parametrize(
-    ("accepted", "gzip"),
-    [
-        ("gzip", True),
-        ("deflate, gzip;q=0.5", True),
-        ("GZIP", True),
-        ("*", False),
-        ("identity", False),
-        ("gzip;q=0", False),
-        ("br, gzip; q=0.000", False),
-        (None, False),
-    ],
-)
-def test_accept_encoding(accepted: str | None, gzip: bool) -> None:
-    assert form_of(Accept_Encoding=accepted).gzip is gzip
+def test_deflate_is_the_other_coding() -> None:
+    response = Response(wire.succeed(LARGE, wire.Form(coding=b"deflate")))
+    assert response.headers["content-encoding"] == "deflate"
+    assert zlib.decompress(response.body) == LARGE
+
+
+# Accept-Encoding, and the coding that the service was seen to take.
+CODINGS: list[tuple[str | None, str]] = [
+    (None, ""),
+    ("", ""),
+    ("identity", ""),
+    ("br", ""),
+    ("zstd", ""),
+    ("x-gzip", ""),
+    ("gzip", "gzip"),
+    ("deflate", "deflate"),
+    ("GZIP, identity", "gzip"),
+    ("dog, gzip ,, cat", "gzip"),
+    ("gzip, deflate", "gzip"),
+    ("br, identity, deflate, gzip", "deflate"),
+    ("gzip;q=0.8, deflate;q=0.5", "gzip"),
+    ("deflate;q=0.5, gzip;q=0.2", "deflate"),
+    ("br, gzip;q=0, deflate; q = 0.5 , identity;q=0", "deflate"),
+    ("gzip ;q=0", ""),
+    ("br, gzip; q=0.000", ""),
+    ("br,identity;q=0.5,gzip;q=0.0001", "gzip"),
+    ("gzip;q=0.5,identity;q=0.8", "gzip"),
+    ("*", "gzip"),
+    ("*;q=0", ""),
+    ("*;q=0.5,identity", "gzip"),
+    ("*, identity", "gzip"),
+    ("*, deflate;q=0.5", "gzip"),
+    ("*, deflate", "deflate"),
+    ("*, gzip;q=0.5", "deflate"),
+    ("br;q=0.8,identity;q=0.5,*;q=0", ""),
+    ('"gzip"', ""),
+    ("gzip br", ""),
+    ("gzip:q=1", ""),
+    ("deflate;q=0.5, gzip;q=31", "gzip"),
+    ("gzip;q=31,deflate;q=51", "gzip"),
+    ("deflate;q=0.5, gzip;q=1;q=0.2", "gzip"),
+    ("deflate;q=0.5,gzip;q=0.", "deflate"),
+    ("deflate;q=0.5,gzip;q=0.x", "gzip"),
+    ("deflate;q=-0.5,gzip;q=0.2", "gzip"),
+    ("gzip;nq=1;q=0 ", ""),
+    ("gzip;q=0, gzip;q=1, gzip;q=0", "gzip"),
+]
+
+
+@pytest.mark.parametrize(("accepted", "coding"), CODINGS)
+def test_accept_encoding(accepted: str | None, coding: str) -> None:
+    assert form_of(Accept_Encoding=accepted).coding == coding.encode()

@@ -1,5 +1,6 @@
 """Requests signed by botocore come in; whoever changes one, or lacks the key, does not."""
 
+import gzip
 import random
 import re
 from collections.abc import Callable
@@ -43,6 +44,12 @@ def test_signed_by_botocore(way: str) -> None:
     assert call.body == (b"" if way == "no body" else BODY)
     assert call.access_key == ("ASIA" if "session" in way else "AKID")
     assert call.region == ("us-gov-west-1" if way == "another region" else "eu-west-1")
+
+
+def test_a_compressed_body_is_signed_as_sent() -> None:
+    event = verdict(sign(body=gzip.compress(BODY), Content_Encoding="gzip"))
+    assert isinstance(event, wire.Call)
+    assert event.body == BODY
 
 
 def test_a_kept_connection_verifies_each_request() -> None:

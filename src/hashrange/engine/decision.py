@@ -3,6 +3,8 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Raw
+
 from hashrange import kv
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.fetch import Read
@@ -12,6 +14,9 @@ from hashrange.model.tables import Table
 
 Response = dict[str, Any]
 """The members of a response; `msgspec.Raw` where stored bytes are spliced in."""
+
+NO_BODY = Raw(b"")
+"""The response of an operation that the service model gives no response."""
 
 
 class TableChange(NamedTuple):
@@ -79,7 +84,7 @@ class Decision(NamedTuple):
     """`respond` is called once, with what the changes consumed, after they were derived."""
 
     changes: Sequence[AnyChange]
-    respond: Callable[[Receipt], Response]
+    respond: Callable[[Receipt], Response | Raw]
     transactional: bool = False
 
 

@@ -12,7 +12,7 @@ from unicodedata import category
 from msgspec.structs import replace
 
 from hashrange.engine import fetch
-from hashrange.engine.decision import Decide, Decision, TableChange, answer
+from hashrange.engine.decision import NO_BODY, Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceNotFoundException, ValidationException
@@ -103,7 +103,7 @@ def change(given: Tagging, moment: Moment) -> Decide:
     table = yield from _table(given.arn, moment)
     tags = {key: value for key, value in table.tags.items() if key not in given.gone} | given.new
     _check_count(tags)
-    return Decision([TableChange(table, replace(table, tags=tags))], lambda _: {})
+    return Decision([TableChange(table, replace(table, tags=tags))], lambda _: NO_BODY)
 
 
 def list_(given: requests.ListTagsOfResource, moment: Moment) -> Decide:

@@ -42,7 +42,7 @@ class Database:
         `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
         (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`.
         """
-        return _decode(self.runtime.call(operation, _encode(request), self._region))
+        return _decode(self.runtime.call(operation, _encode(request), self._region) or b"{}")
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """The same on an event loop, which never waits for a disk or a lock."""
@@ -57,7 +57,7 @@ class Database:
                 answer.set_exception(outcome)
 
         self.runtime.submit(operation, _encode(request), done, self._region)
-        return _decode(await answer)
+        return _decode(await answer or b"{}")
 
     def check(self) -> Iterator[str]:
         """Every problem found: damaged rows, index entries or counters that do not fit."""

@@ -8,22 +8,27 @@ ignores whatever follows. What could be read as two different requests is refuse
 does so for repeated lengths, lengths beside chunks and loose line ends.
 """
 
-import re
-
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, SerializationException
+from hashrange.wire import codings
 from hashrange.wire.elsewhere import answer_elsewhere
-from hashrange.wire.gate import NotFoundError, Targets, admit
+from hashrange.wire.gate import NotFoundError, Targets, admit, content_type
 from hashrange.wire.precedent import Precedent
-from hashrange.wire.responses import CONTINUE, PLAIN, Form, fail, respond
+from hashrange.wire.responses import (
+    APPLICATION_JSON,
+    CONTINUE,
+    JSON,
+    PLAIN,
+    Form,
+    fail,
+    respond,
+)
 from hashrange.wire.signature import Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
-
-_ACCEPTS_GZIP = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)
 
 
 class Call(msgspec.Struct, gc=False):
@@ -173,9 +178,10 @@ class Connection:
         self._headers = headers
         self._form = Form(
             close=not parser.should_keep_alive(),
-            gzip=_ACCEPTS_GZIP.search(headers.get(b"accept-encoding", b"")) is not None,
+            coding=codings.preferred(headers.get(b"accept-encoding", b"")),
             cross_origin=b"origin" in headers,
             head_only=parser.get_method() == b"HEAD",
+            content_type=JSON if content_type(headers) == JSON else APPLICATION_JSON,
         )
         if self._form == PLAIN:
             self._form = PLAIN  # the very one, which `succeed` knows at a glance
@@ -187,11 +193,17 @@ class Connection:
         event: Event
         try:
             operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
+            if coding := headers.get(b"content-encoding"):
+                body = codings.decode(body, coding, BODY_BYTES_MAX)
             event = Call(operation, body, signer.region, form, signer.access_key)
             if self._verifier is None:  # else each signature is looked at
                 self._precedent.set(self._url, self._fields, signer, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
+        except codings.CodingError:
+            event = Answer(fail(SerializationException(""), form), form.close)
+        except codings.TooLargeError:
+            event = Answer(respond(413, b"", form), form.close)
         except NotFoundError:
             event = Answer(answer_elsewhere(method, url, headers, form), form.close)
         self._events.append(event)

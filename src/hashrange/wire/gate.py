@@ -13,12 +13,15 @@ import msgspec
 
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 from hashrange.wire.authentication import authenticate
-from hashrange.wire.responses import JSON
+from hashrange.wire.responses import APPLICATION_JSON, JSON
 from hashrange.wire.signature import Credential, Query, Request, Verifier
 
 TARGET_PREFIX = "DynamoDB_20120810."
 STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
 STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
+
+CONTENT_TYPES = (JSON, APPLICATION_JSON)
+"""Of requests; an answer has the same one."""
 
 Targets = Mapping[bytes, str]
 """Values of the X-Amz-Target header -> names of operations."""
@@ -49,10 +52,9 @@ def admit(
     Names of headers are in lower case. Raises NotFoundError or an ApiError.
     """
     path, query = _split(url)
-    content_type = headers.get(b"content-type", b"").partition(b";")[0].strip()
     if method != b"POST" or path != "/":
         raise NotFoundError
-    if body and content_type.lower() != JSON:
+    if body and content_type(headers) not in CONTENT_TYPES:
         raise NotFoundError
     try:
         operation = targets.get(headers.get(b"x-amz-target", b""))
@@ -60,9 +62,14 @@ def admit(
             raise UnknownOperationException("")
         return operation, authenticate(Request(query, headers, body), verifier)
     except ApiError:
-        if body:
+        if body and b"content-encoding" not in headers:
             _check_syntax(body)
         raise
+
+
+def content_type(headers: Mapping[bytes, bytes]) -> bytes:
+    """In lower case, without parameters."""
+    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
 def _split(url: bytes) -> tuple[str, Query]:

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.model.errors import ApiError
+from hashrange.wire import codings
 
-GZIP_LARGER_THAN_BYTES = 4096  # uncertain: the threshold is not documented
-_GZIP_LEVEL = 1  # compressed on the event loop, for a client on the same machine
-_GZIP_WINDOW = 31  # zlib's way of asking for a gzip header and trailer
+COMPRESSED_LARGER_THAN_BYTES = 4096  # uncertain: the threshold is not documented
 
 JSON = b"application/x-amz-json-1.0"
+APPLICATION_JSON = b"application/json"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _REASONS = {
@@ -63,9 +63,10 @@ class Form(NamedTuple):
     """How one request wants its answer."""
 
     close: bool = False
-    gzip: bool = False
+    coding: bytes = b""
     cross_origin: bool = False
     head_only: bool = False
+    content_type: bytes = JSON
 
 
 PLAIN = Form()
@@ -99,18 +100,18 @@ def request_id() -> str:
 
 
 def respond(
-    status: int, body: bytes, form: Form = PLAIN, *, content_type: bytes = JSON, more: bytes = b""
+    status: int, body: bytes, form: Form = PLAIN, *, content_type: bytes = b"", more: bytes = b""
 ) -> bytes:
     """A whole response; `more` is further header lines, each with its CRLF."""
-    if form.gzip and len(body) > GZIP_LARGER_THAN_BYTES:
-        body = zlib.compress(body, _GZIP_LEVEL, _GZIP_WINDOW)
-        more += b"Content-Encoding: gzip\r\n"
+    if form.coding and len(body) > COMPRESSED_LARGER_THAN_BYTES:
+        body = codings.encode(body, form.coding)
+        more += b"Content-Encoding: %b\r\n" % form.coding
     if form.cross_origin:
         more += _EXPOSED
     return _RESPONSE % (
         b"%d %b" % (status, _REASONS[status]),
         _http_date(int(time())),
-        content_type,
+        content_type or form.content_type,
         b"%d" % len(body),
         b"close" if form.close else b"keep-alive",
         b"%016d" % _next_number(),
