@@ -38,8 +38,14 @@ PATTERN = "Member must satisfy regular expression pattern: "
 TABLE_NAME = {"min": 3, "max": 255, "pattern": "[a-zA-Z0-9_.-]+"}
 """What holds for a TableArn that is no ARN but a name, unless it is empty."""
 
-IN_OWN_WORDS = ("TagKeyString", "TagValueString")
-"""Shapes whose constraints operations check by themselves, later."""
+IN_OWN_WORDS = (
+    *("TagKeyString", "TagValueString", "TableClass", "BackupArn", "ExportArn", "ImportArn"),
+)
+MISSED_IN_OWN_WORDS = ("Tag", "TagResourceInput", "UntagResourceInput", "ListTagsOfResourceInput")
+"""Shapes whose constraints, or missing members, operations notice by themselves, later."""
+
+STRICTER = {"KMSMasterKeyId": {"min": 1}}
+"""Constraints that the model does not have."""
 
 NO_MATCH = {"CsvHeader": 'a"b', "AutoScalingRoleArn": "a\0b", "AutoScalingPolicyName": "a\0b"}
 """Strings that break a pattern to which "$" is welcome."""
@@ -90,6 +96,26 @@ QUIRKS: dict[tuple[str, str, str], str] = {
     ("Query", "conditionalOperator", ENUM): (
         "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
     ),
+    **{
+        (operation, path, constraint): (
+            f"{called} must be at least 3 characters long and at most 255 characters long"
+        )
+        for operation, path, called in (
+            ("DescribeContributorInsights", "indexName", "IndexName"),
+            ("UpdateContributorInsights", "indexName", "IndexName"),
+            ("DescribeGlobalTable", "globalTableName", "TableName"),
+            ("DescribeGlobalTableSettings", "globalTableName", "TableName"),
+        )
+        for constraint in (LENGTH.format("greater", 3), LENGTH.format("less", 255))
+    },
+    **{
+        (operation, path, LENGTH.format("greater", 37)): "Invalid StreamArn"
+        for operation, path in (
+            ("DescribeStream", "streamArn"),
+            ("GetShardIterator", "streamArn"),
+            ("ListStreams", "exclusiveStartStreamArn"),
+        )
+    },
 }
 """The whole message, by operation, path and constraint."""
 
@@ -131,7 +157,9 @@ def printed(content: Any) -> str:
 def rules(shape: Shape, value: Any) -> dict[str, Any]:
     if shape.name in IN_OWN_WORDS:
         return {}
-    return TABLE_NAME if shape.name == "TableArn" and value else dict(shape.metadata)
+    if shape.name == "TableArn" and value:
+        return TABLE_NAME
+    return dict(shape.metadata) | STRICTER.get(shape.name, {})
 
 
 def broken(shape: Shape, value: Any) -> list[str]:
@@ -193,7 +221,7 @@ def faults(place: Place) -> Iterator[Fault]:
     shape, parent = place.shape, place.parent
     if parent is None:
         return
-    if place.is_member and place.required:
+    if place.required and parent.shape.name not in MISSED_IN_OWN_WORDS:
         yield from (Fault(place, nothing, place.path, [NOT_NULL]) for nothing in (ABSENT, None))
     elif not place.is_member and shape.type_name != "structure":
         yield Fault(place, None, place.path, [NOT_NULL])
