@@ -26,6 +26,10 @@ KEYS = {
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 SERVE = ("-m", "hashrange.interfaces.cli", "serve", "--port", "0")
+STEPS = ["tables", "items", "conditions", "query", "batches", "transactions", "expiry"]
+STEPS += ["streams", "end"]
+"""What the program of an SDK prints, a line for each thing that worked."""
+
 BUILD_SECONDS_MAX = 3600
 RUN_SECONDS_MAX = 300
 
