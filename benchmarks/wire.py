@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
 import httptools
 import uvloop
@@ -41,6 +41,12 @@ class ConstantRuntime:
 
     def call(self, name: str, body: bytes, region: str, /) -> bytes:
         return BODY
+
+    def turn(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        """The end of a turn."""
 
     def submit(
         self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /

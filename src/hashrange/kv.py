@@ -159,7 +159,12 @@ class Store(Protocol):
         """Whether `commit` may wait for a disk, so that an event loop must not call it."""
         ...
 
-    def snapshot(self) -> Snapshot: ...
+    def snapshot(self, brief: bool = False, /) -> Snapshot:
+        """A `brief` one costs less and may keep writers waiting.
+
+        It is closed before its thread begins a transaction or waits for anything.
+        """
+        ...
 
     def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
         """One counter and one row from one moment: what GetItem needs, at its lowest price."""

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from hashrange.interfaces.calls import Outcome
 from hashrange.interfaces.entrance import Entrance, open_entrance
@@ -30,6 +30,12 @@ class EchoRuntime:
 
     def call(self, name: str, body: bytes, region: str, /) -> bytes:
         raise AssertionError("this could block the event loop")
+
+    def turn(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        """The end of a turn, in which nothing was shared."""
 
     def submit(
         self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /

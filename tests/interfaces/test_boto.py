@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import boto3
 import pytest
@@ -53,6 +53,12 @@ class FakeRuntime:
         if name not in self.operations:
             raise RuntimeError("our mistake")
         return b'{"Streams":[]}'
+
+    def turn(self) -> Self:
+        raise AssertionError("there is no event loop")
+
+    def close(self) -> None:
+        raise AssertionError("there is no turn")
 
     def submit(
         self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /

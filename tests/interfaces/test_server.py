@@ -249,7 +249,7 @@ def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
         entrance.listener.close()
         server = Server(EchoRuntime(), entrance)
         server.loop = asyncio.get_running_loop()
-        server.turns = Turns(server.loop)
+        server.turns = Turns(server.loop, server.runtime)
         connection = ClientConnection(server)
         transport = Transport()
         connection.connection_made(cast(asyncio.Transport, transport))

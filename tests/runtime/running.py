@@ -93,8 +93,8 @@ class WatchedStore:
         self.store = store
         self.commits = 0
 
-    def snapshot(self) -> kv.Snapshot:
-        return self.store.snapshot()
+    def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
+        return self.store.snapshot(brief)
 
     def glance(self, counter: bytes, key: kv.Key, /) -> tuple[int, bytes | None]:
         return self.store.glance(counter, key)

@@ -12,7 +12,23 @@ Outcome = bytes | BaseException
 """The response's body, or why there is none."""
 
 
-class Runtime(Protocol):
+class Submit(Protocol):
+    """Takes requests on an event loop."""
+
+    def submit(
+        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+    ) -> None:
+        """Run an operation: `done` is called on the loop, now or later."""
+        ...
+
+
+class Turn(Submit, Protocol):
+    """Takes those that one turn of an event loop brings."""
+
+    def close(self) -> None: ...
+
+
+class Runtime(Submit, Protocol):
     """The part of a runtime that the interfaces use."""
 
     @property
@@ -24,10 +40,8 @@ class Runtime(Protocol):
         """Run an operation, from any thread. Raises ApiError."""
         ...
 
-    def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
-    ) -> None:
-        """Run an operation from the event loop: `done` is called there, now or later."""
+    def turn(self) -> Turn:
+        """For the requests that one turn of an event loop brings; to be closed at its end."""
         ...
 
 

@@ -41,7 +41,6 @@ class ClientConnection(asyncio.Protocol):
     def __init__(self, server: "Server") -> None:
         self._server = server
         self._turns = server.turns
-        self._submit = server.runtime.submit
         self._wire = wire.Connection(server.targets, server.verifier)
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
@@ -135,7 +134,7 @@ class ClientConnection(asyncio.Protocol):
         if self._logs:
             self._call_started = perf_counter()
         try:
-            self._submit(event.operation, event.body, self._done, event.region)
+            self._turns.calls.submit(event.operation, event.body, self._done, event.region)
         except Exception as error:
             self._done(error)
 

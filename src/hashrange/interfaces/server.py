@@ -36,7 +36,7 @@ class Server:
 
     async def start(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.turns = Turns(self.loop)
+        self.turns = Turns(self.loop, self.runtime)
         listener, _, tls = self.entrance
         self._listener = await self.loop.create_server(
             lambda: ClientConnection(self),

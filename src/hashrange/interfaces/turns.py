@@ -2,12 +2,15 @@
 
 Between two system calls the code of a request falls out of the processor's caches. Handled in
 one go, sixteen clients' GetItems take a quarter less time each, and half as many more are
-answered in a second. A request waits for the others of its turn at most.
+answered in a second. A request waits for the others of its turn at most. Their reads share one
+moment of the database.
 """
 
 from asyncio import AbstractEventLoop
 from collections import deque
 from typing import Protocol
+
+from hashrange.interfaces.calls import Runtime, Submit
 
 ARRIVALS_PER_TURN = 64
 """How many pieces of data are handled before answers leave."""
@@ -21,8 +24,11 @@ class Connection(Protocol):
 class Turns:
     """Of one event loop."""
 
-    def __init__(self, loop: AbstractEventLoop) -> None:
+    def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
+        self.calls: Submit = runtime
+        """Where requests go: within a turn, to what its requests share."""
         self._loop = loop
+        self._runtime = runtime
         self._arrived: deque[tuple[Connection, bytes]] = deque()
         self._departing: list[Connection] = []
         self._scheduled = False
@@ -43,9 +49,14 @@ class Turns:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
-            connection, data = self._arrived.popleft()
-            connection.handle(data)
+        self.calls = turn = self._runtime.turn()
+        try:
+            for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
+                connection, data = self._arrived.popleft()
+                connection.handle(data)
+        finally:
+            self.calls = self._runtime
+            turn.close()
         departing, self._departing = self._departing, []
         self._scheduled = False
         if self._arrived:

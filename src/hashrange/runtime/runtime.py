@@ -9,18 +9,17 @@ from hashrange import kv
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
-from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.batch import Outcome, Submission, encode_response, internal_error
-from hashrange.runtime.catalog import Catalog, Tables
+from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.drive import SlicedDrive, drive, glance
-from hashrange.runtime.source import counters
+from hashrange.runtime.view import View
 
 DEFAULT_REGION = "us-east-1"
 ENTROPY_BYTES = 16
@@ -68,9 +67,21 @@ class Runtime:
     def submit(self, name: str, body: bytes, done: Done, region: str = DEFAULT_REGION) -> None:
         """On an event loop: `done` gets the response's body or the error.
 
-        At once for reads of one row and other short reads; later, on the loop, for the rest.
+        At once for short reads; later, on the loop, for the rest.
         """
-        outcome: Outcome
+        self._submit(name, body, done, region, None)
+
+    def turn(self) -> "Turn":
+        """For the requests that one turn of an event loop brings; to be closed at its end."""
+        return Turn(self)
+
+    def close(self) -> None:
+        """Waits for commits under way, then closes the store."""
+        self._committer.close()
+        self._store.close()
+
+    def _submit(self, name: str, body: bytes, done: Done, region: str, turn: "Turn | None") -> None:
+        outcome: Outcome | None = None
         reading: _Reading | None = None
         try:
             operation = self._operation(name)
@@ -79,9 +90,11 @@ class Runtime:
                 submission = self._submission(operation, request, body, region, done)
                 self._committer.submit(submission, get_running_loop())
                 return
-            if operation.single_read:
+            if turn:
+                outcome = _read_in_turn(operation, request, region, turn)
+            elif operation.single_read:
                 outcome = self._read(operation, request, region)
-            else:
+            if outcome is None:
                 reading = self._reading(operation, request, region, done)
         except ApiError as error:
             outcome = error
@@ -89,13 +102,8 @@ class Runtime:
             outcome = internal_error(error)
         if reading:
             reading.step()
-        else:
+        elif outcome is not None:
             done(outcome)
-
-    def close(self) -> None:
-        """Waits for commits under way, then closes the store."""
-        self._committer.close()
-        self._store.close()
 
     def _operation(self, name: str) -> Operation:
         operation = OPERATIONS.get(name) or UPKEEP.get(name)
@@ -120,12 +128,12 @@ class Runtime:
             decision = self._glance(operation, request, moment)
             if decision:
                 return _response(decision)
-        snapshot = self._store.snapshot()
+        view = self._view()
         try:
-            moment, tables = self._moment(snapshot, region)
-            return _response(drive(operation.decide(request, moment), snapshot, tables))
+            decide = operation.decide(request, view.moment(region))
+            return _response(drive(decide, view.snapshot, view.tables))
         finally:
-            snapshot.close()
+            view.snapshot.close()
 
     def _glance(self, operation: Operation, request: Any, moment: Moment) -> Decision | None:
         """Answer the one read together with the catalog's version, with the table as cached.
@@ -135,22 +143,48 @@ class Runtime:
         version, tables = self._catalog.known
         return glance(operation.decide(request, moment), self._store, version, tables)
 
-    def _moment(self, snapshot: kv.Snapshot, region: str) -> tuple[Moment, Tables]:
-        """A time that is not before anything in the snapshot, and the tables of the snapshot."""
-        version, clock = counters(snapshot, system.CATALOG_VERSION, system.CLOCK)
-        self._clock.observe(clock)
-        moment = Moment(self._clock.now(), b"", region, self._settings)
-        return moment, self._catalog.at(version)
-
-    def _reading(self, operation: Operation, request: Any, region: str, done: Done) -> "_Reading":
-        snapshot = self._store.snapshot()
+    def _view(self, brief: bool = False) -> View:
+        snapshot = self._store.snapshot(brief)
         try:
-            moment, tables = self._moment(snapshot, region)
-            run = SlicedDrive(operation.decide(request, moment), snapshot, tables)
+            return View(snapshot, self._catalog, self._clock, self._settings)
         except BaseException:
             snapshot.close()
             raise
-        return _Reading(run, snapshot, done, get_running_loop())
+
+    def _reading(self, operation: Operation, request: Any, region: str, done: Done) -> "_Reading":
+        view = self._view()
+        run = SlicedDrive(
+            operation.decide(request, view.moment(region)), view.snapshot, view.tables
+        )
+        return _Reading(run, view.snapshot, done, get_running_loop())
+
+
+class Turn:
+    """Short reads of one turn of an event loop: they see one moment and pay for it once.
+
+    Their requests had arrived when it is taken, so none can tell that it is shared. `close` it
+    before the loop goes on.
+    """
+
+    __slots__ = ("_runtime", "_view")
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._view: View | None = None
+
+    def submit(self, name: str, body: bytes, done: Done, region: str) -> None:
+        """See `Runtime.submit`."""
+        self._runtime._submit(name, body, done, region, self)
+
+    def view(self) -> View:
+        if self._view is None:
+            self._view = self._runtime._view(brief=True)
+        return self._view
+
+    def close(self) -> None:
+        if self._view is not None:
+            self._view.snapshot.close()
+            self._view = None
 
 
 class _Reading:
@@ -178,6 +212,14 @@ class _Reading:
             outcome = internal_error(error)
         self._snapshot.close()
         self._done(outcome)
+
+
+def _read_in_turn(operation: Operation, request: Any, region: str, turn: Turn) -> bytes | None:
+    """None if it is not done in a slice of time: it is to begin anew, on its own."""
+    view = turn.view()
+    decide = operation.decide(request, view.moment(region))
+    decision = SlicedDrive(decide, view.snapshot, view.tables).advance()
+    return _response(decision) if decision else None
 
 
 def _response(decision: Decision) -> bytes:

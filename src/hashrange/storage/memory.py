@@ -88,7 +88,7 @@ class MemoryStore:
         self._lock = threading.Lock()  # held for one step
         self._writing = threading.Lock()  # held for one transaction
 
-    def snapshot(self) -> "MemorySnapshot":
+    def snapshot(self, brief: bool = False, /) -> "MemorySnapshot":
         with self._lock:
             snapshot = MemorySnapshot(self)
             self._snapshots.add(snapshot)

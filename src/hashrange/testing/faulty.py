@@ -60,9 +60,9 @@ class FaultyStore:
     def slow_commits(self) -> bool:
         return self._store.slow_commits
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, brief: bool = False, /) -> Snapshot:
         self.strike("read")
-        return _FaultySnapshot(self, self._store.snapshot())
+        return _FaultySnapshot(self, self._store.snapshot(brief))
 
     def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
         self.strike("read")

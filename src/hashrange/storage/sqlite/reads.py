@@ -44,16 +44,16 @@ def statements(space: int) -> Statements:
     )
 
 
-def answer(connection: apsw.Connection, read: Read) -> Answer:
+def answer(cursor: apsw.Cursor, read: Read) -> Answer:
     match read:
         case Get():
-            return [_value(connection, space, key) for space, key in read.keys]
+            return [_value(cursor, space, key) for space, key in read.keys]
         case Range():
-            return _page(connection, read)
+            return _page(cursor, read)
         case Counters():
-            return [counter(connection, name) for name in read.names]
+            return [counter(cursor, name) for name in read.names]
         case Dropped():
-            return [int(name[1:]) for (name,) in connection.execute(_DROPPED)]
+            return [int(name[1:]) for (name,) in cursor.execute(_DROPPED)]
 
 
 def glance(connection: apsw.Connection, name: bytes, key: Key) -> tuple[int, bytes | None]:
@@ -68,13 +68,13 @@ def glance(connection: apsw.Connection, name: bytes, key: Key) -> tuple[int, byt
         return counter(connection, name), None
 
 
-def counter(connection: apsw.Connection, name: bytes) -> int:
-    return connection.execute(_COUNTER, (name,)).get or 0
+def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
+    return cursor.execute(_COUNTER, (name,)).get or 0
 
 
-def _value(connection: apsw.Connection, space: int, key: bytes) -> bytes | None:
+def _value(cursor: apsw.Cursor, space: int, key: bytes) -> bytes | None:
     try:
-        value: bytes | None = connection.execute(statements(space).get, (key,)).get
+        value: bytes | None = cursor.execute(statements(space).get, (key,)).get
         return value
     except apsw.SQLError as error:
         if not absent_space(error):
@@ -82,20 +82,17 @@ def _value(connection: apsw.Connection, space: int, key: bytes) -> bytes | None:
         return None
 
 
-def _page(connection: apsw.Connection, read: Range) -> Page:
+def _page(cursor: apsw.Cursor, read: Range) -> Page:
     sql = statements(read.space)
     try:
         if read.end is not None:
             text = sql.down if read.reverse else sql.up
-            cursor = connection.execute(text, (read.start, read.end))
+            rows = cursor.execute(text, (read.start, read.end))
         else:
             text = sql.down_from_end if read.reverse else sql.up_to_end
-            cursor = connection.execute(text, (read.start,))
+            rows = cursor.execute(text, (read.start,))
     except apsw.SQLError as error:
         if not absent_space(error):
             raise
         return Page([], True)
-    try:
-        return page_of(cursor, read)
-    finally:
-        cursor.close()  # a bound may have ended it early, and an open statement holds its snapshot
+    return page_of(rows, read)

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import get_args
 
@@ -19,6 +19,8 @@ from hashrange.storage.sqlite.transaction import SqliteTransaction
 
 _IDLE_READERS_MAX = 16
 _PAUSE_SECONDS_MAX = 0.02
+_ANYTHING = "SELECT number FROM sequence"
+"""A transaction's moment is that of its first read."""
 
 
 class SqliteStore:
@@ -49,19 +51,23 @@ class SqliteStore:
         self._writer: apsw.Connection | None = self._open_writer()
         forks.watch(self)
 
-    def snapshot(self) -> "SqliteSnapshot":
+    def snapshot(self, brief: bool = False, /) -> "SqliteSnapshot":
+        if brief and self._using.acquire(blocking=False):
+            snapshot = self._snapshot_of_writer()
+            if snapshot:
+                return snapshot
+            self._using.release()
         connection = self._take_reader()
         try:
-            connection.execute("BEGIN")
-            connection.execute("SELECT number FROM sequence").fetchone()  # fixes the moment
+            return SqliteSnapshot(self.path, connection, self._give_reader)
         except apsw.Error as error:
             connection.close()
             raise explain(error, self.path) from error
-        return SqliteSnapshot(self, connection)
 
     def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
         # A commit voids the cache of every connection but its own: while others write, the write
-        # connection, if it is free, answers two to three times faster than a reader.
+        # connection, if it is free, answers two to three times faster than a reader. So do brief
+        # snapshots.
         if self._using.acquire(blocking=False):
             try:
                 if self._writer is not None:
@@ -78,7 +84,7 @@ class SqliteStore:
         except apsw.Error as error:
             raise explain(error, self.path) from error
         finally:
-            self._give_reader(connection)
+            self._give_reader(connection, sound=True)
 
     def begin(self, wait: bool = True, /) -> SqliteTransaction:
         deadline = time.monotonic() + self._busy_seconds if wait else 0.0
@@ -152,11 +158,28 @@ class SqliteStore:
         except IndexError:
             return self._open()
 
-    def _give_reader(self, connection: apsw.Connection) -> None:
-        if self._closed or len(self._idle_readers) >= _IDLE_READERS_MAX:
+    def _give_reader(self, connection: apsw.Connection, sound: bool) -> None:
+        if not sound or self._closed or len(self._idle_readers) >= _IDLE_READERS_MAX:
             connection.close()
         else:
             self._idle_readers.append(connection)
+
+    def _snapshot_of_writer(self) -> "SqliteSnapshot | None":
+        """With `_using` held, until the snapshot is closed. None if it would have to wait."""
+        if self._writer is None:
+            return None
+        try:
+            return SqliteSnapshot(self.path, self._writer, self._give_writer)
+        except apsw.Error:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            return None  # a reader waits, or says what is wrong
+
+    def _give_writer(self, connection: apsw.Connection, sound: bool) -> None:
+        if not sound:
+            connection.close()
+            self._writer = None
+        self._using.release()
 
     def _begin(self, deadline: float) -> apsw.Connection:
         if self._broken:
@@ -211,24 +234,33 @@ class SqliteStore:
 
 
 class SqliteSnapshot:
-    """A reader's connection, for as long as its transaction is open."""
+    """A connection, for as long as its reading transaction is open. Then it is given back."""
 
-    __slots__ = ("_connection", "_store")
+    __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 
-    def __init__(self, store: SqliteStore, connection: apsw.Connection) -> None:
-        self._store = store
+    def __init__(
+        self,
+        path: str,
+        connection: apsw.Connection,
+        give_back: Callable[[apsw.Connection, bool], None],
+    ) -> None:
+        self._path = path
         self._connection = connection
+        self._give_back = give_back
+        self._cursor = connection.cursor()
+        self._cursor.execute("BEGIN")
+        self._cursor.execute(_ANYTHING)
 
     def read(self, read: Read, /) -> Answer:
         try:
-            return answer(self._connection, read)
+            return answer(self._cursor, read)
         except apsw.Error as error:
-            raise explain(error, self._store.path) from error
+            raise explain(error, self._path) from error
 
     def close(self) -> None:
         try:
-            self._connection.execute("COMMIT")
-        except apsw.Error:
-            self._connection.close()  # whatever it met (damage, as a rule), it has been reported
+            self._cursor.execute("COMMIT")
+        except apsw.Error:  # whatever it met (damage, as a rule), it has been reported
+            self._give_back(self._connection, False)
         else:
-            self._store._give_reader(self._connection)
+            self._give_back(self._connection, True)

@@ -32,7 +32,15 @@ _ADD = (
 class SqliteTransaction:
     """`explain` makes a store error of a failed write; `ended` lets the next writer in."""
 
-    __slots__ = ("_added", "_connection", "_ended", "_explain", "_numbered", "_sequence")
+    __slots__ = (
+        "_added",
+        "_connection",
+        "_cursor",
+        "_ended",
+        "_explain",
+        "_numbered",
+        "_sequence",
+    )
 
     def __init__(
         self,
@@ -41,6 +49,7 @@ class SqliteTransaction:
         ended: Callable[[], None],
     ) -> None:
         self._connection = connection
+        self._cursor = connection.cursor()  # one for all, so that no read is left unfinished
         self._explain = explain
         self._ended = ended
         self._added: dict[bytes, int] = {}
@@ -51,7 +60,7 @@ class SqliteTransaction:
         try:
             if isinstance(read, Counters):
                 return [self._counter(name) for name in read.names]
-            return answer(self._connection, read)
+            return answer(self._cursor, read)
         except apsw.Error as error:
             raise self._explain(error) from error
 
@@ -69,10 +78,10 @@ class SqliteTransaction:
     def commit(self) -> None:
         try:
             if self._added:
-                self._connection.executemany(_ADD, self._added.items())
+                self._cursor.executemany(_ADD, self._added.items())
             if self._numbered:
-                self._connection.execute("UPDATE sequence SET number = ?", (self._sequence,))
-            self._connection.execute("COMMIT")
+                self._cursor.execute("UPDATE sequence SET number = ?", (self._sequence,))
+            self._cursor.execute("COMMIT")
         except apsw.Error as error:
             raise self._explain(error) from error
         finally:
@@ -82,14 +91,14 @@ class SqliteTransaction:
         """SQLite itself has rolled back after some errors, and then there is nothing to do."""
         try:
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+                self._cursor.execute("ROLLBACK")
         except apsw.Error as error:
             raise self._explain(error) from error
         finally:
             self._ended()
 
     def _write(self, write: Write) -> None:
-        execute = self._connection.execute
+        execute = self._cursor.execute
         match write:
             case Put(space, key, value):
                 execute(statements(space).put, (key, value))
@@ -108,19 +117,19 @@ class SqliteTransaction:
                 self._purge(space, rows_max)
 
     def _counter(self, name: bytes) -> int:
-        return counter(self._connection, name) + self._added.get(name, 0)
+        return counter(self._cursor, name) + self._added.get(name, 0)
 
     def _next_number(self) -> int:
         if not self._numbered:
-            self._sequence = self._connection.execute("SELECT number FROM sequence").get
+            self._sequence = self._cursor.execute("SELECT number FROM sequence").get
             self._numbered = True
         self._sequence += 1
         return self._sequence
 
     def _purge(self, space: int, rows_max: int) -> None:
-        if space not in answer(self._connection, Dropped()):
+        if space not in answer(self._cursor, Dropped()):
             return  # another process finished it
-        execute = self._connection.execute
+        execute = self._cursor.execute
         some = f"SELECT rowid FROM d{space:d} LIMIT ?"
         execute(f"DELETE FROM d{space:d} WHERE rowid IN ({some})", (rows_max,))
         if execute(some, (1,)).get is None:
