@@ -62,6 +62,11 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
     """A table that items can be read from and written to."""
     found: Table | None = yield TableNamed(plain_name(name_or_arn))
+    return usable(found, moment)
+
+
+def usable(found: Table | None, moment: Moment) -> Table:
+    """The table, if it is there and its creation is over."""
     if found is None or moment.now < found.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return found

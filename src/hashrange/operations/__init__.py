@@ -49,17 +49,18 @@ READS: dict[str, ModuleType] = {
     "GetShardIterator": get_shard_iterator,
     "ListStreams": list_streams,
     "ListTables": list_tables,
-    "Query": query,
-    "Scan": scan,
     "TransactGetItems": transact_get_items,
+}
+TABLE_READS: dict[str, ModuleType] = {"Query": query, "Scan": scan}
+TABLE_WRITES: dict[str, ModuleType] = {
+    "DeleteItem": delete_item,
+    "PutItem": put_item,
+    "UpdateItem": update_item,
 }
 WRITES: dict[str, ModuleType] = {
     "BatchWriteItem": batch_write_item,
-    "DeleteItem": delete_item,
     "DeleteTable": delete_table,
-    "PutItem": put_item,
     "TransactWriteItems": transact_write_items,
-    "UpdateItem": update_item,
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
 }
@@ -71,7 +72,9 @@ STATEMENTS: dict[str, ModuleType] = {
 """What they do is for their statements to say."""
 
 OPERATIONS = {
-    "GetItem": Operation("GetItem", get_item.parse, get_item.decide, single_read=True),
+    "GetItem": Operation(
+        "GetItem", get_item.parse, get_item.decide, single_read=True, on_table=True
+    ),
     "CreateTable": Operation(
         "CreateTable", create_table.parse, create_table.decide, writes=True, random=True
     ),
@@ -80,6 +83,14 @@ OPERATIONS = {
     "UntagResource": Operation("UntagResource", tags.parse_untag, tags.change, writes=True),
     **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
     **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
+    **{
+        name: Operation(name, it.parse, it.decide, on_table=True)
+        for name, it in TABLE_READS.items()
+    },
+    **{
+        name: Operation(name, it.parse, it.decide, writes=True, on_table=True)
+        for name, it in TABLE_WRITES.items()
+    },
     **{
         name: Operation(name, it.parse, it.decide, writes=attrgetter("writes"))
         for name, it in STATEMENTS.items()

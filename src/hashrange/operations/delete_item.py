@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
-from hashrange.engine import fetch, writes
+from hashrange.engine import writes
 from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition
 from hashrange.model import requests
+from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
 from hashrange.operations import inputs, replace
 from hashrange.operations.parse import decode
@@ -32,9 +33,8 @@ def _check(given: requests.DeleteItem) -> Request:
     return Request(given, inputs.condition(given, placeholders), returned)
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    table = yield from fetch.table(given.table_name, moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.delete(table, given.key, request.condition, return_old)
     return (yield from replace.decide(given, request.returned, write, moment))

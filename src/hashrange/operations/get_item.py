@@ -10,6 +10,7 @@ from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Projection
 from hashrange.model import requests
+from hashrange.model.tables import Table
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
@@ -29,9 +30,8 @@ def parse(body: bytes) -> Request:
     return Request(given, projection)
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    table = yield from fetch.table(given.table_name, moment)
     row = yield from fetch.item(table, keys.of_key(table, given.key))
     response: Response = {}
     if row and request.projection:

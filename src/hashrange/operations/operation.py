@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hashrange.engine.decision import Decide
-from hashrange.engine.fetch import Moment
 
 
 class Operation(NamedTuple):
@@ -12,15 +11,17 @@ class Operation(NamedTuple):
 
     A request that `writes` (where an operation may do either, it is asked of the request) is
     decided inside the writing transaction. A `single_read` operation reads at most one row and
-    writes nothing, which has a cheaper way. One that is `random` is given entropy.
+    writes nothing, which has a cheaper way. One that is `random` is given entropy. An operation
+    `on_table` is given the table that its request names: `decide(request, table, moment)`.
     """
 
     name: str
     parse: Callable[[bytes], Any]
-    decide: Callable[[Any, Moment], Decide]
+    decide: Callable[..., Decide]
     writes: bool | Callable[[Any], bool] = False
     single_read: bool = False
     random: bool = False
+    on_table: bool = False
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

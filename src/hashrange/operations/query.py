@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from hashrange.engine import fetch, ranges, start_keys
+from hashrange.engine import ranges, start_keys
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition, KeyCondition, Projection, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import View
+from hashrange.model.tables import Table, View
 from hashrange.operations import inputs, reading
 from hashrange.operations.parse import decode
 from hashrange.operations.reading import Reading
@@ -75,9 +75,8 @@ def _parsed(
     return Request(given, key_condition, Reading(given, filter_, projection))
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given, condition = request.given, request.key_condition
-    table = yield from fetch.table(given.table_name, moment)
     view = reading.view_of(table, request.reading)
     start = given.exclusive_start_key
     if start is not None:

@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from hashrange.engine import fetch, writes
+from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
 from hashrange.engine.writes import Change
 from hashrange.expressions import Condition, Update, legacy
 from hashrange.model import requests
+from hashrange.model.tables import Table
 from hashrange.model.values import Item, normalize_item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
@@ -48,9 +49,8 @@ def _check(given: requests.UpdateItem) -> Request:
     return Request(given, update, inputs.condition(given, placeholders), returned)
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    table = yield from fetch.table(given.table_name, moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.update(table, given.key, request.update, request.condition, return_old)
     [old] = yield from writes.read([write])

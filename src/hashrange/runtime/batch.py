@@ -23,7 +23,7 @@ from hashrange.model.settings import Settings
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
-from hashrange.runtime.drive import drive
+from hashrange.runtime.drive import begin, drive
 from hashrange.runtime.source import counters
 
 CONFLICTS_MAX = 100
@@ -187,9 +187,8 @@ def _decide_one(
     """Sets the outcome; returns the writes, and which tables' definitions they change."""
     moment = Moment(now, submission.entropy, submission.region, submission.settings)
     try:
-        decision = drive(
-            submission.operation.decide(submission.request, moment), transaction, tables
-        )
+        decide = begin(submission.operation, submission.request, moment, transaction, tables)
+        decision = drive(decide, transaction, tables)
         writes, receipt = transition.derive(decision, now)
         submission.outcome = encode_response(decision.respond(receipt))
     except ApiError as refusal:

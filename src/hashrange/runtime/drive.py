@@ -5,14 +5,25 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine.decision import Decide, Decision
-from hashrange.engine.fetch import Read, TableNamed
+from hashrange.engine.fetch import Moment, Read, TableNamed, plain_name, usable
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import ApiError
-from hashrange.runtime.catalog import Tables, find_table
+from hashrange.operations.operation import Operation
+from hashrange.runtime.catalog import Catalog, Tables, find_table
 from hashrange.runtime.source import Source
 
 SLICE_SECONDS = 0.0005
 """How long a read may keep the event loop before others are served."""
+
+
+def begin(
+    operation: Operation, request: Any, moment: Moment, source: Source, tables: Tables
+) -> Decide:
+    """The decision of a request, about to make its first read."""
+    if operation.on_table:
+        found = find_table(source, tables, plain_name(request.given.table_name))
+        return operation.decide(request, usable(found, moment), moment)
+    return operation.decide(request, moment)
 
 
 def answer(read: Read, source: Source, tables: Tables) -> Any:
@@ -32,31 +43,30 @@ def drive(decide: Decide, source: Source, tables: Tables) -> Decision:
         return decision
 
 
-def glance(decide: Decide, store: kv.Store, version: int, tables: Tables) -> Decision | None:
+def glance(
+    operation: Operation, request: Any, moment: Moment, store: kv.Store, catalog: Catalog
+) -> Decision | None:
     """Run a decision that reads one row, and see in the same read that the tables are current.
 
     None if they are not, or if it comes to a refusal, which they may be the reason of.
     """
-    reply: Any = None
+    version, tables = catalog.known
+    table = tables.get(plain_name(request.given.table_name))
     try:
-        while True:
-            read = decide.send(reply)
-            if type(read) is TableNamed:
-                reply = tables.get(read.name)
-                if reply is None:
-                    return None
-            else:
-                assert type(read) is kv.Get
-                [key] = read.keys
-                found, value = store.glance(system.CATALOG_VERSION, key)
-                if found != version:
-                    return None
-                reply = [value]
+        decide = operation.decide(request, usable(table, moment), moment)
+        read = next(decide)
+        assert type(read) is kv.Get
+        [key] = read.keys
+        found, value = store.glance(system.CATALOG_VERSION, key)
+        if found != version:
+            return None
+        decide.send([value])
     except StopIteration as end:
         decision: Decision = end.value
         return decision
     except ApiError:
         return None
+    raise AssertionError("it was to make a single read")
 
 
 class SlicedDrive:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decision
+from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
@@ -125,23 +125,15 @@ class Runtime:
     def _read(self, operation: Operation, request: Any, region: str) -> bytes:
         if operation.single_read:
             moment = Moment(self._clock.now(), b"", region, self._settings)
-            decision = self._glance(operation, request, moment)
+            decision = glance(operation, request, moment, self._store, self._catalog)
             if decision:
                 return _response(decision)
         view = self._view()
         try:
-            decide = operation.decide(request, view.moment(region))
+            decide = view.begin(operation, request, region)
             return _response(drive(decide, view.snapshot, view.tables))
         finally:
-            view.snapshot.close()
-
-    def _glance(self, operation: Operation, request: Any, moment: Moment) -> Decision | None:
-        """Answer the one read together with the catalog's version, with the table as cached.
-
-        None if the cache does not know the table or was out of date: go the long way.
-        """
-        version, tables = self._catalog.known
-        return glance(operation.decide(request, moment), self._store, version, tables)
+            view.close()
 
     def _view(self, brief: bool = False) -> View:
         snapshot = self._store.snapshot(brief)
@@ -153,10 +145,12 @@ class Runtime:
 
     def _reading(self, operation: Operation, request: Any, region: str, done: Done) -> "_Reading":
         view = self._view()
-        run = SlicedDrive(
-            operation.decide(request, view.moment(region)), view.snapshot, view.tables
-        )
-        return _Reading(run, view.snapshot, done, get_running_loop())
+        try:
+            decide = view.begin(operation, request, region)
+        except BaseException:
+            view.close()
+            raise
+        return _Reading(decide, view, done, get_running_loop())
 
 
 class Turn:
@@ -183,18 +177,16 @@ class Turn:
 
     def close(self) -> None:
         if self._view is not None:
-            self._view.snapshot.close()
+            self._view.close()
             self._view = None
 
 
 class _Reading:
     """A read that gives way to others between its slices."""
 
-    def __init__(
-        self, run: SlicedDrive, snapshot: kv.Snapshot, done: Done, loop: AbstractEventLoop
-    ) -> None:
-        self._run = run
-        self._snapshot = snapshot
+    def __init__(self, decide: Decide, view: View, done: Done, loop: AbstractEventLoop) -> None:
+        self._run = SlicedDrive(decide, view.snapshot, view.tables)
+        self._view = view
         self._done = done
         self._loop = loop
 
@@ -210,14 +202,14 @@ class _Reading:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
-        self._snapshot.close()
+        self._view.close()
         self._done(outcome)
 
 
 def _read_in_turn(operation: Operation, request: Any, region: str, turn: Turn) -> bytes | None:
     """None if it is not done in a slice of time: it is to begin anew, on its own."""
     view = turn.view()
-    decide = operation.decide(request, view.moment(region))
+    decide = view.begin(operation, request, region)
     decision = SlicedDrive(decide, view.snapshot, view.tables).advance()
     return _response(decision) if decision else None
 

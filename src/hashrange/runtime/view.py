@@ -1,11 +1,16 @@
 """What is read at one moment of the store."""
 
+from typing import Any
+
 from hashrange import kv
+from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.settings import Settings
+from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.drive import begin
 from hashrange.runtime.source import counters
 
 
@@ -24,5 +29,10 @@ class View:
         self.tables = catalog.at(version)
         self._settings = settings
 
-    def moment(self, region: str) -> Moment:
-        return Moment(self.now, b"", region, self._settings)
+    def begin(self, operation: Operation, request: Any, region: str) -> Decide:
+        """The decision of a request, about to make its first read."""
+        moment = Moment(self.now, b"", region, self._settings)
+        return begin(operation, request, moment, self.snapshot, self.tables)
+
+    def close(self) -> None:
+        self.snapshot.close()
