@@ -15,6 +15,7 @@ transaction read still holds when its writes land, or `commit` raises `Conflict`
 """
 
 from collections.abc import Sequence
+from struct import Struct
 from typing import NamedTuple, Protocol
 
 PARTITION_BYTES = 16
@@ -25,9 +26,13 @@ Key = tuple[int, bytes]
 """(space, key)"""
 
 
+_number_at = Struct(">I").unpack_from
+
+
 def weight(value: bytes) -> int:
     """The weight in bytes that a stored value carries in its header."""
-    return int.from_bytes(value[4:8], "big")
+    number: int = _number_at(value, 4)[0]
+    return number
 
 
 # ---- reads, and what answers them ----

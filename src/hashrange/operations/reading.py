@@ -192,8 +192,7 @@ def walk(
         )
         if not PAGE_INCLUDES_CROSSING_ITEM and found.size + sum(r.size for r in rows) > bytes_max:
             rows = rows[:-1]
-        for row in rows:
-            found.size += row.size
+        found.size += sum([row.size for row in rows])
         if rows:
             found.scanned += len(rows)
             found.last = rows[-1]

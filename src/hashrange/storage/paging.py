@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from hashrange.kv import Page, Range
+from hashrange.kv import Page, Range, weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
@@ -14,9 +14,9 @@ def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
         return Page(taken, rows_max is None or len(taken) < rows_max)
     taken = []
     total = 0
-    for row in rows:
+    for row in islice(rows, rows_max):
         taken.append(row)
-        total += int.from_bytes(row[1][4:8], "big")
-        if total >= weight_max or len(taken) == rows_max:
+        total += weight(row[1])
+        if total >= weight_max:
             return Page(taken, False)
-    return Page(taken, True)
+    return Page(taken, rows_max is None or len(taken) < rows_max)

@@ -4,15 +4,19 @@ The checksum covers all that follows it. The weight is the size in bytes of the 
 index entry, by DynamoDB's rules; storage reads nothing else of a value.
 """
 
+from struct import Struct
 from typing import Any
 from zlib import crc32
 
 import msgspec
 
 from hashrange.engine.keyspace.keys import RowKey
-from hashrange.kv import weight
 from hashrange.model.values import Item
 
+_SIZES = Struct(">IH")
+_HEAD = Struct(">IIH")
+_RAW_AT = _HEAD.size
+_head = _HEAD.unpack_from
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
 
@@ -22,7 +26,7 @@ def encode_item(item: Item) -> bytes:
 
 
 def encode_row(raw: bytes, item: bytes, size_bytes: int) -> bytes:
-    body = b"".join((size_bytes.to_bytes(4, "big"), len(raw).to_bytes(2, "big"), raw, item))
+    body = b"%b%b%b" % (_SIZES.pack(size_bytes, len(raw)), raw, item)
     return crc32(body).to_bytes(4, "big") + body
 
 
@@ -33,21 +37,33 @@ class DamagedRow(Exception):
 def check(value: bytes) -> None:
     """Raises DamagedRow unless the checksum at the head of a value covers the rest of it."""
     if crc32(value[4:]) != int.from_bytes(value[:4], "big"):
-        raise DamagedRow("a row's checksum is wrong")
+        raise _wrong_checksum()
+
+
+def _wrong_checksum() -> DamagedRow:
+    return DamagedRow("a row's checksum is wrong")
 
 
 class Row:
     """A row as read. `item` is decoded when it is first asked for; `json` is its stored text."""
 
-    __slots__ = ("_item", "json", "raw", "size")
+    __slots__ = ("_item", "_item_at", "_value", "size")
 
     def __init__(self, value: bytes) -> None:
-        check(value)
-        at = 10 + int.from_bytes(value[8:10], "big")
-        self.size = weight(value)
-        self.raw = value[10:at]
-        self.json = value[at:]
+        checksum, self.size, raw_length = _head(value)
+        if crc32(value[4:]) != checksum:
+            raise _wrong_checksum()
+        self._value = value
+        self._item_at = _RAW_AT + raw_length
         self._item: Item | None = None
+
+    @property
+    def raw(self) -> bytes:
+        return self._value[_RAW_AT : self._item_at]
+
+    @property
+    def json(self) -> bytes:
+        return self._value[self._item_at :]
 
     @property
     def item(self) -> Item:
