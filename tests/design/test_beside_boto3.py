@@ -119,7 +119,8 @@ class Pair:
         table.create(self.connection)
         store = table.open(table.protocols[0], self.connection)
         order = [entity.model for entity in table.model.entities]
-        found = [table.load(raw) for raw in self.stored(table, self.theirs)]
+        loaded = (table.load(raw) for raw in self.stored(table, self.theirs))
+        found = [item for item in loaded if item is not None]
         for item in sorted(found, key=lambda item: order.index(type(item))):
             # Made anew, so that nothing is carried over that the model does not know.
             store.put(type(item)(**item.model_dump(exclude={"version"})))

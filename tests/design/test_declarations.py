@@ -7,8 +7,9 @@ import pytest
 
 import hashrange
 from hashrange import design as st
+from hashrange.design.planner import Unplanned
 
-from .models import A, item, model, patterns
+from .models import GET_A, A, item, model, patterns
 
 
 @pytest.mark.parametrize(
@@ -33,11 +34,15 @@ from .models import A, item, model, patterns
          "id =="),
         (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', project=('idd',))"),
          "did you mean 'id'"),
+        (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', project='KEYS')"),
+         "did you mean 'KEYS_ONLY'"),
+        (A + item("B", "'b#{id}', 'x'", "id: str; x: str = st.copy(A, 'x', sync='transact')"),
+         "did you mean 'transaction'"),
     ],
 )  # fmt: skip
 def test_items(text: str, message: str) -> None:
     with pytest.raises(st.DeclarationError) as refused:
-        model(text + patterns())
+        model(text + patterns(of=text[text.rindex("class ") + 6]))
     assert message in str(refused.value)
 
 
@@ -57,12 +62,34 @@ def test_items(text: str, message: str) -> None:
         ("@st.where('y = :y')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "'y' is not a"),
         ("@st.where('x = :z')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "no value for"),
         ("@st.where('x = :y')\ndef a(self, id: str, y: int) -> st.Query[A]: ...", "as S, :y as N"),
+        ("@st.scan_ok('why')\ndef a(self, x: str) -> st.Query[A]: ...", '@st.where("x = :x")'),
     ],
 )
 def test_patterns(pattern: str, message: str) -> None:
     with pytest.raises(st.DeclarationError) as refused:
         model(A + patterns(pattern))
     assert message in str(refused.value)
+
+
+def test_what_is_read_by_type_takes_no_other_argument() -> None:
+    variable = "from typing import TypeVar\nT = TypeVar('T', bound=st.Item)\n"
+    pattern = "def all_of(self, entity: type[T], x: str) -> st.Query[T]: ..."
+    with pytest.raises(st.DeclarationError, match="'x' narrows nothing"):
+        model(variable + A + patterns(pattern, GET_A, table=", by_type='GSI1'"))
+
+
+def test_patterns_are_a_protocol_of_a_store() -> None:
+    text = A + patterns(GET_A)
+    for bases, message in (("st.Store", "add typing.Protocol"), ("Protocol", "need st.Store")):
+        with pytest.raises(st.DeclarationError, match=message):
+            model(text.replace("class P(st.Store, Protocol)", f"class P({bases})"))
+
+
+def test_an_argument_that_the_key_needs_cannot_be_left_out() -> None:
+    table = model(A + patterns("def a(self, id: str | None = None) -> st.Query[A]: ..."))
+    plan = table.plans["P.a"]
+    assert isinstance(plan, Unplanned)
+    assert "without id: Base table: needs pk from ['id']" in str(plan.error)
 
 
 def test_a_view_has_only_fields_of_its_entity() -> None:

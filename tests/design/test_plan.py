@@ -196,6 +196,32 @@ def test_request_shows_writes_too() -> None:
     assert (operation, request["Key"]["sk"]) == ("DeleteItem", {"S": "note#0005"})
 
 
+def test_request_shows_every_write_of_an_item_or_a_key() -> None:
+    m = example("orders")
+    table, shop = m.table, m.Shop
+    stock = table.load(table.dump(m.Stock(product_id="p-1", available=3)))
+    shown = {
+        "save": table.request(shop.save, stock.replace(available=2)),
+        "move": table.request(shop.move, stock.replace(product_id="p-2")),
+        "add": table.request(shop.add, stock, available=-1),
+        "delete": table.request(shop.delete, shop.stock, "p-1"),
+        "get_many": table.request(shop.get_many, shop.stock, ["p-1", "p-2"]),
+        "edit": table.request(shop.edit, shop.stock, product_id="p-1"),
+        "update": table.request(shop.update, shop.stock, print, "p-1"),
+    }
+    assert {name: [o for o, _ in found.requests] for name, found in shown.items()} == {
+        "save": ["UpdateItem"],
+        "move": ["TransactWriteItems"],
+        "add": ["UpdateItem"],
+        "delete": ["DeleteItem"],
+        "get_many": ["BatchGetItem"],
+        "edit": ["GetItem"],
+        "update": ["GetItem"],
+    }
+    with pytest.raises(TypeError, match="what its body says"):
+        table.request(shop.patch, shop.stock, product_id="p-1")
+
+
 def test_optional_arguments_shorten_the_prefix() -> None:
     animals = example("animals")
     plan = animals.table.plans["Animals.addresses"]

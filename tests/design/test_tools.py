@@ -102,7 +102,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert command("lint", sensors).returncode == 0
     assert "0 differences" in command("prove", sensors).stdout
     assert command("explain", "K05").stdout.startswith("K05")
-    unknown = command("explain", "K5")
+    assert command("explain", "k5").stdout.startswith("K05")
+    unknown = command("explain", "K055")
     assert (unknown.returncode, "did you mean" in unknown.stderr) == (1, True)
     refused = tmp_path / "refused.py"
     refused.write_text(
@@ -117,3 +118,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     told = command("plan", str(broken))
     assert (told.returncode, told.stderr.count("\n")) == (1, 1)
     assert "broken.py" in told.stderr
+    nowhere = command("create", sensors, "--endpoint", "http://127.0.0.1:9", "--region", "none")
+    assert (nowhere.returncode, nowhere.stderr.count("\n")) == (1, 1)
+    ignoring = tmp_path / "ignoring.py"
+    ignoring.write_text(
+        "from typing import Protocol\nfrom hashrange import design as st\n"
+        + A
+        + patterns(GET_A, table=", ignore=[st.ignore('K99', 'A', reason='none')]")
+    )
+    told = command("lint", str(ignoring))
+    assert (told.returncode, told.stderr.count("\n")) == (1, 1)
+    assert "did you mean" in told.stderr

@@ -97,6 +97,11 @@ def test_the_examples_are_clean(checker: object) -> None:
     assert "error" not in output.replace("0 errors", "")
 
 
+def test_pyright_has_nothing_against_the_toolkit_itself() -> None:
+    """What a user of pyright sees behind the calls; mypy looks at all of the library anyway."""
+    assert pyright(str(EXAMPLES.parent / "src" / "hashrange" / "design")).startswith("0 errors")
+
+
 @pytest.mark.parametrize("checker", [mypy, pyright])
 def test_each_mistake_is_reported(checker: object, tmp_path: Path) -> None:
     assert callable(checker)

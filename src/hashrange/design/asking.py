@@ -12,7 +12,8 @@ from typing import Any
 from hashrange.design.item import View
 from hashrange.design.model import TableModel
 from hashrange.design.patterns import Argument
-from hashrange.design.planner import Plan, missing_fields
+from hashrange.design.planner import Plan
+from hashrange.design.projections import missing_fields
 from hashrange.design.routes import SortTest
 from hashrange.design.schema import KeyColumn
 from hashrange.design.templates import HIGHEST

@@ -48,7 +48,7 @@ class Copying:
         if values:
             filled = type(item).model_validate({**_given(item), **values})
             if AS_READ in vars(item):
-                filled.__dict__[AS_READ] = as_read(item)
+                vars(filled)[AS_READ] = as_read(item)
             item = filled
         return item, list(checks.values())
 

@@ -157,8 +157,8 @@ class Core:
         bound.took = run.took
         results = [result for result, _ in items.results[:size]]
         self._took(run.took, len(results), started)
-        text = after and cursor.encode(name, run.asked, after, self.cursor_key)
-        return Page(results, text or None, items.skipped, items.errors)
+        text = cursor.encode(name, run.asked, after, self.cursor_key) if after else None
+        return Page(results, text, items.skipped, items.errors)
 
     def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:
         bounds = [call.bind(k if isinstance(k, tuple) else (k,), {}) for k in keys]
@@ -251,7 +251,7 @@ class Core:
     def save_in_place(self, item: Item) -> Steps[Item]:
         """As save, and the caller's own item then is what is stored."""
         saved: Item = yield from self.write("save", item)
-        item.__dict__.update(vars(saved))
+        vars(item).update(vars(saved))
         return item
 
     def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Item]:
@@ -271,8 +271,8 @@ class Core:
         route = bound.asking.plan.route
         values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
         item = entity.model.model_construct()
-        item.__dict__.clear()
-        item.__dict__.update(values)
+        vars(item).clear()
+        vars(item).update(values)
         return item
 
     def patch(self, bound: Bound, item: Item) -> Steps[None]:

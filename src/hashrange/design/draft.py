@@ -17,6 +17,8 @@ from hashrange.design.templates import Placeholder, Template, bind, parse
 from hashrange.design.types import FieldType, field_type
 
 KEY_TYPES = ("S", "N", "B")
+PROJECTS = ("ALL", "KEYS_ONLY")
+SYNCS = ("transaction", "batch")
 NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 
 
@@ -125,6 +127,10 @@ class Draft:
     def projection(self, index: Index) -> Projection:
         """Fields as attribute names. Raises DeclarationError for an unknown one."""
         if isinstance(index.project, str):
+            if index.project not in PROJECTS:
+                hint = suggest(index.project, PROJECTS)
+                message = f"project={index.project!r}{hint}, or a list of fields"
+                raise DeclarationError(message, at=self.model)
             return index.project
         for name in index.project:
             if name not in self.fields:
@@ -200,15 +206,17 @@ class Draft:
     def _copies(self) -> dict[str, Copy]:
         found = {}
         for name, info in self.model.model_fields.items():
-            if isinstance(info.default, Copy):
-                found[name] = info.default
-                if info.default.field not in info.default.owner.model_fields:
-                    owner = info.default.owner
-                    hint = suggest(info.default.field, owner.model_fields)
-                    raise DeclarationError(
-                        f"{name}: {owner.__name__} has no field {info.default.field!r}{hint}",
-                        at=self.model,
-                    )
+            copy = info.default
+            if not isinstance(copy, Copy):
+                continue
+            found[name] = copy
+            if copy.field not in copy.owner.model_fields:
+                hint = suggest(copy.field, copy.owner.model_fields)
+                message = f"{name}: {copy.owner.__name__} has no field {copy.field!r}{hint}"
+                raise DeclarationError(message, at=self.model)
+            if copy.sync not in SYNCS:
+                hint = suggest(copy.sync, SYNCS)
+                raise DeclarationError(f"{name}: sync={copy.sync!r}{hint}", at=self.model)
         return found
 
     def _expect_one_template_per_attribute(self, entity: Entity) -> None:

@@ -12,7 +12,7 @@ The physical key attributes are no fields: they are computed at every write, and
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -112,9 +112,8 @@ def local(
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    if project == "ALL" or project == "KEYS_ONLY":
-        return project
-    return tuple(project)
+    """A text that is neither is kept as it is: the table refuses it, and knows for whom."""
+    return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 
 def attr(field: str) -> Attr:
@@ -202,7 +201,7 @@ class Item(BaseModel):
             raise TypeError(f"{type(self).__name__} has no field {unknown[0]!r}{hint}")
         new = type(self).model_validate({**values, **changes})
         if AS_READ in self.__dict__:
-            new.__dict__[AS_READ] = self.__dict__[AS_READ]
+            vars(new)[AS_READ] = vars(self)[AS_READ]
         return new
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.design.rules import RULES, Context, Finding
+from hashrange.design.rules.rule import counted
 from hashrange.design.table import Table
 
 
@@ -29,8 +30,9 @@ class Report:
         lines += [f"{finding} (ignored: {reason})" for finding, reason in self.ignored]
         rules = {rule for rule, _ in self.unchecked}
         lines.append(
-            f"{self.table}: {len(self.findings)} findings, {len(self.ignored)} ignored, "
-            f"{len(rules)} rules not checked for want of {len(self.unchecked)} numbers"
+            f"{self.table}: {counted(len(self.findings), 'finding')}, {len(self.ignored)} ignored, "
+            f"{counted(len(rules), 'rule')} not checked for want of "
+            f"{counted(len(self.unchecked), 'number')}"
         )
         return "\n".join(lines)
 
@@ -63,7 +65,7 @@ def lint(table: Table) -> Report:
 
 def explain(rule: str) -> str:
     """A rule's longer explanation. Raises KeyError with a suggestion."""
-    found = RULES.get(rule.upper())
+    found = RULES.get(f"{rule[:1].upper()}{rule[1:]:0>2}")
     if found is None:
         raise KeyError(f"{rule} is no rule{suggest(rule.upper(), RULES)}")
     return f"{found.id} ({found.severity}): {found.title}\n\n{found.explanation}"

@@ -137,6 +137,8 @@ def read_patterns(protocol: type) -> list[Pattern]:
     asynchronous = _inherits(protocol, AsyncStore)
     if not asynchronous and not _inherits(protocol, Store):
         raise DeclarationError("its patterns need st.Store or st.AsyncStore as base", at=protocol)
+    if not getattr(protocol, "_is_protocol", False):
+        raise DeclarationError("it is no Protocol: add typing.Protocol to its bases", at=protocol)
     found: dict[str, Pattern] = {}
     for base in reversed(protocol.__mro__):
         if base in (Store, AsyncStore) or not getattr(base, "_is_protocol", False):

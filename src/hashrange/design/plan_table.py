@@ -120,6 +120,8 @@ def _test(test: SortTest) -> str:
         return f"{attribute} {_natural(test)}"
     spec = f":{test.placeholder.spec}" if test.placeholder.spec else ""
     low = f"{{{test.low.name}{spec}}}" if test.low else ""
+    if test.high and not known + low:
+        return f"{attribute} {_SIGNS[test.high.operator]} `{{{test.high.name}{spec}}}`"
     high = f"{{{test.high.name}{spec}}}" if test.high else OPEN_END
     above = "after " if test.low and test.low.operator == "after" else ""
     below = "before " if test.high and test.high.operator == "before" else ""

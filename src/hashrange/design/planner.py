@@ -13,11 +13,11 @@ from typing import Any, Literal
 from hashrange.design import conditions
 from hashrange.design.conditions import Condition
 from hashrange.design.entity import Entity
-from hashrange.design.errors import Unserved
-from hashrange.design.item import View, viewed
+from hashrange.design.errors import DeclarationError, Unserved
 from hashrange.design.languages import ANY, REST, Run
 from hashrange.design.model import TableModel
 from hashrange.design.patterns import Argument, Pattern, check_argument, unknown_field
+from hashrange.design.projections import missing_fields, needed_fields
 from hashrange.design.routes import Refusal, Route, SortTest, find_route
 from hashrange.design.schema import EntityKey, KeyColumn, Source
 from hashrange.design.templates import Part
@@ -88,8 +88,12 @@ class Unplanned:
 
 
 def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """The plan for the pattern with all of its arguments."""
-    return plan_given(pattern, model, pattern.arguments)
+    """The plan with all arguments, if it is also served with those left out that may be.
+
+    Raises DeclarationError for an argument that fits no field, or that nothing would use.
+    """
+    found = [plan_given(pattern, model, arguments) for arguments in variants(pattern)]
+    return next((one for one in found if isinstance(one, Unplanned)), found[0])
 
 
 def plan_given(
@@ -130,6 +134,7 @@ class _Planner:
         if candidates:
             return min(candidates, key=self._badness)
         if self.pattern.facts.scan is not None:
+            self._expect_no_argument("a Scan")
             return self._plan(self.model.table, "Scan", (), None, ())
         return self._refuse(refusals)
 
@@ -153,6 +158,14 @@ class _Planner:
                     raise unknown_field(argument, entity.fields, self.pattern.function)
                 kind = entity.fields[argument.field]
                 check_argument(argument, kind, self.pattern.function)
+
+    def _expect_no_argument(self, reading: str) -> None:
+        for argument in self.arguments:
+            raise DeclarationError(
+                f"{argument.name!r} narrows nothing of {reading}: "
+                f'filter by it, @st.where("{argument.field} = :{argument.name}")',
+                at=self.pattern.function,
+            )
 
     # ---- one place ----
 
@@ -191,7 +204,7 @@ class _Planner:
                     return find_route(entity, key, self.arguments)
                 except Refusal as error:
                     refusal = error
-        raise refusal or Refusal(f"{entity} is not in it")
+        raise refusal or Refusal(f"{entity} is not in it", [*entity.fields])
 
     def _plan(
         self,
@@ -274,10 +287,10 @@ class _Planner:
     ) -> tuple[tuple[Route, ...], tuple[Part, ...] | None]:
         """Constant text at the start of an index's sort key is not asked for while nobody else
         is in its partitions."""
-        if len(routes) > 1 or routes[0].equals:
-            return routes, common
-        [route] = routes
+        route, *others = routes
         test = route.test
+        if others or route.equals:
+            return routes, common
         if test is None or test.ranged or test.begins or not _constant(test.parts):
             return routes, common
         wider = Route(route.entity, route.key, (), None, route.shards, route.bound)
@@ -288,6 +301,7 @@ class _Planner:
     # ---- every entity of a type ----
 
     def _by_type(self) -> Plan | Unplanned:
+        self._expect_no_argument("all of an entity")
         source = self.model.by_type
         if source is None:
             return self._unplanned(
@@ -304,8 +318,10 @@ class _Planner:
         return self._unplanned(reason, self._proposal(), rule)
 
     def _unplanned(self, reason: str, proposal: str, rule: str = "A01") -> Unplanned:
+        absent = [a.name for a in self.pattern.arguments if a.name not in self.given]
+        without = f" without {', '.join(absent)}" if absent else ""
         error = Unserved(
-            f"no key or index serves this pattern: {reason}. This would: {proposal}",
+            f"no key or index serves this pattern{without}: {reason}. This would: {proposal}",
             at=self.pattern.function,
             rule=rule,
         )
@@ -369,26 +385,6 @@ def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
 def _shared_beginning(texts: Sequence[str]) -> str:
     columns = zip(*texts, strict=False)
     return "".join(column[0] for column in takewhile(lambda c: len(set(c)) == 1, columns))
-
-
-def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
-    """The fields that come back."""
-    for result in pattern.results:
-        if issubclass(result, View) and viewed(result) is entity.model:
-            return list(result.model_fields)
-    return list(entity.fields)
-
-
-def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:
-    """The fields that a projection does not hold, and that no key in it can be read back to."""
-    if source.project == "ALL":
-        return []
-    projected = set(source.project) if source.project != "KEYS_ONLY" else set()
-    keys = [key for key in (entity.key, *entity.indexes) if key.source.name in (None, source.name)]
-    found = set()
-    for column in (column for key in keys for column in key.columns):
-        found |= {column.natural} if column.natural else set(column.template.readable())
-    return [f for f in fields if f not in found and entity.attributes[f] not in projected]
 
 
 def variants(pattern: Pattern) -> Iterator[tuple[Argument, ...]]:

@@ -111,14 +111,19 @@ def _questions(
 
 def _argument(argument: Argument, one: Item | None, other: Item | None) -> Any:
     value = getattr(one, argument.field, "")
-    if argument.python is date and isinstance(value, datetime):
-        value = value.astimezone(UTC).date()
+    if argument.python is date:
+        value = _day(value)
     if argument.operator == "between":
         values = [value, getattr(other, argument.field)]
         return None if None in values else tuple(sorted(values))
     if argument.operator == "begins with" and value is not None:
         return value[:1]
     return value
+
+
+def _day(value: Any) -> Any:
+    """Of a moment, in UTC."""
+    return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 
 # ---- answers ----
@@ -228,12 +233,10 @@ def _holds(argument: Argument, given: Any, item: Item) -> bool:
     value = getattr(item, argument.field)
     if value is None:
         return False
-    if argument.operator == "day" or (
-        isinstance(value, datetime) and not isinstance(given, (datetime, tuple))
-    ):
-        value = value.astimezone(UTC).date()
     if argument.operator == "between":
         return bool(given[0] <= value <= given[1])
+    if argument.operator == "day" or type(given) is date:
+        value = _day(value)
     if argument.operator == "begins with":
         return bool(value.startswith(given))
     return _COMPARE[argument.operator](value, given)

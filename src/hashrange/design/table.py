@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hashrange.design import model as table_model
+from hashrange.design.actions import commit
+from hashrange.design.calls import PatternCall
 from hashrange.design.connection import connect, connect_async
 from hashrange.design.core import Core, Observer
 from hashrange.design.create import create
@@ -20,6 +22,7 @@ from hashrange.design.volumes import Ignored, Volumes, Writes
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_SHOWN = ("put", "create", "save", "move", "add", "delete", "get_many", "edit", "update")
 
 
 class Table:
@@ -113,20 +116,27 @@ class Table:
     ) -> Explanation:
         """What a pattern or a write would send: `table.request(Sensors.floors, "b-1")`.
 
-        For a write (`table.request(Sensors.put, item)`) the reads before it find nothing.
+        For a write (`table.request(Sensors.put, item)`) the reads before it find nothing. One that
+        takes a pattern is given the Protocol's (`table.request(Sensors.delete, Sensors.sensor,
+        "s-1")`). Of `edit` and `update` it is their read: what they send then is what
+        `save(item.replace(...))` sends. Raises TypeError for what has a body.
         """
         name = method.__name__
         if getattr(Store, name, None) is method or getattr(AsyncStore, name, None) is method:
-            return self._write_request(name, *args, **kwargs)
+            return self._write_request(name, [*args], kwargs)
+        return explain(self._call(method).bind(args, kwargs))
+
+    def _call(self, method: object) -> PatternCall:
         for known in (p for patterns in self.patterns.values() for p in patterns):
             if known.function is method:
-                core = Core(self.model, [known], None, None)
-                return explain(core.calls[known.name].bind(args, kwargs))
+                return PatternCall(known, self.model)
         raise DeclarationError(f"{method!r} is not a pattern of this table")
 
-    def _write_request(self, name: str, item: Any) -> Explanation:
-        core = Core(self.model, [], None, None)
-        steps: Steps[Any] = core.delete_item(item) if name == "delete" else core.write(name, item)
+    def _write_request(self, name: str, args: Sequence[Any], kwargs: Any) -> Explanation:
+        if name not in _SHOWN:
+            raise TypeError(f"{name} sends what its body says: ask for put, save or delete instead")
+        what, *rest = args
+        steps = self._steps(name, what, rest, kwargs)
         requests: list[tuple[str, dict[str, Any]]] = []
         try:
             call = next(steps)
@@ -135,7 +145,23 @@ class Table:
                     requests.append((call.operation, call.payload))
                 call = steps.send({})
         except (StopIteration, NotFound):
-            return Explanation(f"{name} {item!r}", requests)
+            return Explanation(f"{name} {getattr(what, '__qualname__', repr(what))}", requests)
+
+    def _steps(self, name: str, what: Any, args: Sequence[Any], kwargs: Any) -> Steps[Any]:
+        core = Core(self.model, [], None, None)
+        if name in ("put", "create", "save", "move"):
+            return core.write(name, what)
+        if name == "add":
+            entity = core.writer.entity(what)
+            return commit([core.writer.add(entity, entity.primary_key(vars(what)), kwargs)])
+        if name == "delete" and isinstance(what, Item):
+            return core.delete_item(what)
+        if name == "delete":
+            return core.delete_by(self._call(what).bind(args, kwargs))
+        if name == "get_many":
+            return core.get_many(self._call(what), *args)
+        given = args[1:] if name == "update" else args  # without the function that changes it
+        return core.get_for_edit(self._call(what).bind(given, kwargs))
 
     def create(self, connection: Any) -> bool:
         """Create the table, or check the one that is there: see `create.create`."""

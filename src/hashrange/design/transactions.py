@@ -60,7 +60,7 @@ def transact(writer: Writer, wishes: Wishes, token: str | None) -> Steps[list[Ac
         yield from commit(actions, token=token, transaction=True)
     given = [item for method, item, _ in wishes.made if method in WRITTEN]
     for item, written in zip(given, landed, strict=True):
-        item.__dict__.update(vars(written.done()))
+        vars(item).update(vars(written.done()))
     return actions
 
 

@@ -18,6 +18,7 @@ from hashrange.design.errors import (
     ConditionFailed,
     Conflict,
     NotFound,
+    suggest,
 )
 from hashrange.design.item import AS_READ, Item, as_read
 from hashrange.design.model import TableModel
@@ -42,7 +43,7 @@ class Written:
 
     def done(self) -> Item:
         if self.image is not None:
-            self.item.__dict__[AS_READ] = self.image
+            vars(self.item)[AS_READ] = self.image
         return self.item
 
 
@@ -251,7 +252,7 @@ class Writer:
         """Nothing else depends on the field: only then can it be written without reading."""
         reason = None
         if name not in entity.fields:
-            raise BadValue(f"{entity} has no field {name!r}")
+            raise BadValue(f"{entity} has no field {name!r}{suggest(name, entity.fields)}")
         if name in entity.feeding:
             reason = f"{entity.feeding[name]!r} depends on it"
         elif name in entity.copies:

@@ -67,7 +67,7 @@ class ClientConnection(asyncio.Protocol):
             return
         self._server.connections.add(self)
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._waiting.clear()
         self._server.connections.discard(self)

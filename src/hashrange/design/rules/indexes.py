@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hashrange.design.entity import Entity
-from hashrange.design.planner import missing_fields, needed_fields
+from hashrange.design.projections import missing_fields, needed_fields
 from hashrange.design.relations import copy_route
-from hashrange.design.rules.rule import Context, Found, Severity, named, refusal, rule
+from hashrange.design.rules.rule import Context, Found, Severity, counted, named, refusal, rule
 from hashrange.design.schema import EntityKey, Source
 from hashrange.model import limits
 
@@ -265,7 +265,7 @@ def low_cardinality(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
         count = key_values(entity, key)
         if key.source.name is not None and count is not None and count < LOW_CARDINALITY:
-            yield named(entity, key), f"{key.hash[0].template} has {count} values"
+            yield named(entity, key), f"{key.hash[0].template} has {counted(count, 'value')}"
 
 
 def key_values(entity: Entity, key: EntityKey) -> int | None:

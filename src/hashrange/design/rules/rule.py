@@ -106,6 +106,11 @@ def refusal(id: str, severity: Severity, title: str, explanation: str) -> None:
     RULES[id] = Rule(id, severity, title, explanation)
 
 
+def counted(number: float, noun: str) -> str:
+    """'1 value', '10 values'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def named(entity: Entity, key: EntityKey) -> str:
     """'Sensor.key', 'Sensor.in_room'."""
     return f"{entity}.{key.declared_as}"

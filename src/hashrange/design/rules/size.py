@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 from hashrange.design.create import ttl_attribute
 from hashrange.design.rules.indexes import LOW_CARDINALITY, key_values
-from hashrange.design.rules.rule import Context, Found, Severity, named, rule
+from hashrange.design.rules.rule import Context, Found, Severity, counted, named, rule
 from hashrange.model import limits
 
 WRITE_UNITS_MAX = 1000
@@ -188,4 +188,4 @@ def few_keys(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         values = key_values(entity, entity.key)
         if values is not None and values < LOW_CARDINALITY:
-            yield str(entity), f"{entity.key.hash[0].template} has {values} values"
+            yield str(entity), f"{entity.key.hash[0].template} has {counted(values, 'value')}"

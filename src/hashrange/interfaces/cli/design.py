@@ -58,9 +58,13 @@ def _tables(path: Path) -> "list[Table]":
 @app.command()
 def lint(model: Model) -> None:
     """Check the model against DynamoDB's rules. Exit status 1 if there is an error."""
+    from hashrange.design import DeclarationError
     from hashrange.design import lint as check
 
-    reports = [check(table) for table in _tables(model)]
+    try:
+        reports = [check(table) for table in _tables(model)]
+    except DeclarationError as error:
+        fail(error)
     for report in reports:
         typer.echo(str(report))
     if any(report.failed for report in reports):
@@ -105,13 +109,14 @@ def create(
 ) -> None:
     """Create the model's tables, or say how the ones that exist differ (exit status 1)."""
     import boto3
+    from botocore.exceptions import BotoCoreError, ClientError
 
-    from hashrange.design.create import TableDiffers
+    from hashrange.design import DesignError
 
-    client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
-    for table in _tables(model):
-        try:
+    try:
+        client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
+        for table in _tables(model):
             made = table.create(client)
-        except TableDiffers as error:
-            fail(error)
-        typer.echo(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
+            typer.echo(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
+    except (DesignError, BotoCoreError, ClientError) as error:
+        fail(error)
