@@ -63,12 +63,12 @@ SERVICE_ORDER = {
     "DeleteItemInput": "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics"
     " Key ConditionalOperator Expected",
     "UpdateItemInput": "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics"
-    " AttributeUpdates ReturnValues Key ConditionalOperator Expected",
+    " AttributeUpdates ReturnValues ConditionalOperator Key Expected",
     "QueryInput": "Select IndexName ReturnConsumedCapacity QueryFilter TableName"
     " ConditionalOperator AttributesToGet Limit KeyConditions",
     "ScanInput": "Select IndexName TotalSegments ReturnConsumedCapacity TableName"
     " ConditionalOperator ScanFilter Segment Limit AttributesToGet",
-    "BatchGetItemInput": "ReturnConsumedCapacity RequestItems",
+    "BatchGetItemInput": "RequestItems ReturnConsumedCapacity",
     "BatchWriteItemInput": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
     "TransactWriteItemsInput": "ClientRequestToken ReturnConsumedCapacity"
     " ReturnItemCollectionMetrics TransactItems",

@@ -168,7 +168,7 @@ CONDITIONS: list[tuple[str, Values, dict[str, str], str]] = [
         "a = :v" + " " * 4091,
         V,
         {},
-        "Expression size has exceeded the maximum allowed size; expression size: 4097",
+        "Expression size has exceeded the maximum allowed size;…",
     ),
 ]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .support import NewTable, Table, cases, item, lsi, refused
+from .support import NewTable, Table, cases, item, lsi, refused, wire
 
 KB = 1024
 ITEM_BYTES_MAX = 400 * KB
@@ -96,6 +96,70 @@ def test_update_item_refuses_to_grow_beyond(table: Table) -> None:
         ExpressionAttributeValues=item({":m": "x" * 100}),
     )
     assert table.get(pk="a") == sized(ITEM_BYTES_MAX - 10)
+
+
+# What a clause beside `SET b = :pad` adds to what the expression itself is charged for.
+# (clause, attributes before, values, bytes)
+CHARGES: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
+    (", c = :v", {}, {":v": "12345"}, 19 + 1 + 5),
+    (", #c = :v", {}, {":v": 5}, 19 + 9 + 2),
+    (", c = :v, d = :v", {}, {":v": ["x"]}, 2 * (19 + 1 + 3 + 1 + 1)),
+    (", c = abc", {"abc": "x" * 5}, {}, 19 + 1 + 15 + 3),
+    (", c = l[10].z", {"l": [0] * 10 + [{"z": 1}]}, {}, 19 + 1 + 1 + 15 + 16 + 15),
+    (", n = n + :v", {"n": 10**30}, {":v": 1}, 19 + 1 + 34 + 16 + 2),
+    (", n = n - :v", {"n": 1}, {":v": 1}, 19 + 1 + 37 + 16 + 2),
+    (", l = list_append(l, :v)", {"l": [0]}, {":v": ["x"]}, 19 + 1 + 37 + 16 + 5),
+    (", c = if_not_exists(c, :v)", {"c": 1}, {":v": "abc"}, 19 + 1 + 39 + 16 + 3),
+    (" ADD s :v", {"s": {"x"}}, {":v": {"abc", "de"}}, 19 + 1 + 5),
+    (" REMOVE abc, m.yy", {"abc": 1, "m": {"yy": 1}}, {}, 1 + 3 + 1 + 1 + 4 + 2),
+    (" REMOVE l[10]", {"l": [0] * 11}, {}, 1 + 1 + 4 + 2),
+    (" DELETE s :v", {"s": {"abc", "x"}}, {":v": {"abc"}}, 1 + 1),
+]
+
+
+@cases("clause, before, values, charge", CHARGES)
+def test_an_update_expression_is_charged_by_itself(
+    table: Table, clause: str, before: dict[str, Any], values: dict[str, Any], charge: int
+) -> None:
+    largest = ITEM_BYTES_MAX - (3 + 19 + 1) - charge
+    table.put({"pk": "a", **before})
+    request = {
+        "Key": item(pk="a"),
+        "UpdateExpression": f"SET b = :pad{clause}",
+        **({"ExpressionAttributeNames": {"#c": "c23456789"}} if "#c" in clause else {}),
+    }
+    too_much = item({":pad": "x" * (largest + 1), **values})
+    table.refused(TOO_LARGE_UPDATE, "UpdateItem", **request, ExpressionAttributeValues=too_much)
+    fitting = item({":pad": "x" * largest, **values})
+    table.call("UpdateItem", **request, ExpressionAttributeValues=fitting)
+    stored = table.get(pk="a")
+    assert stored
+    assert len(stored["b"]) == largest
+
+
+def test_an_expression_is_charged_before_its_condition_is_tried(table: Table) -> None:
+    table.put({"pk": "a", "c": 1})
+    table.refused(
+        TOO_LARGE_UPDATE,
+        "UpdateItem",
+        Key=item(pk="a"),
+        UpdateExpression="SET c = if_not_exists(c, :v)",
+        ConditionExpression="attribute_exists(nope)",
+        ExpressionAttributeValues=item({":v": "x" * ITEM_BYTES_MAX}),
+    )
+
+
+def test_attribute_updates_and_transactions_know_no_charge(table: Table) -> None:
+    filler = wire("x" * (ITEM_BYTES_MAX - len("pk") - len("a") - len("b")))
+    table.call("UpdateItem", Key=item(pk="a"), AttributeUpdates={"b": {"Value": filler}})
+    update = {
+        "TableName": table.name,
+        "Key": item(pk="b"),
+        "UpdateExpression": "SET b = :v",
+        "ExpressionAttributeValues": {":v": filler},
+    }
+    table.client.transact_write_items(TransactItems=[{"Update": update}])
+    assert len(table.all()) == 2
 
 
 def test_update_item_may_shrink_the_largest_item(table: Table) -> None:

@@ -153,6 +153,11 @@ UPSERTS: list[tuple[str, dict[str, Any], Attributes]] = [
         {"UpdateExpression": "SET a = :v", "ConditionExpression": "attribute_not_exists(pk)"},
         {"pk": "k", "a": 1},
     ),
+    (
+        "an operand sees no key",
+        {"UpdateExpression": "SET a = if_not_exists(pk, :v)"},
+        {"pk": "k", "a": 1},
+    ),
 ]
 
 

@@ -48,6 +48,32 @@ def test_a_value_comes_back_as_it_went_in(table: Table, name: str, value: dict[s
     assert found == value
 
 
+def test_a_set_comes_back_in_the_order_of_its_members(table: Table) -> None:
+    sets = {
+        "s": {"SS": ["b", "", "a"]},
+        "n": {"NS": ["10", "9", "-1"]},
+        "b": {"BS": [b"\xff", b"\x00\x01", b"\x00"]},
+    }
+    table.call("PutItem", Item={**item(pk="a"), **sets})
+    table.call(
+        "UpdateItem",
+        Key=item(pk="a"),
+        UpdateExpression="ADD s :s, n :n",
+        ExpressionAttributeValues={":s": {"SS": ["aa"]}, ":n": {"NS": ["9.5"]}},
+    )
+    assert table.call("GetItem", Key=item(pk="a"))["Item"] == {
+        **item(pk="a"),
+        "s": {"SS": ["", "a", "aa", "b"]},
+        "n": {"NS": ["-1", "9", "9.5", "10"]},
+        "b": {"BS": [b"\x00", b"\x00\x01", b"\xff"]},
+    }
+
+
+def test_an_attribute_has_a_name(table: Table) -> None:
+    refusal = "ValidationException: Empty attribute name"
+    table.refused(refusal, "PutItem", Item={**item(pk="a"), "": {"N": "x"}})
+
+
 def test_an_attribute_name_may_be_any_text(table: Table) -> None:
     names = [" ", "a.b", "a[0]", "#a", ":a", "ünïcödé", "\U0001d11e", "\x00", "select", "x" * 1000]
     values = {"pk": "a"} | {name: rank for rank, name in enumerate(names)}
@@ -57,7 +83,7 @@ def test_an_attribute_name_may_be_any_text(table: Table) -> None:
 
 SUPPLIED = "ValidationException: Supplied AttributeValue "
 INVALID = "ValidationException: One or more parameter values were invalid: "
-NS_DUPLICATES = "ValidationException: Input collection contains duplicates"
+NS_DUPLICATES = INVALID + "Input collection contains duplicates."
 
 # (name, value, the refusal)
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -78,7 +104,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "SS, duplicate",
         {"SS": ["a", "b", "a"]},
-        INVALID + "Input collection [a, b, a] contains duplicates.",
+        INVALID + 'Input collection ["a", "b", "a"] contains duplicates.',
     ),
     ("NS, duplicate", {"NS": ["1", "2", "1"]}, NS_DUPLICATES),
     ("NS, duplicate in value", {"NS": ["1", "1.0"]}, NS_DUPLICATES),

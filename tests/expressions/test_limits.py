@@ -37,10 +37,10 @@ def test_size_of_a_text(binder: str, parameter: str) -> None:
     text = {"projection": "a", "update": "SET a = :a"}.get(binder, "a = :a")
     longest = text.ljust(EXPRESSION_BYTES_MAX)
     getattr(Expressions(None, dict(VALUES)), binder)(longest)
-    message = f"Invalid {parameter}: Expression size has exceeded the maximum allowed size; "
-    assert refusal(binder, longest + " ") == message + "expression size: 4097"
+    message = f"Invalid {parameter}: Expression size has exceeded the maximum allowed size;"
+    assert refusal(binder, longest + " ") == message
     in_bytes = "é" * (EXPRESSION_BYTES_MAX // 2) + " "
-    assert refusal(binder, in_bytes) == message + "expression size: 4097"
+    assert refusal(binder, in_bytes) == message
 
 
 @pytest.mark.parametrize(("binder", "parameter"), BINDERS)

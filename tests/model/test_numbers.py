@@ -44,11 +44,12 @@ OUT_OF_RANGE = {
     "10e125": numbers.OVERFLOW,
     "0e126": numbers.OVERFLOW,
     "1" * 127: numbers.OVERFLOW,
-    "1e" + "9" * 6000: numbers.OVERFLOW,
+    "1e2147483647": numbers.OVERFLOW,
+    "1e9223372036854775807": numbers.OVERFLOW,
     "1e-131": numbers.UNDERFLOW,
     "0e-131": numbers.UNDERFLOW,
     "0." + "0" * 131: numbers.UNDERFLOW,
-    "1e-" + "9" * 6000: numbers.UNDERFLOW,
+    "1e-9223372036854775808": numbers.UNDERFLOW,
     "1" * 39: numbers.TOO_MANY_DIGITS,
     "1." + "1" * 38: numbers.TOO_MANY_DIGITS,
     "-" + "1" * 39: numbers.TOO_MANY_DIGITS,
@@ -86,7 +87,7 @@ def test_the_extremes_of_the_range() -> None:
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
 def test_what_is_no_number(text: str) -> None:
-    expected = f"{numbers.NOT_A_NUMBER}: {text}" if text else numbers.NOT_A_NUMBER
+    expected = f"{numbers.NOT_A_NUMBER}: {text}"
     with pytest.raises(ValidationException, match=f"^{re.escape(expected)}$"):
         numbers.canonical(text)
 

@@ -26,9 +26,9 @@ SIZES: list[tuple[AttributeValue, int]] = [
     ({"B": "YWJj"}, 3),
     ({"BOOL": False}, 1),
     ({"NULL": True}, 1),
-    ({"SS": ["a", "bé", ""]}, 4),
-    ({"NS": ["1", "-2.5"]}, 2 + 4),
-    ({"BS": ["YQ==", ""]}, 1),
+    ({"SS": ["", "a", "bé"]}, 4),
+    ({"NS": ["-2.5", "1"]}, 2 + 4),
+    ({"BS": ["", "YQ=="]}, 1),
     ({"L": []}, 3),
     ({"M": {}}, 3),
     ({"L": [{"S": "ab"}, {"NULL": True}]}, 3 + 2 + 1 + 1 + 1),
@@ -45,8 +45,8 @@ REFUSED: list[tuple[Any, type[ApiError], str]] = [
     ({"S": "a", "N": "x"}, ValidationException, f"{numbers.NOT_A_NUMBER}: x"),
     ({"S": "", "SS": []}, ValidationException, INVALID + "An string set  may not be empty"),
     ({"S": "a", "L": [{"S": "a", "N": "b"}]}, ValidationException, f"{numbers.NOT_A_NUMBER}: b"),
-    ({"N": ""}, ValidationException, numbers.NOT_A_NUMBER),
-    ({"NS": ["1", ""]}, ValidationException, numbers.NOT_A_NUMBER),
+    ({"N": ""}, ValidationException, f"{numbers.NOT_A_NUMBER}: "),
+    ({"NS": ["1", ""]}, ValidationException, f"{numbers.NOT_A_NUMBER}: "),
     (
         {"NULL": False},
         ValidationException,
@@ -58,13 +58,22 @@ REFUSED: list[tuple[Any, type[ApiError], str]] = [
     (
         {"SS": ["a", "b", "a"]},
         ValidationException,
-        INVALID + "Input collection [a, b, a] contains duplicates.",
+        INVALID + 'Input collection ["a", "b", "a"] contains duplicates.',
     ),
-    ({"NS": ["1", "2", "1.0"]}, ValidationException, "Input collection contains duplicates"),
     (
-        {"BS": ["YQ==", "YQ=="]},
+        {"SS": ["c", "a", "c", "b", "a"]},
         ValidationException,
-        INVALID + "Input collection [YQ==, YQ==]of type BS contains duplicates.",
+        INVALID + 'Input collection ["a", "c", "c", "b", "a"] contains duplicates.',
+    ),
+    (
+        {"NS": ["1", "2", "1.0"]},
+        ValidationException,
+        INVALID + "Input collection contains duplicates.",
+    ),
+    (
+        {"BS": ["/w==", "AA==", "AA=="]},
+        ValidationException,
+        INVALID + 'Input collection ["AA==","/w==","AA=="]of type BS contains duplicates.',
     ),
     (
         {"B": "a"},
@@ -112,9 +121,53 @@ def test_numbers_become_canonical_in_place() -> None:
     values.normalize_item(item)
     assert item == {
         "a": {"N": "1.5"},
-        "b": {"NS": ["100", "0"]},
+        "b": {"NS": ["0", "100"]},
         "c": {"L": [{"M": {"d": {"N": "0.5"}}}]},
     }
+
+
+def test_sets_are_kept_in_the_order_of_their_members() -> None:
+    item: values.Item = {
+        "s": {"SS": ["b", "ÿ", "\U0001d11e", "B", "\ufb01"]},
+        "n": {"NS": ["10", "9", "-1", "1e-3"]},
+        "b": {"BS": ["/w==", "AAA=", "AA=="]},
+    }
+    values.normalize_item(item)
+    assert item == {
+        "s": {"SS": ["B", "b", "ÿ", "\ufb01", "\U0001d11e"]},
+        "n": {"NS": ["-1", "0.001", "9", "10"]},
+        "b": {"BS": ["AA==", "AAA=", "/w=="]},
+    }
+
+
+# (value, what operations with the older validation say of it)
+OLDER: list[tuple[AttributeValue, str]] = [
+    ({"SS": ["b", "a", "b"]}, INVALID + "Input collection [b, a, b] contains duplicates."),
+    ({"NS": ["2", "1", "2"]}, "Input collection contains duplicates"),
+    (
+        {"BS": ["/w==", "AA==", "AA=="]},
+        INVALID + "Input collection [/w==, AA==, AA==]of type BS contains duplicates.",
+    ),
+    ({"N": ""}, numbers.NOT_A_NUMBER),
+    ({"N": "abc"}, f"{numbers.NOT_A_NUMBER}: abc"),
+    ({"N": "1e126"}, numbers.OVERFLOW),
+    ({"N": "1e-131"}, numbers.UNDERFLOW),
+    ({"N": "0e126"}, numbers.OVERFLOW),
+    ({"N": "1e2147483646"}, numbers.OVERFLOW),
+    ({"N": "1e2147483647"}, numbers.UNDERFLOW),
+    ({"N": "10e2147483646"}, numbers.UNDERFLOW),
+    ({"N": "1e-2147483647"}, numbers.UNDERFLOW),
+    ({"N": "1e-2147483648"}, f"{numbers.NOT_A_NUMBER}: 1e-2147483648"),
+    ({"N": "1e2147483648"}, f"{numbers.NOT_A_NUMBER}: 1e2147483648"),
+    ({"N": "-1e99999999999"}, f"{numbers.NOT_A_NUMBER}: -1e99999999999"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), OLDER)
+def test_what_the_older_validation_says(value: AttributeValue, message: str) -> None:
+    with pytest.raises(ValidationException) as raised:
+        values.normalize(value)
+    assert raised.value.older == message
 
 
 @pytest.mark.parametrize("leaf", [{"S": "x"}, {"L": []}, {"M": {}}, {"SS": ["a"]}])

@@ -103,7 +103,8 @@ def update(
             )
 
     def edit(old: Item | None) -> Item:
-        new = change.apply(key if old is None else old)
+        # Where there is no item, its key is not there for the operands either.
+        new = change.apply(old) if old is not None else {**key, **change.apply({})}
         if table.indexes:
             keys.check_index_keys(table, new, change.attributes)
         return new

@@ -111,9 +111,11 @@ def _check_size(parameter: Parameter, text: str) -> None:
         raise invalid(parameter, "The expression can not be empty;")
     size = text_size(text)
     if size > EXPRESSION_BYTES_MAX:
+        is_condition = parameter in ("ConditionExpression", "FilterExpression")
         raise invalid(
             parameter,
-            f"Expression size has exceeded the maximum allowed size; expression size: {size}",
+            "Expression size has exceeded the maximum allowed size;",
+            added_by_older=f" expression size: {size}" if is_condition else "",
         )
 
 

@@ -5,6 +5,7 @@ from hashrange.expressions.binding import Binding
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.projections import Projection
+from hashrange.expressions.statement_size import Clause
 from hashrange.expressions.substitutions import Substitutions
 from hashrange.expressions.tree import Node, Parameter
 from hashrange.expressions.updates import Update, change_of
@@ -25,6 +26,7 @@ class Expressions:
         values: dict[str, AttributeValue] | None,
         older: bool = False,
     ) -> None:
+        self._older = older
         self._substitutions = Substitutions(names, values, older)
 
     def condition(self, text: str) -> Condition:
@@ -50,12 +52,13 @@ class Expressions:
         targets = [binding.path(action.target) for action in checked.actions]
         check_disjoint("UpdateExpression", targets)
         binding.check_literals(checked)
-        changes = [
-            change_of(action.section, target, binding.operand(action))
+        clauses = [
+            Clause(action.section, target, binding.operand(action))
             for action, target in zip(checked.actions, targets, strict=True)
         ]
         binding.check_operators(checked.operators)
-        return Update(changes)
+        changes = [change_of(*clause) for clause in clauses]
+        return Update(changes, clauses, values_may_be_too_deep=self._older)
 
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""

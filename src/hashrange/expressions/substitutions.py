@@ -87,13 +87,14 @@ def _check_names(names: Mapping[str, str]) -> None:
 
 
 def _check_values(values: Mapping[str, AttributeValue], older: bool) -> None:
+    """The older validation lets a value have one level more (?), if not in an item."""
     _check_keys(_VALUES, values, _VALUE_KEY)
     size = 0
     for key, value in values.items():
         try:
-            size += text_size(key) + normalize(value)
+            size += text_size(key) + normalize(value, 0 if older else 1)
         except ValidationException as error:
-            raise _invalid_value(_VALUES, error.message, key) if older else error from None
+            raise _invalid_value(_VALUES, error.older, key) if older else error from None
     if size > SUBSTITUTIONS_BYTES_MAX:
         raise ValidationException(f"{_VALUES} exceeds max size")
 
@@ -106,10 +107,8 @@ def _check_keys(member: str, keys: Collection[str], form: re.Pattern[str]) -> No
         if not key:
             fault = "The expression attribute map contains an empty key;"
         elif text_size(key) > PLACEHOLDER_BYTES_MAX:
-            fault = (
-                "The expression attribute map contains a key that is too long; "
-                f"size of key: {text_size(key)}"
-            )
+            told = f" size of key: {text_size(key)}" if member == _NAMES else ""
+            fault = f"The expression attribute map contains a key that is too long;{told}"
         elif not form.fullmatch(key):
             fault = f'Syntax error; key: "{key}"'
         if fault:

@@ -97,8 +97,9 @@ def postorder(node: Node) -> list[Node]:
     return found[::-1]
 
 
-def invalid(parameter: Parameter, reason: str) -> ValidationException:
+def invalid(parameter: Parameter, reason: str, added_by_older: str = "") -> ValidationException:
     """The error of an expression that cannot be."""
     if parameter == "Statement":
         return ValidationException(reason)
-    return ValidationException(f"Invalid {parameter}: {reason}")
+    message = f"Invalid {parameter}: {reason}"
+    return ValidationException(message, older=message + added_by_older)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from hashrange.expressions.evaluation import Read
 from hashrange.expressions.paths import PathTree, path_tree, reader
 from hashrange.expressions.projections import Projection
+from hashrange.expressions.statement_size import Clause, statement_bytes
 from hashrange.expressions.tree import Node, Operation, Path, Section, Value
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
-from hashrange.model.values import AttributeValue, Item, normalize
+from hashrange.model.values import AttributeValue, Item, in_order, normalize
 
 _NO_SUCH_PATH = "The document path provided in the update expression is invalid for update"
 _NO_SUCH_ATTRIBUTE = (
@@ -36,11 +37,18 @@ class Change(NamedTuple):
 
 
 class Update:
-    """Changes at disjoint paths."""
+    """Changes at disjoint paths; `clauses` are those of the UpdateExpression, if it was one."""
 
-    def __init__(self, changes: Sequence[Change]) -> None:
+    def __init__(
+        self,
+        changes: Sequence[Change],
+        clauses: Sequence[Clause] = (),
+        values_may_be_too_deep: bool = False,
+    ) -> None:
         targets = [change.target for change in changes]
         self._changes = changes
+        self._clauses = clauses
+        self._checks_levels = values_may_be_too_deep
         self._tree = path_tree(targets)
         self._targets = Projection(targets)
 
@@ -49,6 +57,11 @@ class Update:
         """The top-level attributes that are updated, or in which something is."""
         return self._targets.attributes
 
+    @property
+    def statement_bytes(self) -> int:
+        """What the UpdateExpression is charged for, see `statement_size`."""
+        return statement_bytes(self._clauses) if self._clauses else 0
+
     def apply(self, item: Item) -> Item:
         """A new item that shares with the old one what is unchanged.
 
@@ -56,8 +69,9 @@ class Update:
         """
         results = [change.result(item) for change in self._changes]
         for change, result in zip(self._changes, results, strict=True):
-            if result is not None and len(change.target.parts) > 1:
-                normalize(result, len(change.target.parts))  # for the nesting, now that it moves
+            level = len(change.target.parts)
+            if result is not None and (level > 1 or self._checks_levels):
+                normalize(result, level)  # for the nesting, now that it has its place
         members: Item = _write(self._tree, {"M": item}, results)["M"]
         return members
 
@@ -127,7 +141,7 @@ def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> A
         return {"N": numbers.add(content, added)}
     if kind == "L":
         return {"L": content + added}
-    return {kind: list(dict.fromkeys((*content, *added)))}
+    return {kind: in_order(kind, {*content, *added})}
 
 
 def delete(

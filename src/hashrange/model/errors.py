@@ -33,7 +33,13 @@ class ApiError(Exception):
 
 
 class ValidationException(ApiError):
+    """`older` is the message where an operation still checks values in the older way."""
+
     namespace = "com.amazon.coral.validate#"
+
+    def __init__(self, message: str, older: str | None = None) -> None:
+        super().__init__(message)
+        self.older = message if older is None else older
 
 
 class SerializationException(ApiError):

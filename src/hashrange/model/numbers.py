@@ -27,8 +27,11 @@ _spelling = re.compile(
     r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 ).fullmatch
-_EXPONENT_DIGITS = 9
-"""No request is long enough for its zeros to make up for an exponent of more digits."""
+_EXPONENT_BITS = 64
+_OLDER_BITS = 32
+"""What the service counts exponents in. Beyond 64 bits there is no number; operations with the
+older validation count in 32, where what is too large may come out as too small.
+"""
 
 _exact = Context(
     prec=limits.NUMBER_DIGITS_MAX,
@@ -84,11 +87,19 @@ def size(text: str) -> int:
 def _rewrite(text: str) -> str:
     match = _spelling(text)
     if match is None:
-        raise ValidationException(f"{NOT_A_NUMBER}: {text}" if text else NOT_A_NUMBER)
+        raise ValidationException(_not_a_number(text), older=None if text else NOT_A_NUMBER)
     sign, whole, fraction, exponent_text = match.groups("")
-    exponent = _exponent(exponent_text) - len(fraction)
+    written = _exponent(exponent_text)
+    if not _fits(written, _EXPONENT_BITS):
+        raise ValidationException(_not_a_number(text))
+    exponent = written - len(fraction)
     mantissa = (whole + fraction).lstrip("0")
-    _check_range(exponent + max(len(mantissa), 1) - 1)
+    # A zero is held to the exponent that it is written with.
+    leading = exponent + max(len(mantissa), 1) - 1
+    if not limits.NUMBER_EXPONENT_MIN <= leading <= limits.NUMBER_EXPONENT_MAX:
+        counted = _fits(written, _OLDER_BITS) and _fits(-exponent, _OLDER_BITS)
+        older = _out_of_range(_wrapped(leading + 1) - 1) if counted else _not_a_number(text)
+        raise ValidationException(_out_of_range(leading), older)
     digits = mantissa.rstrip("0")
     if len(digits) > limits.NUMBER_DIGITS_MAX:
         raise ValidationException(TOO_MANY_DIGITS)
@@ -100,16 +111,26 @@ def _rewrite(text: str) -> str:
 
 def _exponent(text: str) -> int:
     """The written exponent; one of absurdly many digits becomes a merely huge one."""
-    digits = text.lstrip("+-").lstrip("0")[: _EXPONENT_DIGITS + 1] or "0"
+    digits = text.lstrip("+-").lstrip("0")[:_EXPONENT_BITS] or "0"
     return -int(digits) if text.startswith("-") else int(digits)
 
 
-def _check_range(exponent: int) -> None:
-    """Check the exponent of the first digit; a zero has one too, the one it is written with."""
-    if exponent > limits.NUMBER_EXPONENT_MAX:
-        raise ValidationException(OVERFLOW)
-    if exponent < limits.NUMBER_EXPONENT_MIN:
-        raise ValidationException(UNDERFLOW)
+def _fits(number: int, bits: int) -> bool:
+    return -1 << (bits - 1) <= number < 1 << (bits - 1)
+
+
+def _wrapped(number: int) -> int:
+    """What becomes of a number in 32 bits."""
+    half = 1 << (_OLDER_BITS - 1)
+    return (number + half) % (2 * half) - half
+
+
+def _not_a_number(text: str) -> str:
+    return f"{NOT_A_NUMBER}: {text}"
+
+
+def _out_of_range(exponent: int) -> str:
+    return OVERFLOW if exponent > limits.NUMBER_EXPONENT_MAX else UNDERFLOW
 
 
 def _place_point(digits: str, point: int) -> str:

@@ -10,7 +10,7 @@ Source: developer guide, service quotas and capacity unit calculations; texts ob
 """
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from msgspec import Meta
@@ -40,6 +40,7 @@ else:
 
 Item = dict[str, AttributeValue]
 
+EMPTY_NAME = "Empty attribute name"
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL = (
     "Supplied AttributeValue has more than one datatypes set, "
@@ -60,6 +61,8 @@ def normalize_item(item: Item) -> int:
     Raises ValidationException, or SerializationException for what is not base64.
     """
     size = 0
+    if "" in item:
+        raise ValidationException(EMPTY_NAME)
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
         if len(value) != 1:
@@ -121,6 +124,11 @@ def compare(a: AttributeValue, b: AttributeValue) -> int | None:
     return int(x > y) - int(x < y)
 
 
+def in_order(kind: str, members: Iterable[str]) -> list[str]:
+    """The members of a set of this type in the order in which DynamoDB returns them."""
+    return sorted(members, key=_ORDER[kind[0]])
+
+
 # ---- one function per tag: check, make canonical in place, return the size ----
 
 
@@ -174,19 +182,20 @@ def _string_set(members: list[str], value: AttributeValue, level: int) -> int:
     if not members:
         raise ValidationException(_INVALID + "An string set  may not be empty")
     if len(set(members)) != len(members):
-        raise ValidationException(
-            f"{_INVALID}Input collection [{', '.join(members)}] contains duplicates."
-        )
+        raise _duplicates(members, "SS", ", ", " contains duplicates.")
+    members.sort()
     return _string_set_size(members)
 
 
 def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
     if not members:
         raise ValidationException(_INVALID + "An number set  may not be empty")
-    canonical = value["NS"] = [numbers.canonical(member) for member in members]
-    if len(set(canonical)) != len(canonical):
-        raise ValidationException("Input collection contains duplicates")
-    return _number_set_size(canonical)
+    canonical = {numbers.canonical(member) for member in members}
+    if len(canonical) != len(members):
+        fault = "Input collection contains duplicates"
+        raise ValidationException(f"{_INVALID}{fault}.", older=fault)
+    value["NS"] = in_order("NS", canonical)
+    return _number_set_size(value["NS"])
 
 
 def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
@@ -195,10 +204,20 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
     if not members:
         raise ValidationException(_INVALID + "Binary sets should not be empty")
     if len(set(members)) != len(members):
-        raise ValidationException(
-            f"{_INVALID}Input collection [{', '.join(members)}]of type BS contains duplicates."
-        )
+        raise _duplicates(members, "BS", ",", "of type BS contains duplicates.")
+    value["BS"] = in_order("BS", members)
     return _binary_set_size(members)
+
+
+def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
+    """The service has put them in order up to the first that it has seen before."""
+    at = next(at for at, member in enumerate(members) if member in members[:at])
+    seen = in_order(kind, members[:at]) + members[at:]
+    quoted = comma.join(f'"{member}"' for member in seen)
+    return ValidationException(
+        f"{_INVALID}Input collection [{quoted}]{fault}",
+        older=f"{_INVALID}Input collection [{', '.join(members)}]{fault}",
+    )
 
 
 _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {

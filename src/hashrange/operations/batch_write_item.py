@@ -29,6 +29,7 @@ class Request(NamedTuple):
     writes: dict[str, list[Write]]
 
 
+@inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.BatchWriteItem)
     checked = {

@@ -19,7 +19,7 @@ from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
-from hashrange.operations import cancellation, outputs, statements, transaction
+from hashrange.operations import cancellation, inputs, outputs, statements, transaction
 from hashrange.operations.parse import decode
 from hashrange.operations.statements import AnyWrite
 from hashrange.operations.transaction import Tables
@@ -57,6 +57,7 @@ def parse(body: bytes) -> Request:
     return Request(given, reads, changes, transaction.fingerprint(members))
 
 
+@inputs.older
 def _bind(member: requests.ParameterizedStatement) -> Statement:
     statement = partiql.bind(partiql.parse(member.statement), member.parameters or ())
     if getattr(statement, "returning", None):

@@ -38,7 +38,9 @@ _EXPRESSION_FIELDS = {
     "expression_attribute_names",
     "expression_attribute_values",
 }
-_OLDER = (requests.Scan, requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
+_WRITES = (requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
+_ACTIONS = (*_WRITES, requests.Get)
+_OLDER = (requests.Scan, *_ACTIONS)
 """What is still validated in the older way: Scan and the actions of transactions."""
 _ENVELOPE = "1 validation error detected: "
 _FAULTS_OF_START_KEYS = (
@@ -80,6 +82,8 @@ def uses_expressions(given: Any, new: Sequence[str], old: Sequence[str]) -> bool
     if used and legacy_used:
         _refuse_both(used, legacy_used)
     values = getattr(given, "expression_attribute_values", None)
+    if not used and isinstance(given, _ACTIONS):
+        return False  # here placeholders without an expression are nobody's business
     if given.expression_attribute_names is not None and not used:
         raise ValidationException(
             "ExpressionAttributeNames can only be specified when using expressions"
@@ -160,6 +164,19 @@ def start_key(given: Item) -> None:
         if refusal.message.startswith(_FAULTS_OF_START_KEYS):
             raise ValidationException(f"{BAD_START}: {refusal.message}") from None
         raise
+
+
+def older(check: Callable[P, T]) -> Callable[P, T]:
+    """Decorates the checks of operations that still word faults of values in the older way."""
+
+    @wraps(check)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return check(*args, **kwargs)
+        except ValidationException as refusal:
+            raise ValidationException(refusal.older) from None
+
+    return checked
 
 
 def item(given: Item) -> int:

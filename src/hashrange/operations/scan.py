@@ -19,6 +19,7 @@ class Request(NamedTuple):
     reading: Reading
 
 
+@inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Scan)
     expressed = inputs.uses_expressions(

@@ -37,6 +37,7 @@ _MULTIPLE_KEYS = (
 AnyWrite = Write | Exists
 
 
+@inputs.older
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     """A statement with its parameters, which become canonical in place."""
     parsed = partiql.parse(text)
@@ -44,6 +45,7 @@ def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     return partiql.bind(parsed, parameters or ())
 
 
+@inputs.older
 def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
     """Make the values canonical in place, and return their size in bytes."""
     return sum(map(normalize, parameters or ()))

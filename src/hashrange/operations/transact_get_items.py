@@ -22,6 +22,7 @@ class Request(NamedTuple):
     projections: list[Projection | None]
 
 
+@inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.TransactGetItems)
     projections: list[Projection | None] = []

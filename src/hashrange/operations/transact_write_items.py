@@ -49,6 +49,7 @@ class Request(NamedTuple):
     fingerprint: bytes
 
 
+@inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.TransactWriteItems)
     actions = [_action(item) for item in given.transact_items]
@@ -82,7 +83,6 @@ def _action(item: requests.TransactWriteItem) -> Action:
     if isinstance(given, requests.Update):
         names.insert(0, "UpdateExpression")
     placeholders = inputs.expressions(given, names)
-    size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
     update: Update | None = None
     if isinstance(given, requests.Update):
         assert placeholders
@@ -92,6 +92,7 @@ def _action(item: requests.TransactWriteItem) -> Action:
         if given.condition_expression is not None:
             condition = placeholders.condition(given.condition_expression)
         placeholders.finish()
+    size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
     return Action(given, size, condition, update)
 
 

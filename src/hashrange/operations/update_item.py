@@ -8,15 +8,21 @@ from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
-from hashrange.engine.writes import Change
+from hashrange.engine.writes import UPDATE_TOO_LARGE, Change
 from hashrange.expressions import Condition, Update, legacy
 from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import Item, normalize_item
 from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
 RETURNED = ("NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW")
+
+
+_SHORT = 500
+"""A body of so few bytes cannot have values, or use them often enough, to be charged too much."""
 
 
 class Request(NamedTuple):
@@ -29,6 +35,8 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     request = _check(decode(body, requests.UpdateItem))
     inputs.check_key_not_empty(request.given.key)
+    if request.update and len(body) > _SHORT and request.update.statement_bytes > ITEM_BYTES_MAX:
+        raise ValidationException(UPDATE_TOO_LARGE)
     return request
 
 

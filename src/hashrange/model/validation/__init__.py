@@ -24,7 +24,7 @@ def validate(operation: str, body: bytes) -> dict[str, Any]:
             raise SerializationException("")
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
-        refusal = wording.refusal(operation, constraints.violations(request, name))
+        refusal = wording.refusal(operation, request, constraints.violations(request, name))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise SerializationException("") from None
     if refusal:

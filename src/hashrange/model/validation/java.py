@@ -5,6 +5,8 @@ Source: messages observed on the service, e.g. `[KeySchemaElement(attributeName=
 
 from typing import Any
 
+import msgspec
+
 from hashrange.model.validation import shapes
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
@@ -25,6 +27,7 @@ _PRINTED_MEMBERS = {
     "PutRequest": ("Item", "WorkloadProfileName"),
 }
 """Where the service's own class has members that the model does not tell of."""
+_PRINTED_AS_JSON = {"BatchGetRequestMap"}
 
 
 def class_name(name: str) -> str:
@@ -52,6 +55,8 @@ def printed(content: Any, name: str) -> str:
     shape = shapes.of(name)
     if content is None:
         return "null"
+    if name in _PRINTED_AS_JSON:
+        return msgspec.json.encode(content).decode()
     if shape.kind == "list":
         return f"[{', '.join(printed(element, shape.member) for element in content)}]"
     if shape.kind == "map":

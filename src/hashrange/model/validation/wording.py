@@ -7,6 +7,7 @@ the model does and does not repeat the value. What is here is what most regions 
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from hashrange.model.validation.constraints import NOT_NULL, Violation
 
@@ -65,16 +66,67 @@ _RETURN_VALUES = (
 _CONDITIONAL_OPERATOR = (
     "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
 )
-"""(sic) ALL. Query gives it bare."""
+"""(sic) ALL. Query gives it bare and by itself."""
 
 
-def refusal(operation: str, violations: Iterable[Violation]) -> str | None:
+_NEWER_ENUMS = {"returnValues": _RETURN_VALUES, "conditionalOperator": _CONDITIONAL_OPERATOR}
+_INVALID = "One or more parameter values were invalid: "
+_NULL_IN_SET = {
+    "sS": "An string set may not have a null string as a member",
+    "nS": "An number set may not have a null string as a member",
+    "bS": "Binary sets may not contain null values",
+}
+_SINGLE_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+_JSON_LEVELS_MAX = 129
+"""Requests for single writes whose JSON is deeper are validated as of old: that is where values
+have more than some 62 levels (?)"""
+
+
+def refusal(operation: str, request: dict[str, Any], violations: Iterable[Violation]) -> str | None:
     """The message for a request with these violations, None if there are none."""
     found = list(islice(violations, _VIOLATIONS_MAX))
+    if not found:
+        return None
+    if _is_validated_as_of_old(operation, request):
+        return _listed(list(map(str, found)))
+    others = [each for each in found if not _set_with_null(each)]
+    if not others:  # for that is found as late as what else is wrong with values
+        fault = _INVALID + _NULL_IN_SET[_set_with_null(found[0])]
+        return _listed([fault]) if operation in _SINGLE_WRITES else fault
+    found = others
+    if operation == "BatchWriteItem" and len(found) > 1:
+        # Unlike all others, the name of a table is told only where nothing else is wrong.
+        found = [each for each in found if not each.constraint.startswith("Map keys")]
     for violation in found:
         if message := _alone(operation, violation):
             return message
-    return _listed([_text(operation, violation) for violation in found]) if found else None
+    return _listed([_text(operation, violation) for violation in found])
+
+
+def _set_with_null(violation: Violation) -> str:
+    """The type of the set that has null as a member, if that is the violation."""
+    *_, set_type, _, last = ("", "", *violation.path.split("."))
+    return set_type if last == "member" and set_type in _NULL_IN_SET else ""
+
+
+def _is_validated_as_of_old(operation: str, request: dict[str, Any]) -> bool:
+    if operation == "UpdateItem" and "Key" not in request:
+        return True
+    return operation in _SINGLE_WRITES and _json_levels(request) > _JSON_LEVELS_MAX
+
+
+def _json_levels(content: Any) -> int:
+    levels, level = 0, [content]
+    while level:
+        levels += 1
+        level = [part for whole in level for part in _parts(whole)]
+    return levels
+
+
+def _parts(content: Any) -> Iterable[Any]:
+    if isinstance(content, dict):
+        return content.values()
+    return content if isinstance(content, list) else ()
 
 
 def _alone(operation: str, violation: Violation) -> str | None:
@@ -88,14 +140,14 @@ def _alone(operation: str, violation: Violation) -> str | None:
         return _listed([f"Value at '{path}' failed to satisfy constraint: {violation.constraint}"])
     if operation == "Query" and member == "conditionalOperator":
         return _CONDITIONAL_OPERATOR
-    if operation == "UpdateItem" and member == "returnValues":
-        return _listed([_RETURN_VALUES])
+    if operation == "UpdateItem" and violation.path in _NEWER_ENUMS:
+        return _listed([_NEWER_ENUMS[violation.path]])
     return None
 
 
 def _text(operation: str, violation: Violation) -> str:
-    if operation in ("PutItem", "DeleteItem") and violation.path == "returnValues":
-        return _RETURN_VALUES
+    if operation in _SINGLE_WRITES and violation.path in _NEWER_ENUMS:
+        return _NEWER_ENUMS[violation.path]
     return str(violation)
 
 

@@ -1,0 +1,56 @@
+"""What UpdateItem charges an UpdateExpression for, before it knows the item.
+
+The sum is held to the limit of an item's size, besides the item that comes of it. What a clause
+reads or removes is free, but for its path; the bytes of a value count wherever it is used.
+
+Source: measured on the service in 2026, clause by clause. A third of the regions do without.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hashrange.expressions.tree import Node, Operation, Path, Section, Value
+from hashrange.model.values import text_size, value_size
+
+_STATEMENT = 3
+_WRITE = 19
+"""Of a SET or ADD, besides its target and operand."""
+_REMOVAL = 1
+"""Of a REMOVE or DELETE, besides its target."""
+_FURTHER_TARGET_PART = 4
+_OPERAND_PATH = 1
+_OPERAND_PATH_PART = 14
+_OPERATIONS = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
+
+
+class Clause(NamedTuple):
+    """A bound action; REMOVE has no operand."""
+
+    section: Section
+    target: Path
+    operand: Node | None
+
+
+def statement_bytes(clauses: Iterable[Clause]) -> int:
+    return _STATEMENT + sum(map(_clause, clauses))
+
+
+def _clause(clause: Clause) -> int:
+    first, *further = clause.target.parts
+    target = _part(first) + sum(_FURTHER_TARGET_PART + _part(part) for part in further)
+    if clause.section in ("REMOVE", "DELETE") or clause.operand is None:
+        return _REMOVAL + target
+    return _WRITE + target + _operand(clause.operand)
+
+
+def _operand(node: Node) -> int:
+    if isinstance(node, Value):
+        return value_size(node.value)
+    if isinstance(node, Path):
+        return _OPERAND_PATH + sum(_OPERAND_PATH_PART + _part(part) for part in node.parts)
+    assert isinstance(node, Operation)
+    return _OPERATIONS[node.operator] + sum(map(_operand, node.operands))
+
+
+def _part(part: str | int) -> int:
+    return text_size(str(part))
