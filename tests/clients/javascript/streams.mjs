@@ -159,6 +159,33 @@ test("iterators at and after a sequence number, and at the end", async () => {
   assert.deepEqual(await first("LATEST"), []);
 });
 
+test("the children of a shard are found by a filter", async () => {
+  const shards = await shardsOf(StreamArn);
+  const child = shards.find(({ ParentShardId }) => shards.some((s) => s.ShardId === ParentShardId));
+  const ShardFilter = { Type: "CHILD_SHARDS", ShardId: child.ParentShardId };
+  const { StreamDescription } = await streams.describeStream({ StreamArn, ShardFilter });
+  assert.deepEqual(
+    StreamDescription.Shards.map(({ ShardId }) => ShardId),
+    [child.ShardId],
+  );
+});
+
+test("an item that has expired is deleted by the service", async () => {
+  const TimeToLiveSpecification = { AttributeName: "expires", Enabled: true };
+  await client.updateTimeToLive({ TableName, TimeToLiveSpecification });
+  const expires = { N: `${Math.floor(Date.now() / 1000) - 60}` };
+  await client.putItem({ TableName, Item: { ...key("y"), expires } });
+  const there = { TableName, Key: key("y") };
+  while ((await client.getItem(there)).Item) await pause(100);
+  const [put, removed] = (await follow(() => true)).filter((r) => r.dynamodb.Keys.pk.S === "y");
+  assert.deepEqual([put.eventName, put.userIdentity], ["INSERT", undefined]);
+  assert.equal(removed.eventName, "REMOVE");
+  assert.deepEqual(removed.userIdentity, {
+    Type: "Service",
+    PrincipalId: "dynamodb.amazonaws.com",
+  });
+});
+
 test("a stream that is switched off can be read to its end", async () => {
   await client.updateTable({ TableName, StreamSpecification: { StreamEnabled: false } });
   const { StreamDescription } = await streams.describeStream({ StreamArn });
@@ -167,5 +194,5 @@ test("a stream that is switched off can be read to its end", async () => {
   assert.ok(shards.every((shard) => shard.SequenceNumberRange.EndingSequenceNumber));
   const records = [];
   for (const shard of shards) await readShard(shard, records, () => false);
-  assert.equal(records.length, 6 * 31 + 1);
+  assert.equal(records.length, 6 * 31 + 1 + 2);
 });
