@@ -128,16 +128,8 @@ PAGES: list[tuple[str, str, dict[str, Any], Arms]] = [
         in_partition("a", FilterExpression="attribute_exists(q)"),
         {"table": 1.0},
     ),
-    ("the whole table", "Scan", {}, {"table": 2.0}),
-    (
-        "the whole table, filtered away",
-        "Scan",
-        {"FilterExpression": "attribute_exists(q)"},
-        {"table": 2.0},
-    ),
     ("entries with everything", "Query", {"IndexName": "all", **KIND}, {"table": 0, "all": 2.0}),
     ("entries of keys", "Query", {"IndexName": "keys", **KIND}, {"table": 0, "keys": 0.5}),
-    ("all entries", "Scan", {"IndexName": "all"}, {"table": 0, "all": 2.0}),
     ("local entries", "Query", in_partition("a", IndexName="byDate"), {"table": 0, "byDate": 0.5}),
     (
         "local entries, each item fetched and rounded by itself",
@@ -179,6 +171,52 @@ def test_a_page_costs(
         pytest.skip("a global index is not read consistently")
     response = stored.call(
         operation, ReturnConsumedCapacity="INDEXES", ConsistentRead=consistent, **parameters
+    )
+    seen = arms(response["ConsumedCapacity"])
+    assert seen == {arm: units * (1 + consistent) for arm, units in expected.items()}
+
+
+# A Scan is rounded partition by partition. A new table on demand has four; a small provisioned one
+# has a single one.
+THROUGHPUT = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
+PROVISIONED = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": THROUGHPUT}
+
+# (name, parameters of the table, sizes of items of one partition key, parameters, units)
+SCANS: list[tuple[str, dict[str, Any], list[int], dict[str, Any], Arms]] = [
+    ("nothing", {}, [], {}, {"table": 4 * 0.5}),
+    ("one small item", {}, [20], {}, {"table": 4 * 0.5}),
+    ("one larger", {}, [4 * KB + 1], {}, {"table": 3 * 0.5 + 1.0}),
+    ("counted", {}, [6000], {"Select": "COUNT"}, {"table": 3 * 0.5 + 1.0}),
+    (
+        "filtered away",
+        {},
+        [6000],
+        {"FilterExpression": "attribute_exists(q)"},
+        {"table": 3 * 0.5 + 1.0},
+    ),
+    ("the entries of an index", {}, [6000], {"IndexName": "byDate"}, {"table": 0, "byDate": 2.0}),
+    ("one of four segments", {}, [], {"Segment": 1, "TotalSegments": 4}, {"table": 0.5}),
+    ("nothing of one partition", PROVISIONED, [], {}, {"table": 0.5}),
+    ("one partition", PROVISIONED, [1500] * 5, {}, {"table": 1.0}),
+]
+
+
+@pytest.mark.parametrize("consistent", [False, True])
+@cases("name, definition, sizes, parameters, expected", SCANS)
+def test_a_scan_costs(
+    new_table: NewTable,
+    name: str,
+    definition: dict[str, Any],
+    sizes: list[int],
+    parameters: dict[str, Any],
+    expected: Arms,
+    consistent: bool,
+) -> None:
+    table = new_table("pk/sk", lsi("byDate", "pk/date", "KEYS_ONLY"), **definition)
+    for number, size in enumerate(sizes):
+        table.put(filled(size, pk="a", sk=str(number), date="d"))
+    response = table.call(
+        "Scan", ReturnConsumedCapacity="INDEXES", ConsistentRead=consistent, **parameters
     )
     seen = arms(response["ConsumedCapacity"])
     assert seen == {arm: units * (1 + consistent) for arm, units in expected.items()}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from .legacy import compare
 from .support import NewTable, Table, cases, drop_none, gsi, item, lsi, plain, plains, refused
 
 FULL = {"pk": "a", "sk": "s", "owner": "jane", "date": 5, "title": "t", "note": "n"}
@@ -203,6 +204,50 @@ def test_a_filter_of_a_local_index_may_name_what_it_lacks(new_table: NewTable) -
     response = table.call("Query", FilterExpression="note = :n", Select="ALL_ATTRIBUTES", **request)
     assert plains(response) == [FULL]
     assert response["ScannedCount"] == 2
+
+
+# (the index, whether it is local, parameters, attributes that it lacks)
+LACKING: list[tuple[str, bool, dict[str, Any], str]] = [
+    ("global", False, {"FilterExpression": "note = :n"}, "note"),
+    ("global, two", False, {"FilterExpression": "title = :n OR note = :n"}, "note, title"),
+    ("global, in a map", False, {"FilterExpression": "NOT note.x = :n"}, "note"),
+    ("local", True, {"FilterExpression": "note = :n"}, "note"),
+    ("local, counted", True, {"FilterExpression": "note = :n", "Select": "COUNT"}, "note"),
+]
+
+
+@cases("name, local, parameters, lacking", LACKING)
+def test_a_filter_of_an_index_may_not_name_what_it_lacks_and_does_not_fetch(
+    new_table: NewTable, name: str, local: bool, parameters: dict[str, Any], lacking: str
+) -> None:
+    make = lsi if local else gsi
+    table = new_table("pk/sk", make("index", "pk/date:N", "KEYS_ONLY"))
+    table.put(FULL)
+    values = item({":n": "n"})
+    table.refused(
+        "ValidationException: One or more parameter values were invalid: Secondary index index"
+        f" does not project one or more filter attributes: [{lacking}]",
+        "Query",
+        IndexName="index",
+        KeyConditionExpression="pk = :p",
+        ExpressionAttributeValues={**values, ":p": {"S": "a"}},
+        **parameters,
+    )
+    parameters = {"IndexName": "index", "ExpressionAttributeValues": values, **parameters}
+    response = table.call("Scan", **parameters)
+    assert (response["Count"], response["ScannedCount"]) == ("NOT" in str(parameters), 1)
+
+
+def test_a_legacy_filter_of_an_index_may_not_either(new_table: NewTable) -> None:
+    table = new_table("pk/sk", gsi("index", "pk/date:N", "KEYS_ONLY"))
+    table.refused(
+        "ValidationException: One or more parameter values were invalid: Secondary index index"
+        " does not project one or more filter attributes: [note]",
+        "Query",
+        IndexName="index",
+        KeyConditions={"pk": compare("EQ", "a")},
+        QueryFilter={"note": compare("NOT_NULL")},
+    )
 
 
 # ---- reading ----

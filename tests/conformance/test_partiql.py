@@ -292,7 +292,7 @@ CAPACITY = [
     ("* FROM T WHERE pk = 'p'", {"Table": 0.5}),
     ("* FROM T WHERE pk = 'p' AND n = 77", {"Table": 0.5}),
     ("* FROM T WHERE pk IN ['p', 'q']", {"Table": 1.0}),
-    ("* FROM T", {"Table": 0.5}),
+    ("* FROM T", {"Table": 2.0}),  # half a unit for each of the four partitions of a new table
     ("* FROM T.byG WHERE g = 'g'", {"Table": 0.0, "byG": 0.5}),
     ("n FROM T.byL WHERE pk = 'p'", {"Table": 1.5, "byL": 0.5}),
 ]

@@ -163,9 +163,9 @@ class Operations(RuleBasedStateMachine):
         whole = view.local and data.draw(st.booleans())
         if whole:  # a local index fetches what it does not project
             request["Select"] = "ALL_ATTRIBUTES"
-        filter_ = data.draw(st.none() | drawn.conditions("nxy"))
-        if view is EXTRA:
-            filter_ = None  # which might name its key
+        names = "nxy" if whole or view.shown is None else "".join(view.shown)
+        names = "".join(sorted(set(names) - set(view.key)))
+        filter_ = data.draw(st.none() | drawn.conditions(names)) if names else None
         if filter_:
             request["FilterExpression"] = placeholders.condition(filter_)
         rows = [row for row in table.rows(view) if all(oracle.holds(c, row) for c in [*key, *sort])]

@@ -16,6 +16,7 @@ from hashrange.engine.keyspace.keys import (
 )
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import KeyQuery
+from hashrange.model.streams import slots_for
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 
@@ -35,6 +36,14 @@ def of_query(view: View, query: KeyQuery) -> Bounds:
 def of_scan(segment: int | None, total: int | None) -> Bounds:
     """All rows, or those of one segment of a parallel Scan."""
     return bound.segment(segment or 0, total or 1)
+
+
+def by_partition(table: Table, view: View, bounds: Bounds) -> list[Bounds]:
+    """What of a Scan lies in each of the partitions that DynamoDB would have: it charges them
+    one by one, so that the smallest table on demand, which has four, costs 2 units, or 4.
+    """
+    warm = view.warm if isinstance(view, Index) and not view.local else table.warm
+    return bound.split(bounds, slots_for(warm.read, warm.write))
 
 
 def last_key(table: Table, view: View, row: Row) -> Item:

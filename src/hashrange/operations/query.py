@@ -92,6 +92,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
         bounds = start_keys.resume_query(table, view, query, bounds, start, reverse)
     _check_filter(view, request.reading)
     reading.check_projected(view, table, request.reading)
+    reading.check_filter_projected(view, table, request.reading)
     reading.check_paths(table, request.reading)
     return answer((yield from reading.page(table, view, bounds, request.reading)))
 

@@ -13,7 +13,7 @@ from hashrange.engine.keys import INVALID
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.limits import PAGE_BYTES_MAX, PAGE_INCLUDES_CROSSING_ITEM
+from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
@@ -92,18 +92,32 @@ def check_projected(view: View, table: Table, reading: Reading) -> None:
             f"{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
             f"{index.name} because its projection type is not ALL"
         )
-    missing = sorted(_unprojected(index, table, reading))
+    missing = _unprojected(index, table, reading.projection)
     if missing:
         raise ValidationException(
             f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
 
 
-def _unprojected(index: Index, table: Table, reading: Reading) -> set[str]:
-    wanted: set[str] = set()
-    if reading.projection:
-        wanted |= reading.projection.attributes
-    return wanted - {*table.key, *index.key, *index.include}
+def check_filter_projected(view: View, table: Table, reading: Reading) -> None:
+    """The same of a filter, which sees an item only if a local index fetches it.
+
+    A Query is refused; to a Scan the attributes are not there.
+    """
+    if not isinstance(view, Index) or view.projection == "ALL":
+        return
+    missing = _unprojected(view, table, reading.filter)
+    if missing and not _must_fetch(view, table, reading):
+        raise ValidationException(
+            f"{INVALID}Secondary index {view.name} does not project one or more filter "
+            f"attributes: [{', '.join(missing)}]"
+        )
+
+
+def _unprojected(index: Index, table: Table, part: Condition | Projection | None) -> list[str]:
+    """What an expression names and the index does not hold, in order."""
+    named = part.attributes if part else frozenset()
+    return sorted(named - {*table.key, *index.key, *index.include})
 
 
 def _must_fetch(view: View, table: Table, reading: Reading) -> bool:
@@ -112,7 +126,7 @@ def _must_fetch(view: View, table: Table, reading: Reading) -> bool:
         return False
     if reading.given.select == "ALL_ATTRIBUTES":
         return True
-    return bool(_unprojected(view, table, reading))
+    return bool(_unprojected(view, table, reading.projection))
 
 
 def check_paths(table: Table, reading: Reading) -> None:
@@ -144,13 +158,13 @@ class Page:
         self.count = 0
         self.scanned = 0
         self.size = 0
+        self.units = 0.0
         self.fetched_units = 0.0
         self.last: Row | None = None
 
-    def charge(self, consumed: Consumed, view: View, consistent: bool) -> None:
+    def charge(self, consumed: Consumed, view: View) -> None:
         """Enter what the page's rows cost."""
-        units = read_units(self.size, consistent)
-        consumed.add(units, view if isinstance(view, Index) else None)
+        consumed.add(self.units, view if isinstance(view, Index) else None)
         if self.fetched_units:
             consumed.add(self.fetched_units)
 
@@ -166,12 +180,36 @@ def page(table: Table, view: View, bounds: Bounds, reading: Reading) -> Fetch[Re
         reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
         count_only=reading.count_only,
     )
+    stretches = [bounds]
+    if isinstance(given, requests.Scan) and given.return_consumed_capacity:
+        stretches = ranges.by_partition(table, view, bounds)
     found = Page()
-    left = yield from walk(table, view, bounds, how, given.limit, PAGE_BYTES_MAX, found)
+    left = yield from walk_all(table, view, stretches, how, given.limit, PAGE_BYTES_MAX, found)
     return _respond(table, view, reading, found, ended_by_bound=left is not None)
 
 
-def walk(
+def walk_all(
+    table: Table,
+    view: View,
+    stretches: Sequence[Bounds],
+    how: Walk,
+    limit: int | None,
+    bytes_max: int,
+    found: Page,
+) -> Fetch[Bounds | None]:
+    """Walk one stretch after the other; what each costs is rounded by itself."""
+    for bounds in stretches:
+        if found.scanned == limit or found.size >= bytes_max:
+            return bounds
+        before = found.size
+        left = yield from _walk(table, view, bounds, how, limit, bytes_max, found)
+        found.units += read_units(found.size - before, how.consistent)
+        if left:
+            return left
+    return None
+
+
+def _walk(
     table: Table,
     view: View,
     bounds: Bounds,
@@ -190,8 +228,6 @@ def walk(
         rows, left = yield from fetch.rows(
             view, left, how.reverse, rows_max, bytes_max - found.size
         )
-        if not PAGE_INCLUDES_CROSSING_ITEM and found.size + sum(r.size for r in rows) > bytes_max:
-            rows = rows[:-1]
         found.size += sum([row.size for row in rows])
         if rows:
             found.scanned += len(rows)
@@ -237,6 +273,6 @@ def _respond(
         response["LastEvaluatedKey"] = ranges.last_key(table, view, found.last)
     if given.return_consumed_capacity:
         consumed = Consumed(table)
-        found.charge(consumed, view, bool(given.consistent_read))
+        found.charge(consumed, view)
         outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
     return response

@@ -27,7 +27,7 @@ from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item, compare, normalize_item
 from hashrange.operations import outputs, statements
-from hashrange.operations.reading import Page, Walk, walk
+from hashrange.operations.reading import Page, Walk, walk_all
 
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
@@ -84,9 +84,12 @@ def select(
         reverse=any(order.descending for order in statement.order if order.name in view.range),
     )
     bounds = _bounds(table, view, plan, statement.order, start, how.reverse)
+    stretches = [[each] for each in bounds]
+    if plan.queries is None and given.return_consumed_capacity:
+        stretches = [ranges.by_partition(table, view, *bounds)]
     response: Response = {"Items": []}
     consumed = Consumed(table)
-    end = yield from _walk_all(table, view, bounds, how, start, given.limit, response, consumed)
+    end = yield from _walk_all(table, view, stretches, how, start, given.limit, response, consumed)
     if end:
         if end.key is not None:
             response["LastEvaluatedKey"] = end.key
@@ -99,23 +102,24 @@ def select(
 def _walk_all(
     table: Table,
     view: View,
-    bounds: Sequence[Bounds],
+    stretches: Sequence[Sequence[Bounds]],
     how: Walk,
     start: Position,
     limit: int | None,
     response: Response,
     consumed: Consumed,
 ) -> Fetch[Position | None]:
-    """Fill the page from all bounds in turn; gives where it ends, if that is not the end of all."""
+    """Fill the page from all in turn; gives where it ends, if that is not the end of all."""
     items: list[Any] = response["Items"]
     scanned = size = 0
-    for number, each in enumerate(bounds, start.partition):
+    for number, each in enumerate(stretches, start.partition):
         page = Page()
         rows_max = None if limit is None else limit - scanned
         if rows_max == 0 or size >= PAGE_BYTES_MAX:
             return Position(number, None)
-        left = yield from walk(table, view, each, how, rows_max, PAGE_BYTES_MAX - size, page)
-        page.charge(consumed, view, how.consistent)
+        bytes_max = PAGE_BYTES_MAX - size
+        left = yield from walk_all(table, view, each, how, rows_max, bytes_max, page)
+        page.charge(consumed, view)
         items.extend(page.items)
         scanned += page.scanned
         size += page.size

@@ -77,6 +77,20 @@ def segment(number: int, total: int) -> Bounds:
     )
 
 
+def split(bounds: Bounds, total: int) -> list[Bounds]:
+    """The parts of the bounds in each of as many hash ranges, but for those where none are.
+
+    Of bounds that are empty there is one part, empty as well.
+    """
+    parts = []
+    for each in (segment(number, total) for number in range(total)):
+        start = max(each.start, bounds.start)
+        end = min((at for at in (each.end, bounds.end) if at is not None), default=None)
+        if end is None or start < end:
+            parts.append(Bounds(start, end))
+    return parts or [bounds]
+
+
 def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:
     """What is left of the bounds behind the row at `key`, which has been read."""
     if reverse:
