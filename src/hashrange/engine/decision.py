@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from hashrange import kv
 from hashrange.engine.capacity import Receipt
@@ -80,7 +80,7 @@ class Empty(NamedTuple):
 AnyChange = Change | TableChange | Remember | Forget | Backfill | StreamChange | Trim | Empty
 
 
-class Decision(NamedTuple):
+class Decision(Struct, gc=False):
     """`respond` is called once, with what the changes consumed, after they were derived."""
 
     changes: Sequence[AnyChange]

@@ -1,6 +1,6 @@
 """Index entries: what an index shows of an item, and the row that holds it."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine.keyspace.keys import RowKey, index_key
@@ -9,7 +9,7 @@ from hashrange.model.tables import Index, Table
 from hashrange.model.values import Item, item_size
 
 
-class Entry(NamedTuple):
+class Entry(Struct, gc=False):
     """An index row: where it is, the item's view that it shows, and that view's size."""
 
     key: RowKey

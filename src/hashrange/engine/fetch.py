@@ -7,6 +7,8 @@ its cache of the catalog as of this snapshot.
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.bounds import Bounds, resume
@@ -35,7 +37,7 @@ CHUNK_ROWS = 128
 """How many rows a long read takes at a time: between chunks others are served."""
 
 
-class Moment(NamedTuple):
+class Moment(Struct, gc=False):
     """All that an operation knows of the world outside the database.
 
     `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16

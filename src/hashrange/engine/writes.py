@@ -4,7 +4,8 @@ Each becomes an `ItemWrite`, and every one is decided by the same function.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hashrange.engine import fetch, keys
 from hashrange.engine.entries import local_size
@@ -22,7 +23,7 @@ from hashrange.model.tables import Table
 from hashrange.model.values import Item, item_size
 
 
-class Old(NamedTuple):
+class Old(Struct, gc=False):
     """An item before a write: its row, and its collection's size if there are local indexes."""
 
     row: Row | None
@@ -35,7 +36,7 @@ CONDITION_FAILED = "The conditional request failed"
 DUPLICATE = "Duplicate primary key exists in table"
 
 
-class Change(NamedTuple):
+class Change(Struct, gc=False):
     """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
 
     A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
@@ -53,7 +54,7 @@ class Change(NamedTuple):
     expired: bool = False
 
 
-class ItemWrite(NamedTuple):
+class ItemWrite(Struct, gc=False):
     """A write that waits for the old row. `edit` maps the old image to the new one.
 
     A write that is `new_only` refuses to take the place of an item.
@@ -77,7 +78,9 @@ def put(
 
 
 def insert(table: Table, item: Item, size: int) -> ItemWrite:
-    return put(table, item, size, None, return_old=False)._replace(new_only=True)
+    write = put(table, item, size, None, return_old=False)
+    write.new_only = True
+    return write
 
 
 def delete(table: Table, key: Item, condition: Condition | None, return_old: bool) -> ItemWrite:

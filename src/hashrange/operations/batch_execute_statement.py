@@ -21,7 +21,16 @@ from hashrange.operations import inputs, outputs, statements
 from hashrange.operations.parse import decode
 
 Member = requests.BatchStatementRequest
-Target = tuple[Table, RowKey] | ItemWrite
+
+
+class Wanted(NamedTuple):
+    """An item to be read."""
+
+    table: Table
+    key: RowKey
+
+
+Target = Wanted | ItemWrite
 """What a member reads or writes."""
 
 
@@ -72,7 +81,7 @@ def _target(member: Member, statement: Statement, moment: Moment) -> Fetch[Targe
         table = yield from fetch.table(statements.table_name(statement), moment)
         if isinstance(statement, Select):
             key = statements.single_key(statement, table, "BatchExecuteStatement")
-            return table, statements.row_key(table, key)
+            return Wanted(table, statements.row_key(table, key))
         return_old = member.return_values_on_condition_check_failure == "ALL_OLD"
         return statements.item_write(statement, table, return_old)
     except ApiError as fault:
@@ -81,22 +90,22 @@ def _target(member: Member, statement: Statement, moment: Moment) -> Fetch[Targe
 
 def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
     found = [target for target in targets if not isinstance(target, ApiError)]
-    if len({(table.space, key.key) for table, key, *_ in found}) < len(found):
+    if len({(target.table.space, target.key.key) for target in found}) < len(found):
         raise ValidationException(inputs.DUPLICATES)
 
 
 def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
-    wanted = [target for target in targets if isinstance(target, tuple) and len(target) == 2]
+    wanted = [target for target in targets if isinstance(target, Wanted)]
     rows = iter((yield from fetch.items(wanted)))
     receipt = Receipt()
     outcomes: list[Any] = []
     for member, target in zip(request.given.statements, targets, strict=True):
-        if isinstance(target, ApiError):
+        if not isinstance(target, Wanted):
             outcomes.append(target)
             continue
         row: Row | None = next(rows)
         units = read_units(row.size if row else 0, bool(member.consistent_read))
-        receipt.of(target[0]).add(units)
+        receipt.of(target.table).add(units)
         outcomes.append(row)
 
     def shown(statement: Any, row: Row | None) -> Any:
@@ -144,7 +153,7 @@ def _respond(
             response["Item"] = item
         if not isinstance(target, ApiError) and not isinstance(statement, ApiError):
             response["TableName"] = statements.table_name(statement)
-            names[target[0].name] = response["TableName"]
+            names[target.table.name] = response["TableName"]
         responses.append(response)
     answered: Response = {"Responses": responses}
     mode = request.given.return_consumed_capacity

@@ -1,8 +1,8 @@
 """BatchGetItem: up to 100 items of any tables by key; what exceeds 16 MB is left for later."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Raw, to_builtins
+from msgspec import Raw, Struct, to_builtins
 
 from hashrange.engine import fetch, keys
 from hashrange.engine.capacity import Consumed, read_units
@@ -17,7 +17,7 @@ from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.BatchGetItem
     projections: dict[str, Projection | None]
 

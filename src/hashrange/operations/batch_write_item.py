@@ -1,6 +1,6 @@
 """BatchWriteItem: up to 25 puts and deletes of any tables, without conditions."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hashrange.engine import fetch, keys, writes
 from hashrange.engine.capacity import Receipt
@@ -16,7 +16,7 @@ from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
 
-class Write(NamedTuple):
+class Write(Struct, gc=False):
     """A put of `item`, whose size in bytes is known, or a delete of `key`."""
 
     item: Item | None
@@ -24,7 +24,7 @@ class Write(NamedTuple):
     size: int
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.BatchWriteItem
     writes: dict[str, list[Write]]
 

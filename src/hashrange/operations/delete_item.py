@@ -1,6 +1,6 @@
 """DeleteItem: remove one item by its key; of nothing it succeeds as well."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hashrange.engine import writes
 from hashrange.engine.decision import Decide
@@ -13,7 +13,7 @@ from hashrange.operations import inputs, replace
 from hashrange.operations.parse import decode
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.DeleteItem
     condition: Condition | None
     returned: str

@@ -1,8 +1,6 @@
 """GetItem: one item by its key."""
 
-from typing import NamedTuple
-
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys
 from hashrange.engine.capacity import Consumed, read_units
@@ -15,7 +13,7 @@ from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.GetItem
     projection: Projection | None
 

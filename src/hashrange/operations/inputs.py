@@ -42,6 +42,7 @@ _WRITES = (requests.Put, requests.Update, requests.Delete, requests.ConditionChe
 _ACTIONS = (*_WRITES, requests.Get)
 _OLDER = (requests.Scan, *_ACTIONS)
 """What is still validated in the older way: Scan and the actions of transactions."""
+_in_one_order = msgspec.json.Encoder(order="sorted").encode
 _ENVELOPE = "1 validation error detected: "
 _FAULTS_OF_START_KEYS = (
     "Supplied AttributeValue",
@@ -124,7 +125,7 @@ def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]
 
 def check_distinct(keys: Sequence[Item]) -> None:
     """Raises ValidationException where a list of keys names one twice."""
-    if len({msgspec.json.encode(dict(sorted(key.items()))) for key in keys}) < len(keys):
+    if len({_in_one_order(key) for key in keys}) < len(keys):
         raise ValidationException(DUPLICATES)
 
 

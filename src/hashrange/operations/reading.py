@@ -1,9 +1,9 @@
 """What Query, Scan and SELECT have in common: which attributes of which rows, and their pages."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys, ranges
 from hashrange.engine.capacity import Consumed, read_units
@@ -21,7 +21,7 @@ from hashrange.operations import inputs, outputs
 Given = requests.Query | requests.Scan
 
 
-class Reading(NamedTuple):
+class Reading(Struct, gc=False):
     """The checked part of a request that Query and Scan share."""
 
     given: Given
@@ -136,7 +136,7 @@ def check_paths(table: Table, reading: Reading) -> None:
             keys.check_scalar(table, part.containers)
 
 
-class Walk(NamedTuple):
+class Walk(Struct, gc=False):
     """How rows are read, and what is kept of them.
 
     `fetching`: a local index lacks attributes that are asked for.

@@ -1,6 +1,6 @@
 """Scan: all items of a table or an index in the order of their hash, or one segment of them."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hashrange.engine import ranges, start_keys
 from hashrange.engine.decision import Decide, answer
@@ -14,7 +14,7 @@ from hashrange.operations.parse import decode
 from hashrange.operations.reading import Reading
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.Scan
     reading: Reading
 

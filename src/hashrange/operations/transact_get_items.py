@@ -1,8 +1,8 @@
 """TransactGetItems: up to 100 items of any tables by key, as of one moment."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys
 from hashrange.engine.capacity import Receipt, read_units
@@ -17,7 +17,7 @@ from hashrange.operations import cancellation, inputs, outputs
 from hashrange.operations.parse import decode
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.TransactGetItems
     projections: list[Projection | None]
 

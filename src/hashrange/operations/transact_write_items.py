@@ -6,6 +6,8 @@ Each action becomes the `ItemWrite` that its single operation builds.
 from functools import partial
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from hashrange.engine import fetch, keys, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response
@@ -43,7 +45,7 @@ class Action(NamedTuple):
         return writes.condition_check(table, given.key, self.condition, return_old)
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.TransactWriteItems
     actions: list[Action]
     fingerprint: bytes

@@ -1,8 +1,6 @@
 """UpdateItem: change attributes of one item, which is made if it is not there."""
 
-from typing import NamedTuple
-
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
@@ -25,7 +23,7 @@ _SHORT = 500
 """A body of so few bytes cannot have values, or use them often enough, to be charged too much."""
 
 
-class Request(NamedTuple):
+class Request(Struct, gc=False):
     given: requests.UpdateItem
     update: Update | None
     condition: Condition | None

@@ -70,22 +70,26 @@ def glance(
 
 
 class SlicedDrive:
-    """A decision that is run a slice at a time: `advance` until it gives the decision."""
+    """A decision that is run a slice at a time: `advance` until it gives the decision.
+
+    Only what reads ranges is cut up: other reads are few and short.
+    """
 
     def __init__(self, decide: Decide, source: Source, tables: Tables) -> None:
         self._decide = decide
         self._source = source
         self._tables = tables
-        self._reply: Any = None
+        self._read: Read | None = None
 
     def advance(self) -> Decision | None:
         """None: the slice is over and there is more to do."""
         end = perf_counter() + SLICE_SECONDS
         try:
+            read = self._read or next(self._decide)
             while True:
-                read = self._decide.send(self._reply)
-                self._reply = answer(read, self._source, self._tables)
-                if perf_counter() > end:
+                read = self._decide.send(answer(read, self._source, self._tables))
+                if type(read) is kv.Range and perf_counter() > end:
+                    self._read = read
                     return None
         except StopIteration as stop:
             decision: Decision = stop.value

@@ -14,6 +14,9 @@ was asked for is damage, never an answer.
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from struct import Struct
+
+import msgspec
 
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
@@ -23,6 +26,8 @@ from hashrange.model.values import AttributeValue, Item
 _EXPONENT_BIAS = 200
 """Makes every exponent of a legal number (-129 to 126) positive in two bytes."""
 _NEGATIVE, _ZERO, _POSITIVE = b"\x00", b"\x01", b"\x02"
+_TYPES = {"S": b"S", "N": b"N", "B": b"B"}
+_head = Struct(">cI").pack
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 
 
@@ -30,7 +35,7 @@ def canonical(value: AttributeValue) -> bytes:
     """The bytes that say which key value this is: type, length (4 bytes), content."""
     [(type_, content)] = value.items()
     data = b64decode(content) if type_ == "B" else content.encode()
-    return type_.encode() + len(data).to_bytes(4, "big") + data
+    return _head(_TYPES[type_], len(data)) + data
 
 
 def length_bytes(value: AttributeValue) -> int:
@@ -101,14 +106,11 @@ def component(value: AttributeValue) -> bytes:
     return prefix_component(value) + b"\x00\x01"
 
 
-class RowKey:
+class RowKey(msgspec.Struct, gc=False):
     """Where a row is: `key` (digest and sort bytes), and `raw`, which says whose row it is."""
 
-    __slots__ = ("key", "raw")
-
-    def __init__(self, key: bytes, raw: bytes) -> None:
-        self.key = key
-        self.raw = raw
+    key: bytes
+    raw: bytes
 
 
 def partition(values: Sequence[AttributeValue]) -> bytes:
