@@ -203,6 +203,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         updates(created("byA", "a"), created("byB", "b"), defined="a,b"),
         ONE_AT_A_TIME,
     ),
+    ("two go that are not there", updates(deleted("byA"), deleted("byB")), ONE_AT_A_TIME),
     (
         "one comes, one goes",
         updates(deleted("byOwner"), created("byTitle", "title"), defined="title"),

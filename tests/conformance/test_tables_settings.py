@@ -1,5 +1,6 @@
 """Settings of tables: class, protection, encryption, the stream, tags; and what goes together."""
 
+import re
 from typing import Any
 
 import pytest
@@ -177,7 +178,16 @@ def test_a_setting_is_described(
 def test_the_services_own_key(new_table: NewTable, given: dict[str, Any]) -> None:
     described = new_table("pk", SSESpecification=given).wait()["SSEDescription"]
     assert (described["Status"], described["SSEType"]) == ("ENABLED", "KMS")
-    assert described["KMSMasterKeyArn"].startswith("arn:aws:kms:")
+    assert re.fullmatch(r"arn:aws:kms:[^:]+:\d{12}:key/[-0-9a-f]{36}", described["KMSMasterKeyArn"])
+
+
+def test_an_alias_is_described_as_its_key(new_table: NewTable) -> None:
+    by_name, by_arn = (
+        new_table("pk", SSESpecification={**ENCRYPTED, "KMSMasterKeyId": key}).wait()
+        for key in ("alias/aws/dynamodb", "arn:aws:kms:us-east-1:000000000000:alias/aws/dynamodb")
+    )
+    by_default = new_table("pk", SSESpecification=ENCRYPTED).wait()
+    assert by_name["SSEDescription"] == by_arn["SSEDescription"] == by_default["SSEDescription"]
 
 
 # ---- UpdateTable ----
@@ -225,7 +235,7 @@ def test_encryption_changes(new_table: NewTable) -> None:
         table.refused(by_default, "UpdateTable", SSESpecification=specification)
     answer = table.call("UpdateTable", SSESpecification=ENCRYPTED)["TableDescription"]
     assert answer["TableStatus"] == "ACTIVE"
-    assert answer["SSEDescription"]["Status"] == "UPDATING"
+    assert answer["SSEDescription"] == {"Status": "UPDATING"}
     described = wait_for_encryption(table)
     assert described
     table.refused(

@@ -97,6 +97,8 @@ def apply(
     changed = replace(table, indexes=tuple(indexes.values()))
     for create in given.creates:
         _check_new(table, create, given.types, on_demand, moment)
+    if len(given.creates) + len(given.deletes) > 1:  # before whether the indexes exist
+        raise LimitExceededException(ONE_AT_A_TIME)
     gone = [_existing(table, delete.index_name, "delete") for delete in given.deletes]
     if given.creates or gone:
         _check_one_at_a_time(table, given)
@@ -187,7 +189,7 @@ def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
             )
     deleted = {delete.index_name for delete in given.deletes}
     building = any(index.building and index.name not in deleted for index in table.indexes)
-    if building or len(given.creates) + len(given.deletes) > 1:
+    if building:
         raise LimitExceededException(ONE_AT_A_TIME)
     if given.creates and sum(not index.local for index in table.indexes) >= GLOBAL_INDEXES_MAX:
         raise LimitExceededException(

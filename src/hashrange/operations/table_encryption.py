@@ -3,6 +3,8 @@
 Rules and wording as observed on the service.
 """
 
+from uuid import NAMESPACE_URL, uuid5
+
 from hashrange.model import requests
 from hashrange.model.tables import Table
 from hashrange.operations.table_schema import refuse
@@ -29,10 +31,13 @@ def key_arn(given: requests.SSESpecification | None, region: str, account: str) 
     if given is None or not (given.enabled or given.sse_type):
         return None
     key = given.kms_master_key_id or AWS_MANAGED_KEY
-    if key.startswith("arn:"):
-        return key
-    resource = key if key.startswith("alias/") else f"key/{key}"
-    return f"arn:aws:kms:{region}:{account}:{resource}"
+    prefix = f"arn:aws:kms:{region}:{account}:"
+    if key.startswith("alias/"):
+        key = prefix + key
+    if key.startswith(f"{prefix}alias/"):
+        # descriptions name the key behind an alias; which one that is, the alias alone tells here
+        key = str(uuid5(NAMESPACE_URL, key))
+    return key if key.startswith("arn:") else f"{prefix}key/{key}"
 
 
 def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:

@@ -29,7 +29,7 @@ def description(
     if given.warm_throughput is not None:
         described["WarmThroughput"]["Status"] = "UPDATING"
     if given.sse_specification is not None:
-        described["SSEDescription"]["Status"] = "UPDATING"
+        described.setdefault("SSEDescription", {})["Status"] = "UPDATING"
     for index in described.get("GlobalSecondaryIndexes", ()):
         _show_index(index, before, given)
     return described
@@ -61,7 +61,7 @@ def _table(before: Table, after: Table, now: float) -> Table:
         warm=before.warm,
         table_class=before.table_class,
         table_class_since=before.table_class_since,
-        kms_key_arn=before.kms_key_arn or after.kms_key_arn,
+        kms_key_arn=before.kms_key_arn,
     )
 
 
