@@ -201,6 +201,8 @@ class Table:
         if write.item is not None:
             return {name: canonical(value) for name, value in write.item.items()}
         if write.changes is not None:
+            if old is None and all(action == "REMOVE" for action, _ in write.changes.values()):
+                return None
             return self._updated(old or write.key, write.changes)
         return None
 

@@ -105,9 +105,15 @@ def update(
                 f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
 
-    def edit(old: Item | None) -> Item:
-        # Where there is no item, its key is not there for the operands either.
-        new = change.apply(old) if old is not None else {**key, **change.apply({})}
+    def edit(old: Item | None) -> Item | None:
+        if old is not None:
+            new = change.apply(old)
+        else:
+            # Its key is not there for the operands either. What only removes makes no item.
+            made = change.apply({})
+            if change.attributes and not made:
+                return None
+            new = {**key, **made}
         if table.indexes:
             keys.check_index_keys(table, new, change.attributes)
         return new

@@ -73,7 +73,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
 def _attributes(request: Request, change: Change) -> Response:
     """The image that ReturnValues asks for; the member is absent when there is nothing in it."""
     update, old, new = request.update, change.old, change.new
-    assert new is not None, "an update leaves an item"
+    if new is None:
+        return {}
     image: Item = {}
     match request.returned:
         case "ALL_OLD":
