@@ -5,7 +5,7 @@ Rules, wording and precedence as observed on the service in 2026.
 
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.operations import table_capacity
+from hashrange.operations import replica_updates, table_capacity
 from hashrange.operations.table_schema import refuse
 
 NOTHING = (
@@ -27,7 +27,8 @@ ALONE = {
 
 def check(given: requests.UpdateTable) -> None:
     members = _members(given)
-    if not members:
+    replica_updates.check(given, members)
+    if given.replica_updates is None and not members:
         raise ValidationException(NOTHING)
     if given.global_secondary_index_updates == []:
         raise refuse("List of GlobalSecondaryIndexUpdates is empty")

@@ -12,6 +12,7 @@ from hashrange.model.errors import ResourceInUseException
 from hashrange.model.tables import Table
 from hashrange.operations import (
     index_updates,
+    replica_updates,
     stream_settings,
     table_capacity,
     table_encryption,
@@ -28,7 +29,6 @@ UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
     "global_table_witness_updates": "GlobalTableWitnessUpdates",
     "multi_region_consistency": "MultiRegionConsistency",
-    "replica_updates": "ReplicaUpdates",
     "vector_index_updates": "VectorIndexUpdates",
 }
 
@@ -53,6 +53,8 @@ def decide(request: Request, moment: Moment) -> Decide:
     table = yield from fetch.described_table(given.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
+    if given.replica_updates is not None:
+        raise replica_updates.refusal(table, given.replica_updates)
     on_demand = (given.billing_mode or table.billing_mode) == "PAY_PER_REQUEST"
     _check_capacity(table, request, on_demand)
     _check_not_allocating(table, given)
