@@ -81,11 +81,17 @@ AnyChange = Change | TableChange | Remember | Forget | Backfill | StreamChange |
 
 
 class Decision(Struct, gc=False):
-    """`respond` is called once, with what the changes consumed, after they were derived."""
+    """What is to be changed, and the response.
+
+    Where that depends on what the changes consume, `respond` makes it of the receipt.
+    """
 
     changes: Sequence[AnyChange]
-    respond: Callable[[Receipt], Response | Raw]
+    respond: Response | Raw | Callable[[Receipt], Response]
     transactional: bool = False
+
+    def response(self, receipt: Receipt) -> Response | Raw:
+        return self.respond(receipt) if callable(self.respond) else self.respond
 
 
 Decide = Generator[Read, Any, Decision]
@@ -93,4 +99,4 @@ Decide = Generator[Read, Any, Decision]
 
 def answer(response: Response) -> Decision:
     """A decision that changes nothing."""
-    return Decision((), lambda _: response)
+    return Decision((), response)

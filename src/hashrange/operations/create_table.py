@@ -110,7 +110,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     stream = wanted if wanted and wanted.stream_enabled else None
     table, streams = yield from stream_settings.changed(table, stream, spaces, moment)
     response = {"TableDescription": _described(table, given, moment)}
-    return Decision([TableChange(None, table), *streams], lambda _: response)
+    return Decision([TableChange(None, table), *streams], response)
 
 
 def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:

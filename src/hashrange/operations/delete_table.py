@@ -42,4 +42,4 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
     shown = {name: value for name, value in description.items() if name not in GONE}
     response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
     _, streams = stream_settings.disabled(table, moment)
-    return Decision([TableChange(table, None), *streams], lambda _: response)
+    return Decision([TableChange(table, None), *streams], response)

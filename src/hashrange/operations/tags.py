@@ -103,7 +103,7 @@ def change(given: Tagging, moment: Moment) -> Decide:
     table = yield from _table(given.arn, moment)
     tags = {key: value for key, value in table.tags.items() if key not in given.gone} | given.new
     _check_count(tags)
-    return Decision([TableChange(table, replace(table, tags=tags))], lambda _: NO_BODY)
+    return Decision([TableChange(table, replace(table, tags=tags))], NO_BODY)
 
 
 def list_(given: requests.ListTagsOfResource, moment: Moment) -> Decide:

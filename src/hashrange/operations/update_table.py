@@ -66,7 +66,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     )
     description = yield from update_answer.description(table, changed, given, moment)
     response = {"TableDescription": description}
-    return Decision([TableChange(table, changed), *streams], lambda _: response)
+    return Decision([TableChange(table, changed), *streams], response)
 
 
 # ---- may it change ----

@@ -34,7 +34,7 @@ def decide(given: requests.UpdateTimeToLive, moment: Moment) -> Decide:
             "AttributeName": wanted.attribute_name,
         }
     }
-    return Decision([TableChange(table, changed)], lambda _: response)
+    return Decision([TableChange(table, changed)], response)
 
 
 def _check(table: Table, wanted: requests.TimeToLiveSpecification, moment: Moment) -> None:

@@ -190,7 +190,7 @@ def _decide_one(
         decide = begin(submission.operation, submission.request, moment, transaction, tables)
         decision = drive(decide, transaction, tables)
         writes, receipt = transition.derive(decision, now)
-        submission.outcome = encode_response(decision.respond(receipt))
+        submission.outcome = encode_response(decision.response(receipt))
     except ApiError as refusal:
         submission.outcome = refusal
         return [], []

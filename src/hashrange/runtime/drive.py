@@ -21,7 +21,8 @@ def begin(
 ) -> Decide:
     """The decision of a request, about to make its first read."""
     if operation.on_table:
-        found = find_table(source, tables, plain_name(request.given.table_name))
+        name = request.given.table_name
+        found = tables.get(name) or find_table(source, tables, plain_name(name))
         return operation.decide(request, usable(found, moment), moment)
     return operation.decide(request, moment)
 

@@ -210,9 +210,11 @@ def _read_in_turn(operation: Operation, request: Any, region: str, turn: Turn) -
     """None if it is not done in a slice of time: it is to begin anew, on its own."""
     view = turn.view()
     decide = view.begin(operation, request, region)
+    if operation.single_read:
+        return _response(drive(decide, view.snapshot, view.tables))
     decision = SlicedDrive(decide, view.snapshot, view.tables).advance()
     return _response(decision) if decision else None
 
 
 def _response(decision: Decision) -> bytes:
-    return encode_response(decision.respond(_NOTHING_CONSUMED))
+    return encode_response(decision.response(_NOTHING_CONSUMED))

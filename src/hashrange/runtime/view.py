@@ -17,7 +17,7 @@ from hashrange.runtime.source import counters
 class View:
     """A snapshot with its tables, and a time that is not before anything in it."""
 
-    __slots__ = ("_settings", "now", "snapshot", "tables")
+    __slots__ = ("_moment", "_settings", "snapshot", "tables")
 
     def __init__(
         self, snapshot: kv.Snapshot, catalog: Catalog, clock: Clock, settings: Settings
@@ -25,14 +25,15 @@ class View:
         version, stored = counters(snapshot, system.CATALOG_VERSION, system.CLOCK)
         clock.observe(stored)
         self.snapshot = snapshot
-        self.now = clock.now()
         self.tables = catalog.at(version)
         self._settings = settings
+        self._moment = Moment(clock.now(), settings=settings)
 
     def begin(self, operation: Operation, request: Any, region: str) -> Decide:
         """The decision of a request, about to make its first read."""
-        moment = Moment(self.now, b"", region, self._settings)
-        return begin(operation, request, moment, self.snapshot, self.tables)
+        if region != self._moment.region:
+            self._moment = Moment(self._moment.now, b"", region, self._settings)
+        return begin(operation, request, self._moment, self.snapshot, self.tables)
 
     def close(self) -> None:
         self.snapshot.close()

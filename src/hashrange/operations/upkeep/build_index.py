@@ -27,12 +27,12 @@ def decide(request: Request, moment: Moment) -> Decide:
         return answer({"Done": True})
     if not index.backfilling:
         second_phase = _change(table, index, backfilling=True)
-        return Decision([second_phase], lambda _: {"Done": False})
+        return Decision([second_phase], {"Done": False})
     step, rest = yield from backfill.index_step(table, index)
     if rest is None:
         built = _change(table, index, building=False, backfilling=None, built_to=b"")
-        return Decision([step, built], lambda _: {"Done": True})
-    return Decision([step, _change(table, index, built_to=rest)], lambda _: {"Done": False})
+        return Decision([step, built], {"Done": True})
+    return Decision([step, _change(table, index, built_to=rest)], {"Done": False})
 
 
 def _change(table: Table, index: Index, **members: Any) -> TableChange:

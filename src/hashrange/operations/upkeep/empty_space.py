@@ -20,4 +20,4 @@ def parse(body: bytes) -> Request:
 def decide(request: Request, moment: Moment) -> Decide:
     if request.space not in (yield from fetch.dropped_spaces()):
         return answer({"Done": True})
-    return Decision([Empty(request.space, ROWS_PER_STEP)], lambda _: {"Done": False})
+    return Decision([Empty(request.space, ROWS_PER_STEP)], {"Done": False})

@@ -24,8 +24,8 @@ def decide(request: Request, moment: Moment) -> Decide:
         step, rest = yield from backfill.expiry_step(table, table.ttl)
         ttl = replace(table.ttl, building=rest is not None, built_to=rest or b"")
         changes: list[AnyChange] = [step, TableChange(table, replace(table, ttl=ttl))]
-        return Decision(changes, lambda _: {"Done": False})
+        return Decision(changes, {"Done": False})
     expired = yield from expiry.expired(table, moment.now)
     if not expired:
         return answer({"Done": True})
-    return Decision(expired, lambda _: {"Done": False})
+    return Decision(expired, {"Done": False})

@@ -13,4 +13,4 @@ def decide(request: None, moment: Moment) -> Decide:
     old = yield from tokens.forget_old(moment)
     if not old.tokens:
         return answer({"Done": True})
-    return Decision([old], lambda _: {"Done": False})
+    return Decision([old], {"Done": False})

@@ -22,9 +22,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     if stream is None:
         return answer({"Done": True})
     if stream.disabled_at is not None and now - stream.disabled_at > RETENTION_SECONDS * 1000:
-        return Decision([StreamChange(stream, None)], lambda _: {"Done": True})
+        return Decision([StreamChange(stream, None)], {"Done": True})
     for slot in range(stream.slots):
         keys = yield from streams.trimmable(stream, slot, now)
         if keys:
-            return Decision([Trim(stream, keys)], lambda _: {"Done": False})
+            return Decision([Trim(stream, keys)], {"Done": False})
     return answer({"Done": True})
