@@ -1,11 +1,14 @@
-"""A server in memory whose stream shards roll over every second, for readers that walk lineage."""
+"""A server in memory whose stream shards roll over after some seconds, for readers of lineage."""
+
+import sys
 
 import hashrange
 from hashrange.interfaces.entrance import open_entrance
 from hashrange.interfaces.server import serve
 
 if __name__ == "__main__":
+    settings = hashrange.Settings(shard_seconds=int(sys.argv[1]))
     entrance = open_entrance("127.0.0.1", 0)
     url = f"http://127.0.0.1:{entrance.port}"
-    with hashrange.connect(settings=hashrange.Settings(shard_seconds=1)) as database:
+    with hashrange.connect(settings=settings) as database:
         serve(database.runtime, entrance, lambda: print(url, flush=True))

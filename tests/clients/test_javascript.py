@@ -39,7 +39,7 @@ def open_endpoint() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def short_shards_endpoint() -> Iterator[str]:
-    with serving(HERE / "short_shards.py") as url:
+    with serving(HERE / "short_shards.py", "1") as url:
         yield url
 
 
