@@ -36,6 +36,10 @@ TWICE = (
 )
 DUPLICATES = "ValidationException: Provided list of item keys contains duplicates"
 
+RETURNED = "ValidationException: ReturnValues can only be ALL_OLD or NONE"
+EMPTY_NAMES: dict[str, Any] = {"ExpressionAttributeNames": {}}
+NO_NAMES = "ValidationException: ExpressionAttributeNames must not be empty"
+
 ONE = {"N": "1"}
 ABSENT = {"TableName": "absent-table"}
 VALUES_ALONE = {"ExpressionAttributeValues": {":v": ONE}, "ConditionExpression": None}
@@ -80,6 +84,7 @@ FAULTS: dict[str, list[Fault]] = {
         ("enum", CAPACITY, ENUM),
         ("mixed", {"AttributesToGet": ["a"], "ProjectionExpression": "a"}, MIXED),
         ("value", {"Key.sk": {}}, EMPTY_VALUE),
+        ("names", {"ProjectionExpression": "#a", **EMPTY_NAMES}, NO_NAMES),
         ("expression", {"ProjectionExpression": "a,"}, syntax("Projection")),
         ("table", ABSENT, NO_TABLE),
         ("key", {"Key.x": ONE}, NO_MATCH),
@@ -93,11 +98,13 @@ FAULTS: dict[str, list[Fault]] = {
         ),
         ("no expression", VALUES_ALONE, NO_EXPRESSION),
         ("value", {"Item.v": {}}, EMPTY_VALUE),
+        ("returned", {"ReturnValues": "ALL_NEW"}, RETURNED),
         (
             "size",
             {"Item.w": {"S": "x" * 410_000}},
             "ValidationException: Item size has exceeded the maximum allowed size",
         ),
+        ("names", {"ConditionExpression": "#a = #a", **EMPTY_NAMES}, NO_NAMES),
         ("expression", {"ConditionExpression": "a ="}, syntax("Condition")),
         ("undefined", {"ConditionExpression": "a = :x"}, undefined("Condition")),
         ("table", ABSENT, NO_TABLE),
@@ -130,6 +137,8 @@ FAULTS: dict[str, list[Fault]] = {
         ),
         ("no expression", VALUES_ALONE, NO_EXPRESSION),
         ("value", {"Key.sk": {}}, EMPTY_VALUE),
+        ("returned", {"ReturnValues": "ALL_NEW"}, RETURNED),
+        ("names", {"ConditionExpression": "#a = #a", **EMPTY_NAMES}, NO_NAMES),
         ("expression", {"ConditionExpression": "a ="}, syntax("Condition")),
         ("table", ABSENT, NO_TABLE),
         ("key", {"Key.x": ONE}, NO_MATCH),
@@ -143,6 +152,7 @@ FAULTS: dict[str, list[Fault]] = {
             MIXED,
         ),
         ("value", {"Key.sk": {}}, EMPTY_VALUE),
+        ("names", {"UpdateExpression": "SET #a = #a", **EMPTY_NAMES}, NO_NAMES),
         ("update", {"UpdateExpression": "SET a ="}, syntax("Update")),
         ("undefined", {"UpdateExpression": "SET a = :x"}, undefined("Update")),
         ("condition text", {"ConditionExpression": "a ="}, syntax("Condition")),

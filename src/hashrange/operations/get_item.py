@@ -20,8 +20,9 @@ class Request(Struct, gc=False):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.GetItem)
-    placeholders = inputs.expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
+    expressed = inputs.uses_expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
     inputs.key(given.key)
+    placeholders = inputs.placeholders(given) if expressed else None
     projection = inputs.projection(given, placeholders)
     if placeholders:
         placeholders.finish()

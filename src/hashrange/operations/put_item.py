@@ -5,7 +5,7 @@ from msgspec import Struct
 from hashrange.engine import writes
 from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
-from hashrange.expressions import Condition, Expressions
+from hashrange.expressions import Condition
 from hashrange.model import requests
 from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
@@ -22,24 +22,21 @@ class Request(Struct, gc=False):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.PutItem)
-    placeholders, size = _check_values(given)
+    expressed, size, returned = _check_values(given)
     inputs.check_size(size)
-    return _check_condition(given, placeholders, size)
+    return Request(given, size, _condition(given, expressed), returned)
 
 
 @inputs.enveloped
-def _check_values(given: requests.PutItem) -> tuple[Expressions | None, int]:
-    placeholders = inputs.expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    return placeholders, normalize_item(given.item)
+def _check_values(given: requests.PutItem) -> tuple[bool, int, str]:
+    expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
+    size = normalize_item(given.item)
+    return expressed, size, inputs.returned(given, *replace.RETURN_VALUES)
 
 
 @inputs.enveloped
-def _check_condition(
-    given: requests.PutItem, placeholders: Expressions | None, size: int
-) -> Request:
-    returned = inputs.returned(given, *replace.RETURN_VALUES)
-    condition = inputs.condition(given, placeholders)
-    return Request(given, size, condition, returned)
+def _condition(given: requests.PutItem, expressed: bool) -> Condition | None:
+    return inputs.condition(given, inputs.placeholders(given) if expressed else None)
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:

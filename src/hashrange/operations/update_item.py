@@ -40,13 +40,14 @@ def parse(body: bytes) -> Request:
 
 @inputs.enveloped
 def _check(given: requests.UpdateItem) -> Request:
-    placeholders = inputs.expressions(
+    expressed = inputs.uses_expressions(
         given,
         ("UpdateExpression", "ConditionExpression"),
         ("AttributeUpdates", *inputs.OLD_CONDITION),
     )
     normalize_item(given.key)
     returned = inputs.returned(given, *RETURNED)
+    placeholders = inputs.placeholders(given) if expressed else None
     update: Update | None = None
     if given.attribute_updates is not None:
         update = legacy.updates(given.attribute_updates)
