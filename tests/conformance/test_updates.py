@@ -157,9 +157,9 @@ UPSERTS: list[tuple[str, dict[str, Any], Attributes | None]] = [
         {"pk": "k", "a": 1},
     ),
     (
-        "an operand sees no key",
-        {"UpdateExpression": "SET a = if_not_exists(pk, :v)"},
-        {"pk": "k", "a": 1},
+        "an operand sees the key",
+        {"UpdateExpression": "SET a = pk, b = if_not_exists(pk, :v)"},
+        {"pk": "k", "a": "k", "b": "k"},
     ),
 ]
 

@@ -221,6 +221,13 @@ class Table:
             if not _is_short(index, item, touched):
                 raise Refused(INVALID)
 
+    def check_literals(self, changes: dict[str, tuple[str, Value]]) -> None:
+        """What an update gives for sure is held to an index key's type before all conditions."""
+        keys = {name for index in self.indexes for name in index.key}
+        for name, (action, value) in changes.items():
+            if action != "REMOVE" and name in keys and self.types[name] not in value:
+                raise Refused(INVALID)
+
     def _can_be_key(self, name: str, value: Value | None) -> bool:
         return value is not None and self.types[name] in value and plain(value) != b""
 
@@ -255,6 +262,8 @@ def write(write: Write) -> tuple[Item | None, Item | None]:
     old = write.table.get(write.key)
     if write.item is not None:
         write.table.check_index_keys(write.item, list(write.item))
+    if write.changes is not None:
+        write.table.check_literals(write.changes)
     new = write.table.decide(write)
     write.table.apply(write.key, new)
     return old, new
@@ -271,7 +280,7 @@ def batch(writes: Sequence[Write]) -> None:
 
 def transact(writes: Sequence[Write]) -> None:
     """All or nothing. Index keys that do not fit are found before any condition is looked at."""
-    _cancel_for(map(_index_keys_of_put, writes))
+    _cancel_for(map(_given_index_keys, writes))
     _check_distinct(writes)
     _cancel_for(map(_decision, writes))
     for one in writes:
@@ -284,10 +293,12 @@ def _check_distinct(writes: Sequence[Write]) -> None:
         raise Refused(INVALID)
 
 
-def _index_keys_of_put(one: Write) -> str:
+def _given_index_keys(one: Write) -> str:
     try:
         if one.item is not None:
             one.table.check_index_keys(one.item, list(one.item))
+        if one.changes is not None:
+            one.table.check_literals(one.changes)
     except Refused:
         return "ValidationError"
     return "None"

@@ -1,6 +1,6 @@
 """Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
 
-from collections.abc import Container, Set
+from collections.abc import Container, Mapping, Set
 
 from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
 from hashrange.model.errors import ValidationException
@@ -19,6 +19,9 @@ RANGE_TOO_LONG = (
     f"{INVALID}Aggregated size of all range keys has exceeded the size limit of "
     f"{SORT_KEY_BYTES_MAX} bytes"
 )
+_UPDATED = "The update expression attempted to update the secondary index key "
+UPDATED_TO_WRONG_TYPE = f"{_UPDATED}to unsupported type"
+UPDATED_TOO_LONG = f"{_UPDATED}beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 
 
@@ -107,35 +110,60 @@ def of_item(table: Table, item: Item) -> RowKey:
     return row_key
 
 
-def check_index_keys(table: Table, item: Item, touched: Container[str]) -> None:
-    """A write fails if an index key attribute that it touches is there and cannot be a key."""
-    for index in table.indexes:
+def check_index_types(table: Table, types: Mapping[str, str]) -> None:
+    """What an update is sure to give an attribute must be of the type that an index wants."""
+    for index in reversed(table.indexes):
+        for name in index.key:
+            if name in types and types[name] != table.types[name]:
+                raise _index_type_mismatch(table, index, name, types[name])
+
+
+def check_index_keys(
+    table: Table,
+    item: Item,
+    touched: Container[str],
+    computed: Container[str] = (),
+) -> None:
+    """A write fails if an index key attribute that it touches is there and cannot be a key.
+
+    Of several indexes the last is named (seen once). What was `computed` has words of its own.
+    """
+    for index in reversed(table.indexes):
         for name in index.key:
             if name in item and name in touched and name not in table.key:
-                _check_index_key(table, index.name, name, item[name])
-        _check_index_lengths(index, item, touched)
+                if name in computed and table.types[name] not in item[name]:
+                    raise ValidationException(UPDATED_TO_WRONG_TYPE)
+                _check_index_key(table, index, name, item[name])
+        _check_index_lengths(index, item, touched, computed)
 
 
-def _check_index_key(table: Table, index: str, name: str, value: AttributeValue) -> None:
+def _index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:
+    return ValidationException(
+        f"{INVALID}Type mismatch for Index Key {name} "
+        f"Expected: {table.types[name]} Actual: {type_} IndexName: {index.name}"
+    )
+
+
+def _check_index_key(table: Table, index: Index, name: str, value: AttributeValue) -> None:
     [(type_, content)] = value.items()
     if type_ != table.types[name]:
-        raise ValidationException(
-            f"{INVALID}Type mismatch for Index Key {name} "
-            f"Expected: {table.types[name]} Actual: {type_} IndexName: {index}"
-        )
+        raise _index_type_mismatch(table, index, name, type_)
     if content == "":
         raise ValidationException(
             f"{NOT_VALID}A value specified for a secondary index key is not supported. "
             f"The AttributeValue for a key attribute cannot contain an empty {_KINDS[type_]} "
-            f"value. IndexName: {index}, IndexKey: {name}"
+            f"value. IndexName: {index.name}, IndexKey: {name}"
         )
 
 
-def _check_index_lengths(index: Index, item: Item, touched: Container[str]) -> None:
+def _check_index_lengths(
+    index: Index, item: Item, touched: Container[str], computed: Container[str]
+) -> None:
     for name in index.hash:
         if name in touched and name in item and length_bytes(item[name]) > PARTITION_KEY_BYTES_MAX:
-            raise ValidationException(HASH_TOO_LONG)
+            raise ValidationException(UPDATED_TOO_LONG if name in computed else HASH_TOO_LONG)
     if any(name in touched for name in index.range):
         total = sum(length_bytes(item[name]) for name in index.range if name in item)
         if total > SORT_KEY_BYTES_MAX:
-            raise ValidationException(RANGE_TOO_LONG)
+            is_computed = any(name in computed for name in index.range)
+            raise ValidationException(UPDATED_TOO_LONG if is_computed else RANGE_TOO_LONG)

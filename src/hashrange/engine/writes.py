@@ -74,6 +74,7 @@ def put(
     table: Table, item: Item, size: int, condition: Condition | None, return_old: bool
 ) -> ItemWrite:
     key = keys.of_item(table, item)
+    _check_condition(table, condition)
     return ItemWrite(table, key, lambda old: item, condition, return_old, size)
 
 
@@ -85,11 +86,13 @@ def insert(table: Table, item: Item, size: int) -> ItemWrite:
 
 def delete(table: Table, key: Item, condition: Condition | None, return_old: bool) -> ItemWrite:
     row_key = keys.of_key(table, key)
+    _check_condition(table, condition)
     return ItemWrite(table, row_key, lambda old: None, condition, return_old, size=0)
 
 
 def condition_check(table: Table, key: Item, condition: Condition, return_old: bool) -> ItemWrite:
     row_key = keys.of_key(table, key)
+    _check_condition(table, condition)
     return ItemWrite(table, row_key, lambda old: old, condition, return_old, check=True)
 
 
@@ -98,6 +101,7 @@ def update(
 ) -> ItemWrite:
     row_key = keys.of_key(table, key)
     if change is None:
+        _check_condition(table, condition)
         return ItemWrite(table, row_key, lambda old: old or key, condition, return_old)
     for name in table.key:
         if name in change.attributes:
@@ -105,20 +109,28 @@ def update(
                 f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
 
+    if table.indexes:
+        keys.check_index_types(table, change.literal_types())
+    if change.containers:
+        keys.check_scalar(table, change.containers)
+    _check_condition(table, condition)
+
     def edit(old: Item | None) -> Item | None:
-        if old is not None:
-            new = change.apply(old)
-        else:
-            # Its key is not there for the operands either. What only removes makes no item.
-            made = change.apply({})
-            if change.attributes and not made:
-                return None
-            new = {**key, **made}
+        # Other than for a condition, an item that is made has its key for the operands.
+        new = change.apply(key if old is None else old)
+        if old is None and change.attributes and len(new) == len(key):
+            return None  # what only removes makes no item
         if table.indexes:
-            keys.check_index_keys(table, new, change.attributes)
+            keys.check_index_keys(table, new, change.attributes, change.computed())
         return new
 
     return ItemWrite(table, row_key, edit, condition, return_old)
+
+
+def _check_condition(table: Table, condition: Condition | None) -> None:
+    """Raises ValidationException where a condition looks into a key."""
+    if condition is not None and condition.containers:
+        keys.check_scalar(table, condition.containers)
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:

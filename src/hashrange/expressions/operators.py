@@ -70,7 +70,7 @@ def _check_bounds(parameter: Parameter, operation: Operation) -> None:
 def _check_type_name(parameter: Parameter, operation: Operation) -> None:
     name = operation.operands[1]
     if not isinstance(name, Value) or "S" not in name.value:
-        kind = _static_type(name) or _PATH_TYPES_TEXT
+        kind = static_type(name) or _PATH_TYPES_TEXT
         raise _wrong_type(parameter, operation, kind)
     if name.value["S"] not in TYPES:
         raise invalid(
@@ -155,7 +155,7 @@ def check_operands(parameter: Parameter, operation: Operation) -> None:
             f"or function; operator: {operator}, first operand: {first}",
         )
     if rules.types:
-        for kind in filter(None, map(_static_type, operands)):
+        for kind in filter(None, map(static_type, operands)):
             if kind not in rules.types:
                 raise _wrong_type(parameter, operation, kind)
     if rules.further:
@@ -164,7 +164,7 @@ def check_operands(parameter: Parameter, operation: Operation) -> None:
 
 def check_action(section: Section, operand: Node) -> None:
     """Raise ValidationException if ADD or DELETE cannot have this value."""
-    kind = str(_static_type(operand))
+    kind = str(static_type(operand))
     if kind not in _ACTION_TYPES[section]:
         raise invalid(
             "UpdateExpression",
@@ -182,7 +182,7 @@ def operators_in(nodes: Iterable[Node]) -> int:
     )
 
 
-def _static_type(node: Node) -> str | None:
+def static_type(node: Node) -> str | None:
     """The type of an operand, if it is known before the item is."""
     if isinstance(node, Value):
         return next(iter(node.value))

@@ -9,7 +9,7 @@ Source: measured on the service in 2026, clause by clause. A third of the region
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hashrange.expressions.tree import Node, Operation, Path, Section, Value
+from hashrange.expressions.tree import Node, Operation, Path, Section, Value, walk
 from hashrange.model.values import text_size, value_size
 
 _STATEMENT = 3
@@ -29,6 +29,9 @@ class Clause(NamedTuple):
     section: Section
     target: Path
     operand: Node | None
+
+    def nodes(self) -> list[Node]:
+        return [self.target, *(walk(self.operand) if self.operand is not None else ())]
 
 
 def statement_bytes(clauses: Iterable[Clause]) -> int:

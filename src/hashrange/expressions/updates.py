@@ -7,10 +7,12 @@ Source: developer guide, "Expressions.UpdateExpressions"; texts observed.
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from hashrange.expressions.evaluation import Read
+from hashrange.expressions.operators import static_type
 from hashrange.expressions.paths import PathTree, path_tree, reader
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.statement_size import Clause, statement_bytes
@@ -56,6 +58,27 @@ class Update:
     def attributes(self) -> frozenset[str]:
         """The top-level attributes that are updated, or in which something is."""
         return self._targets.attributes
+
+    @cached_property
+    def containers(self) -> frozenset[str]:
+        """Those that the UpdateExpression looks into, as a map or a list."""
+        paths = [node for clause in self._clauses for node in clause.nodes()]
+        return frozenset(
+            str(node.parts[0]) for node in paths if isinstance(node, Path) and len(node.parts) > 1
+        )
+
+    def literal_types(self) -> dict[str, str]:
+        """By top-level attribute, the type that it gets where the text and its values tell."""
+        return {name: kind for name, kind in self._types() if kind is not None}
+
+    def computed(self) -> frozenset[str]:
+        """The top-level attributes whose type only the item tells."""
+        return frozenset(name for name, kind in self._types() if kind is None)
+
+    def _types(self) -> Iterator[tuple[str, str | None]]:
+        for clause in self._clauses:
+            if len(clause.target.parts) == 1 and clause.operand is not None:
+                yield str(clause.target.parts[0]), static_type(clause.operand)
 
     @property
     def statement_bytes(self) -> int:

@@ -51,6 +51,9 @@ def decide(request: Request, moment: Moment) -> Decide:
         for name, wanted in request.given.request_items.items()
         for key in wanted.keys
     ]
+    for name, projection in request.projections.items():
+        if projection and projection.containers:
+            keys.check_scalar(tables[name], projection.containers)
     rows = yield from fetch.items(targets)
     return answer(_respond(request, tables, iter(rows)))
 

@@ -31,7 +31,10 @@ def parse(body: bytes) -> Request:
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    row = yield from fetch.item(table, keys.of_key(table, given.key))
+    key = keys.of_key(table, given.key)
+    if request.projection and request.projection.containers:
+        keys.check_scalar(table, request.projection.containers)
+    row = yield from fetch.item(table, key)
     response: Response = {}
     if row and request.projection:
         response["Item"] = request.projection.project(row.item)

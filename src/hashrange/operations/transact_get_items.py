@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from hashrange.engine import fetch, keys
 from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Moment, Row
+from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -41,8 +41,8 @@ def decide(request: Request, moment: Moment) -> Decide:
     for get in gets:
         tables.append((yield from fetch.table(get.table_name, moment)))
     targets = [
-        cancellation.attempt(keys.of_key, table, get.key)
-        for table, get in zip(tables, gets, strict=True)
+        cancellation.attempt(_row_key, *each)
+        for each in zip(tables, gets, request.projections, strict=True)
     ]
     found = list(zip(tables, cancellation.succeeded(targets), strict=True))
     cancellation.check_distinct(found)
@@ -50,6 +50,13 @@ def decide(request: Request, moment: Moment) -> Decide:
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
         raise ValidationException(cancellation.TOO_LARGE)
     return answer(_respond(request, tables, rows))
+
+
+def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> RowKey:
+    row_key = keys.of_key(table, get.key)
+    if projection and projection.containers:
+        keys.check_scalar(table, projection.containers)
+    return row_key
 
 
 def _respond(request: Request, tables: list[Table], rows: list[Row | None]) -> Response:
