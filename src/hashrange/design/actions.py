@@ -48,7 +48,7 @@ class Expression:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Action:
     """`refused` makes the error of a condition that did not hold, from the item that is there."""
 

@@ -65,7 +65,11 @@ class Asking:
         return self.plan.route.entity.primary_key(self._values(arguments))
 
     def get(self, arguments: Arguments) -> dict[str, Any]:
-        request: dict[str, Any] = {"TableName": self.table_name, "Key": self.key(arguments)}
+        return {"TableName": self.table_name, "Key": self.key(arguments), **self._get_constant}
+
+    @cached_property
+    def _get_constant(self) -> dict[str, Any]:
+        request: dict[str, Any] = {}
         if self.plan.pattern.facts.consistent:
             request["ConsistentRead"] = True
         if self._projection:
@@ -170,8 +174,12 @@ class Asking:
     # ---- ranges ----
 
     def _values(self, arguments: Arguments) -> dict[str, Any]:
-        bound = self.plan.route.bound
-        return {field: arguments[argument.name] for field, argument in bound.items()}
+        return {field: arguments[name] for field, name in self._fields}
+
+    @cached_property
+    def _fields(self) -> tuple[tuple[str, str], ...]:
+        """(field, argument)"""
+        return tuple((field, a.name) for field, a in self.plan.route.bound.items())
 
     def _ranges(self, arguments: Arguments) -> list[KeyRange]:
         plan = self.plan

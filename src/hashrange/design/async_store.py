@@ -27,13 +27,8 @@ class OpenAsyncQuery:
         core, bound = self._store.core, self._bound
         reading, items = Run(bound.asking, bound.arguments, None), Items()
         bound.took = reading.took
-        if not reading.streams:
-            return
-        while True:
-            found = await self._store.run(core.next_items(reading, items, bound))
-            if found is None:
-                return
-            for item in found:
+        while not reading.done:
+            for item in await self._store.run(core.next_items(reading, items, bound)):
                 yield item
 
     async def of(self, entity: type[Any], /) -> list[Any]:

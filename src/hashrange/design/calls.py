@@ -1,7 +1,7 @@
 """Calling a pattern: its arguments are bound and checked, and the plan for them is picked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
@@ -14,14 +14,14 @@ from hashrange.design.protocols import Explanation
 from hashrange.design.reading import Loader
 
 
-@dataclass
+@dataclass(slots=True)
 class Bound:
-    """A pattern with arguments, ready to run."""
+    """A pattern with arguments, ready to run; `took` once it ran."""
 
     call: "PatternCall"
     asking: Asking
     arguments: dict[str, Any]
-    took: Explanation = field(default_factory=lambda: Explanation("", []))
+    took: Explanation | None = None
 
 
 class PatternCall:
@@ -31,33 +31,45 @@ class PatternCall:
         self.pattern = pattern
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
-        self.checks = [(a, _classes(a)) for a in pattern.arguments]
+        self.checks = [(a.name, a, _classes(a)) for a in pattern.arguments]
         self.askings: dict[frozenset[str], Asking] = {}
         for arguments in variants(pattern):
             found = plan_given(pattern, model, arguments)
             if isinstance(found, Unplanned):
                 raise found.error
-            self.askings[found.given] = Asking(found, model)
+            left_out = frozenset(a.name for a in pattern.arguments) - found.given
+            self.askings[left_out] = Asking(found, model)
+        self.complete = self.askings[frozenset()]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
         """Raises TypeError for arguments that do not fit, BadValue for their values."""
+        if kwargs or len(args) != len(self.names):
+            arguments = self._named(args, kwargs)
+        else:
+            arguments = dict(zip(self.names, args, strict=True))
+        left_out = []
+        for name, argument, classes in self.checks:
+            value = arguments.get(name)
+            if value is None:
+                if not argument.optional:
+                    raise TypeError(f"{self.pattern}: {name!r} is missing")
+                left_out.append(name)
+            elif type(value) is not str or str not in classes:  # the commonest is seen at once
+                _expect(argument, value, classes)
+        return Bound(self, self._asking(left_out) if left_out else self.complete, arguments)
+
+    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         arguments = dict(zip(self.names, args, strict=False)) | dict(kwargs)
         fits = len(args) + len(kwargs) == len(arguments) and len(args) <= len(self.names)
         if not fits or arguments.keys() - set(self.names):
             raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
-        given = []
-        for argument, classes in self.checks:
-            value = arguments.get(argument.name)
-            if value is None:
-                if not argument.optional:
-                    raise TypeError(f"{self.pattern}: {argument.name!r} is missing")
-                continue
-            _expect(argument, value, classes)
-            given.append(argument.name)
-        asking = self.askings.get(frozenset(given))
+        return arguments
+
+    def _asking(self, left_out: Sequence[str]) -> Asking:
+        asking = self.askings.get(frozenset(left_out))
         if asking is None:
             raise TypeError(f"{self.pattern}: arguments are left out from the right only")
-        return Bound(self, asking, arguments)
+        return asking
 
 
 def _parameters(pattern: Pattern) -> Iterable[str]:

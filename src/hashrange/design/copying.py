@@ -26,6 +26,8 @@ class Copying:
 
     def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[Action]]]:
         """Copies that were not given, from their owners; and checks that they are right."""
+        if not entity.copies:
+            return item, []
         checks: dict[str, Action] = {}
         values: dict[str, Any] = {}
         by_owner: dict[str, list[str]] = {}

@@ -63,8 +63,10 @@ class Core:
 
     def one(self, bound: Bound, consistent: bool = False) -> Steps[Any]:
         """The item that is asked for, or None."""
-        if bound.asking.plan.operation == "GetItem":
-            return (yield from self._get(bound, consistent))
+        get = bound.asking.plan.operation == "GetItem"
+        return self._get(bound, consistent) if get else self._first(bound)
+
+    def _first(self, bound: Bound) -> Steps[Any]:
         run, items = Run(bound.asking, bound.arguments, None), Items()
         started = time.perf_counter()
         found = None
@@ -82,13 +84,13 @@ class Core:
         request = bound.asking.get(bound.arguments)
         if consistent:
             request["ConsistentRead"] = True
-        started = time.perf_counter()
+        started = time.perf_counter() if self.observe is not None else 0.0
         response = yield Call("GetItem", request)
         raw = response.get("Item")
-        entity = bound.asking.plan.route.entity
         found = None
-        if raw is not None and bound.call.loader.recognise(raw) is entity:
-            found = bound.call.loader.load(entity, raw)
+        if raw is not None:
+            entity, loader = bound.asking.plan.route.entity, bound.call.loader
+            found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
             took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
             took.capacity = response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
@@ -112,12 +114,9 @@ class Core:
         self._took(run.took, total, started)
         return total
 
-    def next_items(self, run: Run, items: Items, bound: Bound) -> Steps[list[Any] | None]:
-        """One page of an iteration; None at its end."""
-        rows = yield from run.rows(None)
-        if rows is None:
-            return None
-        found = bound.call.loader.load_all([row.raw for row in rows], items)
+    def next_items(self, run: Run, items: Items, bound: Bound) -> Steps[list[Any]]:
+        """One page of an iteration, which goes on until `run.done`."""
+        found = bound.call.loader.load_all((yield from run.raws()), items)
         run.took.items += len(found)
         return found
 
@@ -152,7 +151,7 @@ class Core:
         after = None
         if len(items.results) > size:
             after = run.after(items.rows[: items.results[size - 1][1]])
-        elif not ended and not all(s.done and not s.rows for s in run.streams):
+        elif not ended and not run.done:
             after = run.here(items.rows)
         bound.took = run.took
         results = [result for result, _ in items.results[:size]]

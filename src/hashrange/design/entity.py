@@ -133,7 +133,7 @@ class Entity:
         """An item as it is stored. Raises ItemError if it does not fit its class."""
         values = self.values(raw)
         try:
-            item: Item = self.model.__pydantic_validator__.validate_python(values)
+            item = self._validate(values)
         except ValidationError as error:
             key = self.key_of(raw)
             reason = "; ".join(_reason(e) for e in error.errors())
@@ -145,13 +145,15 @@ class Entity:
         """A stored item's fields, as pydantic takes them: by attribute name."""
         if self._upgrades:
             return self._upgraded(raw)
-        values = {}
-        for attribute, tag, read in self._readers:
-            stored = raw.get(attribute)
+        values: dict[str, Any] = {}
+        for name, tag in self._as_they_are:
+            stored = raw.get(name)
             if stored is not None:
-                # pydantic reads numbers, dates and the like from their text by itself.
-                content = stored.get(tag)
-                values[attribute] = read(stored) if content is None else content
+                # Of another type than the field's: pydantic says what is wrong with it.
+                values[name] = stored[tag] if tag in stored else decode(stored)
+        for name, read in self._converted:
+            if name in raw:
+                values[name] = read(raw[name])
         return values
 
     def _upgraded(self, raw: WireItem) -> dict[str, Any]:
@@ -225,11 +227,24 @@ class Entity:
         return tuple((self.attributes[name], kind.decode) for name, kind in self.fields.items())
 
     @cached_property
-    def _readers(self) -> tuple[tuple[str, str, Any], ...]:
-        """(attribute, tag whose content pydantic reads as it is, reader of anything else)"""
+    def _validate(self) -> Callable[[dict[str, Any]], Item]:
+        validate: Callable[[dict[str, Any]], Item] = (
+            self.model.__pydantic_validator__.validate_python
+        )
+        return validate
+
+    @cached_property
+    def _as_they_are(self) -> tuple[tuple[str, str], ...]:
+        """(attribute, tag) of those whose content pydantic reads as it is."""
+        fields = self.fields.items()
+        return tuple((self.attributes[n], kind.tag) for n, kind in fields if kind.tag in AS_IT_IS)
+
+    @cached_property
+    def _converted(self) -> tuple[tuple[str, Any], ...]:
+        """(attribute, reader) of the others."""
+        fields = self.fields.items()
         return tuple(
-            (self.attributes[n], kind.tag if kind.tag in AS_IT_IS else "", kind.decode)
-            for n, kind in self.fields.items()
+            (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
         )
 
     @cached_property

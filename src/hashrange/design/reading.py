@@ -60,18 +60,18 @@ class Loader:
 
     def load_all(self, raws: Sequence[Item], items: "Items") -> list[Any]:
         """As `Items.take`, for who neither stops nor goes on elsewhere: a plain iteration."""
-        attribute, makers, known = self.model.type_attribute, self._makers, self.model.by_name
+        attribute, makers = self.model.type_attribute or "", self._makers
         found = []
         for raw in raws:
-            stored = None if attribute is None else raw.get(attribute)
-            name = stored.get("S") if stored is not None else None
-            if name is None or name not in known:
+            try:
+                maker = makers[raw[attribute]["S"]]
+            except KeyError:
                 entity = self.recognise(raw)
-                name = "" if entity is None else entity.name
                 items.skipped += entity is None
-            maker = makers.get(name)
-            if maker is not None:
-                found.append(maker(raw))
+                if entity is None or entity.name not in makers:
+                    continue
+                maker = makers[entity.name]
+            found.append(maker(raw))
         return found
 
     def wants(self, entity: Entity) -> bool:
@@ -173,6 +173,10 @@ class Run:
     def asked(self) -> list[KeyRange | None]:
         return [asked for asked, _ in self.queries]
 
+    @property
+    def done(self) -> bool:
+        return all(stream.done and not stream.rows for stream in self.streams)
+
     def rows(self, limit: int | None) -> Steps[list[Row] | None]:
         """The next rows in order, at least one page; None at the end."""
         if len(self.streams) == 1:
@@ -183,14 +187,24 @@ class Run:
             rows = yield from self._follow(rows, self.plan.followed)
         return rows
 
+    def raws(self) -> Steps[list[Item]]:
+        """The next stored items, for who does not ask where they are from."""
+        if len(self.streams) == 1 and self.plan.followed is None:
+            return (yield from self._page(None)) or []
+        rows = yield from self.rows(None)
+        return [row.raw for row in rows or ()]
+
     def _one(self, limit: int | None) -> Steps[list[Row] | None]:
+        raws = yield from self._page(limit)
+        return None if raws is None else [Row(raw, 0, raw) for raw in raws]
+
+    def _page(self, limit: int | None) -> Steps[list[Item] | None]:
         [stream] = self.streams
         if stream.done:
             return None
         self.read += yield from stream.read(limit, self.took)
-        rows = [Row(raw, 0, raw) for raw in stream.rows]
-        stream.rows = []
-        return rows
+        raws, stream.rows = stream.rows, []
+        return raws
 
     def _merged(self, limit: int | None) -> Steps[list[Row] | None]:
         """Rows of all streams in the order of their sort keys, as far as it is known."""

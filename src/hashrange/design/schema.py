@@ -5,6 +5,7 @@ And how one entity fills them: a column of a key, with the template that writes 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from hashrange.design.conditions import BoundCondition
@@ -39,7 +40,7 @@ class Source:
             return "Base table"
         return f"{self.kind} {self.name.removeprefix(self.kind)}"
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.hash + self.range
 
@@ -79,7 +80,7 @@ class EntityKey:
     when: BoundCondition | None = None
     declared_as: str = "key"
 
-    @property
+    @cached_property
     def columns(self) -> tuple[KeyColumn, ...]:
         return self.hash + self.range
 

@@ -26,10 +26,8 @@ class OpenQuery:
         core, bound = self._store.core, self._bound
         reading, items = Run(bound.asking, bound.arguments, None), Items()
         bound.took = reading.took
-        if not reading.streams:
-            return
-        while (found := self._store.run(core.next_items(reading, items, bound))) is not None:
-            yield from found
+        while not reading.done:
+            yield from self._store.run(core.next_items(reading, items, bound))
 
     def of(self, entity: type[Any], /) -> list[Any]:
         return [item for item in self if isinstance(item, entity)]
@@ -51,7 +49,7 @@ class OpenQuery:
 
 def explain(bound: Bound) -> Explanation:
     """The requests of a bound query, and what they took if it ran."""
-    if bound.took.requests:
+    if bound.took is not None:
         return bound.took
     plan = bound.asking.plan
     requests: list[tuple[str, dict[str, Any]]]

@@ -76,10 +76,9 @@ class Writer:
         entity = self.entity(item)
         item, checks = yield from self.copying.filled(entity, item)
         old = None
-        if self._looks_first(entity):
-            old = yield from self.copying.read(entity.primary_key(vars(item)))
         expression, conditions = Expression(), []
         if self._looks_first(entity):
+            old = yield from self.copying.read(entity.primary_key(vars(item)))
             conditions = self._still(entity, old, expression)
         if entity.version is not None:
             conditions.append(self._version_as_given(entity, item, expression))
