@@ -79,7 +79,7 @@ def test_importing_loads_neither_server_nor_cli_nor_driver() -> None:
     script = (
         "import hashrange.design, sys; "
         "print([m for m in sys.modules if m.split('.')[0] in "
-        "('apsw', 'typer', 'rich', 'uvloop', 'httptools', 'boto3', 'botocore', 'asyncio')"
+        "('apsw', 'argparse', 'rich', 'uvloop', 'httptools', 'boto3', 'botocore', 'asyncio')"
         "or m.startswith(('hashrange.runtime', 'hashrange.storage', 'hashrange.interfaces'))])"
     )
     done = subprocess.run(

@@ -1,11 +1,17 @@
 """`import hashrange` costs a program only what the database itself needs."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-HEAVY = ("boto3", "botocore", "httptools", "pydantic", "pytest", "rich", "typer", "uvloop")
+HEAVY = ("boto3", "botocore", "httptools", "pydantic", "pytest", "rich", "uvloop")
+NOT_TO_SERVE = {
+    *("boto3", "botocore", "pydantic", "pytest", "rich"),
+    *("hashrange.design", "hashrange.interfaces.boto", "hashrange.testing"),
+    *("email.utils", "importlib.metadata", "importlib.resources", "json", "tempfile", "zipfile"),
+}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -15,6 +21,21 @@ def loaded_by(statement: str) -> set[str]:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     return set(run.stdout.split()) & set(HEAVY)
+
+
+def test_a_server_starts_without_what_it_does_not_serve_with() -> None:
+    """It is to answer within 300 ms of its start, most of which are imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "hashrange.interfaces.cli", "serve"]
+    with subprocess.Popen(
+        [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert "Serving" in process.stdout.readline()
+        process.terminate()
+        _, timed = process.communicate(timeout=60)
+    loaded = set(re.findall(r"\| +(\S+)$", timed, re.MULTILINE))
+    assert {"hashrange.runtime.runtime", "hashrange.interfaces.server"} <= loaded
+    assert loaded & NOT_TO_SERVE == set()
 
 
 def test_the_package_is_light() -> None:

@@ -31,7 +31,7 @@ RANDOM = frozenset({"random", "secrets", "uuid.uuid1", "uuid.uuid4"})
 PURE = NETWORK | FILES | CLOCK | RANDOM
 KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
 DESIGN = "msgspec pydantic annotated_types"
-INTERFACES = "msgspec uvloop typer rich boto3 botocore pytest starlette jinja2"
+INTERFACES = "msgspec uvloop boto3 botocore pytest starlette jinja2"
 
 
 class Room(NamedTuple):

@@ -4,13 +4,13 @@ Source of the lexical rules: the PartiQL specification; texts observed.
 """
 
 import re
-from importlib.resources import files
+from pkgutil import get_data
 from typing import NamedTuple
 
 from hashrange.model.errors import ValidationException
 
 KEYWORDS = frozenset(
-    files("hashrange.expressions").joinpath("partiql_keywords.txt").read_text("ascii").split()
+    (get_data("hashrange.expressions", "partiql_keywords.txt") or b"").decode("ascii").split()
 )
 """Words that are no attribute's name unless quoted. Source: observed."""
 

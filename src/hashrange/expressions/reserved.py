@@ -1,7 +1,7 @@
 """The 573 words that cannot stand for an attribute. Source: developer guide, "ReservedWords"."""
 
-from importlib.resources import files
+from pkgutil import get_data
 
 RESERVED_WORDS = frozenset(
-    files("hashrange.expressions").joinpath("reserved_words.txt").read_text("ascii").split()
+    (get_data("hashrange.expressions", "reserved_words.txt") or b"").decode("ascii").split()
 )

@@ -8,7 +8,6 @@ well-formed credential is believed, whatever the clock says.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from hashrange.model.errors import (
     IncompleteSignatureException,
@@ -134,6 +133,8 @@ def _moment(date: str) -> datetime:
     if _BASIC_FORMAT.fullmatch(date):
         return datetime.strptime(date, ISO_BASIC).replace(tzinfo=UTC)
     if _RFC_FORMAT.fullmatch(date):
+        from email.utils import parsedate_to_datetime  # no SDK sends such a date
+
         return parsedate_to_datetime(date).replace(tzinfo=UTC)
     raise ValueError
 

@@ -2,6 +2,6 @@
 
 
 def main() -> None:
-    from hashrange.interfaces.cli.app import app
+    from hashrange.interfaces.cli.app import run
 
-    app()
+    run()

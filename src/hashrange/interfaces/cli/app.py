@@ -1,38 +1,54 @@
-"""The commands. Each is a module, and imports what it needs when it runs: starting is quick."""
+"""The commands. Each is a module, and imports what it needs when it runs: starting is quick.
 
-from typing import Annotated
+So does argparse: a library that makes the arguments' types into a schema first (typer with
+pydantic) took longer to start than the server.
+"""
 
-import typer
+import argparse
+import os
+import sys
 
-from hashrange.interfaces.cli.backup import backup
-from hashrange.interfaces.cli.check import check
-from hashrange.interfaces.cli.design import app as design
-from hashrange.interfaces.cli.serve import serve
+from hashrange.interfaces.cli import backup, check, design, serve
 
-app = typer.Typer(
-    help="A DynamoDB-compatible database.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command()(serve)
-app.command()(backup)
-app.command()(check)
-app.add_typer(design, name="design")
+INTERRUPTED = 130
+"""What a shell says of a program that Ctrl-C ended."""
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def run() -> None:
+    """Run the command that the arguments name; ends the process if it fails."""
+    given = vars(_parser().parse_args())
+    command = given.pop("run")
+    try:
+        command(**given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # whoever read stdout has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "hashrange", description="A DynamoDB-compatible database.", allow_abbrev=False
+    )
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="print the version and end",
+    )
+    parser.set_defaults(run=parser.print_help)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for module in (serve, backup, check, design):
+        module.add(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        typer.echo(f"hashrange {version('hashrange')}")
-        raise typer.Exit
-
-
-@app.callback()
-def hashrange(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
+        print(f"hashrange {version('hashrange')}")
+        parser.exit()

@@ -1,24 +1,29 @@
 """hashrange backup"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
 
 
-def backup(
-    path: Annotated[Path, typer.Argument(metavar="DB", help="The database's file.")],
-    target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="The copy: a file that is not there yet.")
-    ],
-) -> None:
+def add(commands: "Commands") -> None:
+    parser = command(commands, backup)
+    parser.add_argument("path", metavar="DB", type=Path, help="the database's file")
+    parser.add_argument(
+        "target", metavar="TARGET", type=Path, help="the copy: a file that is not there yet"
+    )
+
+
+def backup(path: Path, target: Path) -> None:
     """Copy a database as of one moment, also while a server uses it."""
     import hashrange
-    from hashrange.interfaces.cli.errors import existing, fail, told_in_one_line
 
     with told_in_one_line(), hashrange.connect(existing(path)) as database:
         try:
             database.backup(target)
         except FileExistsError:
             fail(f"{target}: there is such a file already")
-    typer.echo(f"{path} is copied to {target}")
+    print(f"{path} is copied to {target}")

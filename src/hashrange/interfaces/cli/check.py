@@ -1,23 +1,28 @@
 """hashrange check"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
 
 
-def check(
-    path: Annotated[Path, typer.Argument(metavar="DB", help="The database's file.")],
-) -> None:
+def add(commands: "Commands") -> None:
+    parser = command(commands, check)
+    parser.add_argument("path", metavar="DB", type=Path, help="the database's file")
+
+
+def check(path: Path) -> None:
     """Verify every row's checksum and recompute every index and counter."""
     import hashrange
-    from hashrange.interfaces.cli.errors import existing, fail, told_in_one_line
 
     problems = 0
     with told_in_one_line(), hashrange.connect(existing(path)) as database:
         for problem in database.check():
             problems += 1
-            typer.echo(problem)
+            print(problem)
     if problems:
         fail(f"{path}: {problems} {'problem' if problems == 1 else 'problems'} found")
-    typer.echo(f"{path}: no problem found")
+    print(f"{path}: no problem found")

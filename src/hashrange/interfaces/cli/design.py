@@ -3,34 +3,44 @@
 import importlib.util
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from hashrange.interfaces.cli.errors import fail
+from hashrange.interfaces.cli.commands import command, fail
 
 if TYPE_CHECKING:
     from hashrange.design import Table
-
-app = typer.Typer(help="Single-table design: a model's access patterns.", no_args_is_help=True)
-
-Model = Annotated[Path, typer.Argument(help="A Python file with one or more st.Table.")]
+    from hashrange.interfaces.cli.commands import Commands
 
 
-@app.command()
-def plan(
-    model: Model,
-    format: Annotated[Literal["text", "markdown", "json"], typer.Option()] = "text",
-) -> None:
+def add(commands: "Commands") -> None:
+    about = "Single-table design: a model's access patterns."
+    design = commands.add_parser("design", help=about, description=about)
+    design.set_defaults(run=design.print_help)
+    tools = design.add_subparsers(title="commands", metavar="COMMAND")
+    parsers = {function: command(tools, function) for function in (plan, lint, prove, create)}
+    for parser in parsers.values():
+        parser.add_argument(
+            "model", metavar="MODEL", type=Path, help="a Python file with one or more st.Table"
+        )
+    parsers[plan].add_argument("--format", choices=("text", "markdown", "json"), default="text")
+    parsers[prove].add_argument(
+        "--seed", type=int, default=0, help="the same seed invents the same data; default: 0"
+    )
+    parsers[create].add_argument("--endpoint", metavar="URL", help="default: AWS itself")
+    parsers[create].add_argument("--region", help="default: as boto3 is configured")
+    command(tools, explain).add_argument("rule", metavar="RULE", help="a rule's id, e.g. K05")
+
+
+def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
     """Print the access-pattern table: how each pattern is served, or why not."""
     for number, table in enumerate(_tables(model)):
         made = table.plan()
         if number:
-            typer.echo()
+            print()
         if format == "text":
-            typer.echo(f"{table.name}\n\n{made}")
+            print(f"{table.name}\n\n{made}")
         else:
-            typer.echo(made.markdown() if format == "markdown" else made.json())
+            print(made.markdown() if format == "markdown" else made.json())
 
 
 def _tables(path: Path) -> "list[Table]":
@@ -55,8 +65,7 @@ def _tables(path: Path) -> "list[Table]":
     return list(dict.fromkeys(tables))
 
 
-@app.command()
-def lint(model: Model) -> None:
+def lint(model: Path) -> None:
     """Check the model against DynamoDB's rules. Exit status 1 if there is an error."""
     from hashrange.design import DeclarationError
     from hashrange.design import lint as check
@@ -66,27 +75,22 @@ def lint(model: Model) -> None:
     except DeclarationError as error:
         fail(error)
     for report in reports:
-        typer.echo(str(report))
+        print(report)
     if any(report.failed for report in reports):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-@app.command()
-def explain(rule: Annotated[str, typer.Argument(help="A rule's id, e.g. K05.")]) -> None:
+def explain(rule: str) -> None:
     """Say what a rule of the linter means."""
     from hashrange.design import explain as explanation
 
     try:
-        typer.echo(explanation(rule))
+        print(explanation(rule))
     except KeyError as error:
         fail(error.args[0])
 
 
-@app.command()
-def prove(
-    model: Model,
-    seed: Annotated[int, typer.Option(help="The same seed invents the same data.")] = 0,
-) -> None:
+def prove(model: Path, seed: int) -> None:
     """Run every pattern on invented data and compare. Exit status 1 if an answer is wrong."""
     import hashrange
     from hashrange.design.proving import prove as try_all
@@ -95,18 +99,13 @@ def prove(
     for table in _tables(model):
         with hashrange.connect() as database:
             proof = try_all(table, database, seed=seed)
-        typer.echo(str(proof))
+        print(proof)
         wrong = wrong or bool(proof.differences)
     if wrong:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-@app.command()
-def create(
-    model: Model,
-    endpoint: Annotated[str | None, typer.Option(help="Default: AWS itself.")] = None,
-    region: Annotated[str | None, typer.Option(help="Default: as boto3 is configured.")] = None,
-) -> None:
+def create(model: Path, endpoint: str | None, region: str | None) -> None:
     """Create the model's tables, or say how the ones that exist differ (exit status 1)."""
     import boto3
     from botocore.exceptions import BotoCoreError, ClientError
@@ -117,6 +116,6 @@ def create(
         client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
         for table in _tables(model):
             made = table.create(client)
-            typer.echo(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
+            print(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
     except (DesignError, BotoCoreError, ClientError) as error:
         fail(error)

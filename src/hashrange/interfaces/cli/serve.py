@@ -1,55 +1,78 @@
 """hashrange serve"""
 
+import argparse
 import logging
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from hashrange.interfaces.cli.commands import command, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.database import Durability
+    from hashrange.interfaces.cli.commands import Commands
+
+PORT_MAX = 65535
 
 
-class Durability(StrEnum):
-    FULL = "full"
-    RELAXED = "relaxed"
-    MEMORY = "memory"
+def add(commands: "Commands") -> None:
+    parser = command(commands, serve)
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="?",
+        type=Path,
+        help="the database's file; without one, it is in memory",
+    )
+    parser.add_argument(
+        "--port", type=_port, default=8000, help="default: 8000; 0: any that is free"
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen on, default: 127.0.0.1; any but a loopback address needs keys",
+    )
+    parser.add_argument(
+        "--keys",
+        metavar="FILE",
+        type=Path,
+        help="who may come in: lines of access_key secret_key [session_token]; "
+        "without it, the same lines in HASHRANGE_KEYS",
+    )
+    parser.add_argument(
+        "--tls-cert", metavar="FILE", type=Path, help="serve HTTPS: the certificate, PEM"
+    )
+    parser.add_argument(
+        "--tls-key", metavar="FILE", type=Path, help="the certificate's private key, PEM"
+    )
+    parser.add_argument(
+        "--durability",
+        choices=("full", "relaxed", "memory"),
+        default="full",
+        help="when a write is acknowledged: on disk (full, the default), handed to the system "
+        "(relaxed: survives a killed process, not a power cut), or at once (memory)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log every request")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {PORT_MAX}")
+    return int(text)
 
 
 def serve(
-    path: Annotated[
-        Path | None,
-        typer.Argument(metavar="PATH", help="The database's file; without one, it is in memory."),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; any but a loopback address needs keys.")
-    ] = "127.0.0.1",
-    keys: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Who may come in: lines of access_key secret_key [session_token]. "
-            "Without it, the same lines in HASHRANGE_KEYS.",
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Serve HTTPS: the certificate, PEM.")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The certificate's private key, PEM.")
-    ] = None,
-    durability: Annotated[
-        Durability,
-        typer.Option(
-            help="When a write is acknowledged: on disk (full), handed to the system (relaxed: "
-            "survives a killed process, not a power cut), or at once (memory)."
-        ),
-    ] = Durability.FULL,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log every request.")] = False,
+    path: Path | None,
+    port: int,
+    host: str,
+    keys: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    durability: "Durability",
+    verbose: bool,
 ) -> None:
     """Answer DynamoDB's HTTP interface until Ctrl-C or SIGTERM."""
     import hashrange
-    from hashrange.interfaces.cli.errors import told_in_one_line
     from hashrange.interfaces.entrance import configured_keys, open_entrance, tls_context
     from hashrange.interfaces.server import serve as serve_at
 
@@ -61,9 +84,9 @@ def serve(
     with told_in_one_line():
         tls = tls_context(tls_cert, tls_key)
         entrance = open_entrance(host, port, configured_keys(keys, os.environ), tls)
-        where = f"{path} (durability {durability.value})" if path else "a database in memory"
+        where = f"{path} (durability {durability})" if path else "a database in memory"
         scheme = "https" if tls else "http"
         address = f"[{host}]" if ":" in host else host
         greeting = f"Serving {where} on {scheme}://{address}:{entrance.port} - Ctrl-C ends it"
-        with entrance.listener, hashrange.connect(path, durability=durability.value) as database:
-            serve_at(database.runtime, entrance, lambda: typer.echo(greeting))
+        with entrance.listener, hashrange.connect(path, durability=durability) as database:
+            serve_at(database.runtime, entrance, lambda: print(greeting, flush=True))

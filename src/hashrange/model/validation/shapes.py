@@ -2,7 +2,7 @@
 
 import re
 from functools import cache, cached_property
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Literal
 
 import msgspec
@@ -58,7 +58,7 @@ class Tables(msgspec.Struct):
 
 @cache
 def tables() -> Tables:
-    text = files(__package__).joinpath("shapes.json").read_bytes()
+    text = get_data("hashrange.model.validation", "shapes.json") or b""
     return msgspec.json.decode(text, type=Tables)
 
 
