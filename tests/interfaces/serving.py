@@ -26,10 +26,15 @@ class EchoRuntime:
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
+        self.called: list[str] = []
         self.release: Callable[[], object] = lambda: None
 
     def call(self, name: str, body: bytes, region: str, /) -> bytes:
-        raise AssertionError("this could block the event loop")
+        assert not on_an_event_loop(), "this could block it"
+        self.called.append(name)
+        if name == "Query":
+            raise RuntimeError("our mistake")
+        return body
 
     def turn(self) -> Self:
         return self
@@ -55,6 +60,14 @@ class EchoRuntime:
                 raise RuntimeError("our mistake")
             case "Scan":
                 done(b"x" * 1_000_000)
+
+
+def on_an_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Running:

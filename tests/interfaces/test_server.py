@@ -74,6 +74,17 @@ def test_a_pipelined_request_starts_when_its_predecessor_is_answered(
     assert [client.receive()[0], client.receive()[0]] == [200, 200]
 
 
+def test_a_large_request_is_answered_in_a_thread_and_in_its_turn(
+    server: Running, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = b"{}".ljust(1_000_000)
+    client.send(request("GetItem", large), request("GetItem"), request("Query", large))
+    assert [client.receive()[2] for _ in range(2)] == [large, b"{}"]
+    with caplog.at_level(logging.CRITICAL):
+        assert client.receive()[0] == 500
+    assert server.runtime.called == ["GetItem", "Query"]
+
+
 def test_an_error_of_the_api(client: Client) -> None:
     status, body = client.ask(request("DeleteItem"))
     assert status == 400

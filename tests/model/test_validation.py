@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.model.errors import ApiError, SerializationException, ValidationException
-from hashrange.model.validation import shapes, validate
+from hashrange.model.validation import java, shapes, validate
 
 DEEP = 10_000
 
@@ -66,6 +66,14 @@ def test_one_request_too_many_is_printed_whole() -> None:
         "satisfy constraint: Map value must satisfy constraint: [Member must have length less "
         "than or equal to 25, Member must have length greater than or equal to 1]"
     )
+
+
+def test_of_a_long_value_the_beginning_is_printed() -> None:
+    requests = [{"PutRequest": {"Item": {str(n): {"L": [{}] * 100} for n in range(50)}}}] * 26
+    body = json.dumps({"RequestItems": {"abc": requests}}).encode()
+    message = refused("BatchWriteItem", body).message
+    assert java.PRINTED_CHARS_MAX < len(message) < java.PRINTED_CHARS_MAX + 500
+    assert message.endswith("Member must have length greater than or equal to 1]")
 
 
 def test_too_many_keys_of_a_table() -> None:

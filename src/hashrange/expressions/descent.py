@@ -15,12 +15,14 @@ def run(rule: Rule[T]) -> T:
     """Drive a rule and all the rules it asks for; give its result."""
     waiting = [rule]
     answer: T | None = None
-    while True:
-        try:
-            waiting.append(waiting[-1].send(cast(T, answer)))
-            answer = None
-        except StopIteration as end:
-            answer = end.value
-            waiting.pop()
-            if not waiting:
-                return cast(T, answer)
+    try:
+        while waiting:
+            try:
+                waiting.append(waiting[-1].send(cast(T, answer)))
+                answer = None
+            except StopIteration as end:
+                answer = end.value
+                waiting.pop()
+    finally:
+        waiting.clear()  # an error that is kept would keep them, megabytes for a few kilobytes
+    return cast(T, answer)

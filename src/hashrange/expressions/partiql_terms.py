@@ -50,6 +50,8 @@ class TermParser:
 
     def accept(self, *words: str) -> bool:
         """Take these words if they are all to come."""
+        if self.word != words[0]:
+            return False
         ahead = self._tokens[self._position : self._position + len(words)]
         taken = len(ahead) == len(words) and all(
             token.kind in ("keyword", "symbol") and token.text == word

@@ -3,11 +3,12 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from time import time
 
 from hashrange import wire
-from hashrange.interfaces.calls import Runtime
+from hashrange.interfaces.calls import Outcome, Runtime
 from hashrange.interfaces.connection import ClientConnection
 from hashrange.interfaces.entrance import Entrance, room_for_connections
 from hashrange.interfaces.turns import Turns
@@ -31,6 +32,7 @@ class Server:
         self.entrance = entrance
         self.targets = wire.targets(runtime.operations)
         self.verifier = None if entrance.keys is None else wire.Verifier(entrance.keys, time)
+        self._aside = ThreadPoolExecutor(1, "hashrange-aside")
         self.connections: set[ClientConnection] = set()
         self.connections_max = room_for_connections(CONNECTIONS_MAX)
 
@@ -46,6 +48,13 @@ class Server:
             ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
         )
         self._sweeper = self.loop.create_task(self._sweep())
+
+    def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> None:
+        """Answer a call in the one thread that is for calls that may take long."""
+        answer = self.loop.run_in_executor(
+            self._aside, self.runtime.call, call.operation, call.body, call.region
+        )
+        answer.add_done_callback(lambda answer: done(answer.exception() or answer.result()))
 
     async def stop(self) -> None:
         """Take no more requests and return when those that were running are answered."""

@@ -3,11 +3,16 @@
 Source: messages observed on the service, e.g. `[KeySchemaElement(attributeName=pk, ...)]`.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from hashrange.model.validation import shapes
+
+PRINTED_CHARS_MAX = 256 * 1024
+"""How much of a value a message repeats: a request of 16 MB would become one of 100 MB."""
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
 _CLASSES = {
@@ -51,27 +56,48 @@ def member_name(name: str) -> str:
 
 
 def printed(content: Any, name: str) -> str:
-    """A value of this shape, as `toString` prints it."""
-    shape = shapes.of(name)
+    """A value of this shape, as `toString` prints it; the beginning of it, if that is long."""
+    text, room = [], PRINTED_CHARS_MAX
+    for piece in _pieces(content, name):
+        text.append(piece[:room])
+        room -= len(piece)
+        if room <= 0:
+            break
+    return "".join(text)
+
+
+def _pieces(content: Any, name: str) -> Iterator[str]:
     if content is None:
-        return "null"
+        yield "null"
+        return
     if name in _PRINTED_AS_JSON:
-        return msgspec.json.encode(content).decode()
+        yield msgspec.json.encode(content).decode()
+        return
+    shape = shapes.of(name)
     if shape.kind == "list":
-        return f"[{', '.join(printed(element, shape.member) for element in content)}]"
-    if shape.kind == "map":
-        pairs = (f"{key}={printed(value, shape.value)}" for key, value in content.items())
-        return f"{{{', '.join(pairs)}}}"
-    if shape.kind == "structure":
-        members = (
-            f"{member_name(member)}={_printed_member(content, member, shape)}"
-            for member in _PRINTED_MEMBERS.get(name, tuple(shape.members))
-        )
-        return f"{name}({', '.join(members)})"
-    if shape.kind == "boolean":
-        return str(content).lower()
-    return str(content)
+        yield from _enclosed("[]", (_pieces(element, shape.member) for element in content))
+    elif shape.kind == "map":
+        pairs = (chain((f"{key}=",), _pieces(it, shape.value)) for key, it in content.items())
+        yield from _enclosed("{}", pairs)
+    elif shape.kind == "structure":
+        yield name
+        yield from _enclosed("()", _members(content, name, shape))
+    elif shape.kind == "boolean":
+        yield str(content).lower()
+    else:
+        yield str(content)
 
 
-def _printed_member(content: dict[str, Any], member: str, shape: shapes.Shape) -> str:
-    return printed(content[member], shape.members[member]) if member in content else "null"
+def _members(content: dict[str, Any], name: str, shape: shapes.Shape) -> Iterator[Iterator[str]]:
+    for member in _PRINTED_MEMBERS.get(name, tuple(shape.members)):
+        value = _pieces(content.get(member), shape.members.get(member, ""))
+        yield chain((f"{member_name(member)}=",), value)
+
+
+def _enclosed(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
+    yield brackets[0]
+    for number, part in enumerate(parts):
+        if number:
+            yield ", "
+        yield from part
+    yield brackets[1]
