@@ -69,7 +69,9 @@ def test_one_request_too_many_is_printed_whole() -> None:
 
 
 def test_of_a_long_value_the_beginning_is_printed() -> None:
-    requests = [{"PutRequest": {"Item": {str(n): {"L": [{}] * 100} for n in range(50)}}}] * 26
+    requests: list[Any] = [
+        {"PutRequest": {"Item": {str(n): {"L": [{}] * 100} for n in range(50)}}}
+    ] * 26
     body = json.dumps({"RequestItems": {"abc": requests}}).encode()
     message = refused("BatchWriteItem", body).message
     assert java.PRINTED_CHARS_MAX < len(message) < java.PRINTED_CHARS_MAX + 500
