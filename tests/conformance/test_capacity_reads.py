@@ -150,7 +150,7 @@ PAGES: list[tuple[str, str, dict[str, Any], Arms]] = [
             "a",
             IndexName="byDate",
             Select="ALL_ATTRIBUTES",
-            FilterExpression="attribute_exists(filler) AND attribute_exists(q)",
+            FilterExpression="attribute_not_exists(sk)",
         ),
         {"table": 5 * 0.5, "byDate": 0.5},
     ),

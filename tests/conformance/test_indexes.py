@@ -196,13 +196,23 @@ def test_a_local_index_fetches_what_it_lacks(
     assert plains(response) == [{name: FULL[name] for name in attributes}]
 
 
-def test_a_filter_of_a_local_index_may_name_what_it_lacks(new_table: NewTable) -> None:
+@pytest.mark.parametrize("wanted", [{"Select": "ALL_ATTRIBUTES"}, {"ProjectionExpression": "note"}])
+def test_a_filter_of_a_local_index_sees_no_more_where_it_fetches(
+    new_table: NewTable, wanted: dict[str, Any]
+) -> None:
     table = new_table("pk/sk", lsi("byDate", "pk/date:N", "KEYS_ONLY"))
     table.put(FULL, {**FULL, "sk": "other", "note": "x"})
-    values = {**IN_LOCAL_INDEX["ExpressionAttributeValues"], **item({":n": "n"})}
-    request = {**IN_LOCAL_INDEX, "ExpressionAttributeValues": values}
-    response = table.call("Query", FilterExpression="note = :n", Select="ALL_ATTRIBUTES", **request)
-    assert plains(response) == [FULL]
+    values = {**IN_LOCAL_INDEX["ExpressionAttributeValues"], **item({":v": FULL["sk"]})}
+    request = {**IN_LOCAL_INDEX, "ExpressionAttributeValues": values, **wanted}
+    table.refused(
+        "ValidationException: One or more parameter values were invalid: Secondary index byDate"
+        " does not project one or more filter attributes: [note]",
+        "Query",
+        FilterExpression="note = :v",
+        **request,
+    )
+    response = table.call("Query", FilterExpression="sk = :v", **request)
+    assert plains(response) == [FULL if "Select" in wanted else {"note": FULL["note"]}]
     assert response["ScannedCount"] == 2
 
 
@@ -217,7 +227,7 @@ LACKING: list[tuple[str, bool, dict[str, Any], str]] = [
 
 
 @cases("name, local, parameters, lacking", LACKING)
-def test_a_filter_of_an_index_may_not_name_what_it_lacks_and_does_not_fetch(
+def test_a_filter_of_an_index_may_not_name_what_it_lacks(
     new_table: NewTable, name: str, local: bool, parameters: dict[str, Any], lacking: str
 ) -> None:
     make = lsi if local else gsi

@@ -163,7 +163,7 @@ class Operations(RuleBasedStateMachine):
         whole = view.local and data.draw(st.booleans())
         if whole:  # a local index fetches what it does not project
             request["Select"] = "ALL_ATTRIBUTES"
-        names = "nxy" if whole or view.shown is None else "".join(view.shown)
+        names = "nxy" if view.shown is None else "".join(view.shown)
         names = "".join(sorted(set(names) - set(view.key)))
         filter_ = data.draw(st.none() | drawn.conditions(names)) if names else None
         if filter_:
