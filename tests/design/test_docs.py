@@ -1,34 +1,100 @@
-"""The Python of the tutorials and how-to pages runs, page by page."""
+"""What the pages show is so: their Python runs, their commands print what is printed there."""
 
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import hashrange
 from hashrange.design.rules import RULES
+from hashrange.interfaces.boto import intercept
 
-from .test_examples import EXAMPLES
+from .test_examples import EXAMPLES, example, served
 
-DOCS = EXAMPLES.parent / "docs"
+ROOT = EXAMPLES.parent
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+EXCERPT = re.compile(r"^```\n(class .*?)^```", re.DOTALL | re.MULTILINE)
+SHOWN = re.compile(r"^\$ (hashrange design .*)\n((?:(?!\$ |```).+\n)*)", re.MULTILINE)
 PAGES = [
-    *(f"tutorials/{name}" for name in ("sensors", "organisations", "orders", "animals", "chat")),
-    "how-to/design-an-existing-table",
-    "how-to/page-a-web-api",
+    str(page.relative_to(ROOT))
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    if BLOCK.search(page.read_text())
 ]
+TESTS = "docs/how-to/test-with-pytest.md"
+SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange.interfaces.cli"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    text = (DOCS / Path(f"{page}.md")).read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert blocks
-    module = ModuleType("a_page")
-    monkeypatch.setitem(sys.modules, "a_page", module)
-    for block in blocks:
+def page_module(page: str) -> ModuleType:
+    """A module of a page's Python, as if it stood in one file."""
+    module = sys.modules["a_page"] = ModuleType("a_page")
+    for block in BLOCK.findall((ROOT / page).read_text()):
         exec(block, vars(module))
+    return module
+
+
+@pytest.fixture
+def beside_the_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("beside_the_examples")
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str) -> None:
+    with hashrange.connect() as database, intercept(database):
+        page_module(page)
+
+
+def test_the_page_about_tests_is_tests(tmp_path: Path) -> None:
+    file = tmp_path / "test_page.py"
+    file.write_text("\n".join(BLOCK.findall((ROOT / TESTS).read_text())))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES, check=False)
+    assert re.search(r"^4 passed", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.usefixtures("beside_the_examples")
+def test_the_lambda_function_answers() -> None:
+    with hashrange.connect() as database, intercept(database):
+        module = page_module("docs/how-to/use-on-aws-lambda.md")
+        example("chat").table.create(database)
+        found = vars(module)["handler"]({"server_id": "7"}, None)
+    assert found == {"members": [], "next": None}
+
+
+@pytest.mark.parametrize("page", ["tutorials/sensors.md", "reference/command-line.md"])
+def test_commands_print_what_is_shown(
+    page: str, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "example")
+    commands = SHOWN.findall((DOCS / page).read_text())
+    assert commands
+    with served(database) as port:
+        for command, output in commands:
+            line = command.replace("hashrange", SCRIPT, 1).replace(":8000", f":{port}")
+            done = subprocess.run(
+                line, shell=True, capture_output=True, text=True, check=True, cwd=ROOT
+            )
+            pattern = re.escape(output).replace(r"\.\.\.", ".*")
+            assert not output or re.fullmatch(pattern, done.stdout), done.stdout
+
+
+def test_the_plan_in_the_tutorial_is_the_plan() -> None:
+    table = example("sensors").table.plan().markdown()
+    assert table.strip() in (DOCS / "tutorials" / "sensors.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["sensors", "organisations", "orders", "animals", "chat"])
+def test_excerpts_are_in_the_example(name: str) -> None:
+    lines = iter((EXAMPLES / f"{name}.py").read_text().splitlines())
+    for excerpt in EXCERPT.findall((DOCS / "tutorials" / f"{name}.md").read_text()):
+        assert all(line in lines for line in excerpt.splitlines()), excerpt
 
 
 def test_the_reference_lists_every_rule() -> None:
