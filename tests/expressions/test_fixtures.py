@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.expressions import Expressions, KeyCondition
+from hashrange.expressions import Expressions
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import normalize_item
 
@@ -89,7 +89,7 @@ def test_key_condition(case: Case) -> None:
     result: object
     try:
         expressions = _expressions(case)
-        condition = KeyCondition.of(expressions.key_condition(case.text))
+        condition = expressions.key_condition(case.text).as_key_condition()
         expressions.finish()
         hash_names, range_names, types = SCHEMAS[case.given["schema"]]
         condition.check_partition(hash_names, range_names)

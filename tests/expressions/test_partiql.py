@@ -34,14 +34,14 @@ def outcome(statement: partiql.Statement, item: Item) -> object:
     """What a statement makes of an item, as the fixture file writes it."""
     match statement:
         case partiql.Select(_, _, columns, where, _):
-            found = [item] if where is None or Condition(where).matches(item) else []
+            found = [item] if where is None or Condition.of(where).matches(item) else []
             return [columns.project(each) if columns else each for each in found]
         case partiql.Insert():
             return statement.item
         case partiql.Update():
             return statement.changes.apply(item)
         case partiql.Delete():
-            return Condition(statement.where).matches(item)
+            return Condition.of(statement.where).matches(item)
         case partiql.Exists(select):
             return outcome(select, item)
 
@@ -127,8 +127,8 @@ def test_queries_find_each_row_that_matches_once(text: str) -> None:
     assert plan.queries
     found = [row for query in plan.queries for row in ROWS if _in_query(query, row)]
     if plan.filter:
-        found = [row for row in found if Condition(plan.filter).matches(row)]
-    expected = [row for row in ROWS if Condition(where).matches(row)]
+        found = [row for row in found if Condition.of(plan.filter).matches(row)]
+    expected = [row for row in ROWS if Condition.of(where).matches(row)]
     assert sorted(map(str, found)) == sorted(map(str, expected))
 
 
@@ -152,7 +152,7 @@ def test_conditions_are_those_of_expressions(tree: Any, item: Any) -> None:
     text = generated.condition_text(tree, values)
     parameters = [values[name] for name in re.findall(r":v\d+", text)]
     normalize_item(item)
-    seen = attempt(lambda: Condition(where_of(re.sub(r":v\d+", "?", text), parameters)), item)
+    seen = attempt(lambda: Condition.of(where_of(re.sub(r":v\d+", "?", text), parameters)), item)
     same = attempt(lambda: Expressions(None, values or None).condition(text), item)
     assert seen == same
 

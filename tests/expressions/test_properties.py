@@ -2,12 +2,13 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Expressions, KeyCondition
+from hashrange.expressions import Expressions, prepared
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.tree import Path
 from hashrange.model.errors import ValidationException
@@ -56,7 +57,7 @@ def test_any_text_is_bound_or_refused(binder: str, text: str) -> None:
         elif binder == "update":
             bound.new_values(bound.apply(item))
         else:
-            condition = KeyCondition.of(bound)
+            condition = bound.as_key_condition()
             condition.check_partition(["a"], ["b1"])
             condition.resolve(["a"], ["b1"], {"a": "S", "b1": "N"})
     except ValidationException:
@@ -160,3 +161,37 @@ def test_updates_do_what_their_trees_say(actions: list[Any], item: Any) -> None:
         shared = item.keys() - update.attributes
         assert all(new[name] is item[name] for name in shared)
         assert leaves(update.old_values(item)) <= leaves(item)
+
+
+FORMS = [
+    ("condition", "a = :v AND b BETWEEN :v AND :w OR #n > :w"),
+    ("condition", "attribute_type(a, :v) OR contains(b, :w) OR #n IN (:v, :w)"),
+    ("condition", "begins_with(a, :v) AND size(#n) < :w"),
+    ("update", "SET #n = :v, a = list_append(:w, if_not_exists(a, :v))"),
+    ("update", "SET b = b + :v, #n = if_not_exists(c, :w)"),
+    ("update", "ADD #n :v DELETE b :w"),
+]
+
+
+@given(
+    st.sampled_from(FORMS),
+    generated.ITEM,
+    st.lists(st.tuples(generated.VALUE, generated.VALUE), min_size=2, max_size=4),
+)
+@settings(max_examples=300)
+def test_what_is_kept_of_a_text_does_for_other_values(
+    form: tuple[str, str], item: Any, pairs: list[tuple[Any, Any]]
+) -> None:
+    binder, text = form
+
+    def outcome(v: Any, w: Any) -> Any:
+        expressions = Expressions({"#n": "c"}, {":v": copy.deepcopy(v), ":w": copy.deepcopy(w)})
+        bound: Any = getattr(expressions, binder)(text)
+        expressions.finish()
+        return bound.matches(item) if binder == "condition" else bound.apply(item)
+
+    prepared._kept.clear()
+    kept = [attempt(partial(outcome, *pair)) for pair in pairs]
+    for pair, expected in zip(pairs, kept, strict=True):
+        prepared._kept.clear()
+        assert attempt(partial(outcome, *pair)) == expected

@@ -110,7 +110,7 @@ def update(
             )
 
     if table.indexes:
-        keys.check_index_types(table, change.literal_types())
+        keys.check_index_types(table, change.literal_types)
     if change.containers:
         keys.check_scalar(table, change.containers)
     _check_condition(table, condition)
@@ -121,7 +121,7 @@ def update(
         if old is None and change.attributes and len(new) == len(key):
             return None  # what only removes makes no item
         if table.indexes:
-            keys.check_index_keys(table, new, change.attributes, change.computed())
+            keys.check_index_keys(table, new, change.attributes, change.computed)
         return new
 
     return ItemWrite(table, row_key, edit, condition, return_old)

@@ -1,4 +1,4 @@
-"""Checked tree -> bound tree: names and values come in, and their operands are checked."""
+"""Checked tree -> bound tree: names and the types of values come in, and operands are checked."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,7 @@ from hashrange.expressions.tree import (
     Parameter,
     Path,
     Placeholder,
+    Slot,
     Value,
     invalid,
 )
@@ -19,9 +20,14 @@ from hashrange.model.limits import EXPRESSION_OPERATORS_MAX
 
 
 class Binding:
-    """One expression on its way to a bound tree. Its methods raise ValidationException."""
+    """One expression on its way to a bound tree. Its methods raise ValidationException.
+
+    `used` are the substitutions it asked for, `operations` those it bound.
+    """
 
     def __init__(self, parameter: Parameter, substitutions: Substitutions) -> None:
+        self.used: set[str] = set()
+        self.operations: list[Operation] = []
         self._parameter = parameter
         self._substitutions = substitutions
 
@@ -37,12 +43,13 @@ class Binding:
             if isinstance(node, Operation):
                 operands = tuple(bound[-len(node.operands) :])
                 operation = Operation(node.operator, operands)
-                check_operands(self._parameter, operation)
+                self.operations.append(operation)
+                check_operands(self._parameter, operation, self._substitutions.values)
                 bound[-len(operands) :] = [operation]
             elif isinstance(node, Placeholder):
-                bound.append(self._value(node))
+                bound.append(self._slot(node))
             else:
-                assert not isinstance(node, Value), "a parsed tree has none"
+                assert not isinstance(node, Slot | Value), "a parsed tree has none"
                 bound.append(self.path(node))
         [root] = bound
         return root
@@ -58,7 +65,7 @@ class Binding:
                 self.path(leaf)
         for leaf in leaves:
             if isinstance(leaf, Placeholder):
-                self._value(leaf)
+                self._slot(leaf)
 
     def check_literals(self, update: checks.Update) -> None:
         """Check the operands of ADD and DELETE, which comes before all operands of SET."""
@@ -75,10 +82,13 @@ class Binding:
                 f"operator count: {EXPRESSION_OPERATORS_MAX + 1}",
             )
 
-    def _value(self, placeholder: Placeholder) -> Value:
-        return Value(self._substitutions.value(self._parameter, placeholder.name))
+    def _slot(self, placeholder: Placeholder) -> Slot:
+        value = self._substitutions.value(self._parameter, placeholder.name)
+        self.used.add(placeholder.name)
+        return Slot(placeholder.name, next(iter(value)))
 
     def _part(self, part: str | int) -> str | int:
         if isinstance(part, str) and part[0] == "#":
+            self.used.add(part)
             return self._substitutions.name(self._parameter, part)
         return part

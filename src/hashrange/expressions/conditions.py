@@ -1,33 +1,68 @@
 """Conditions and filters: bound trees that an item matches or not."""
 
 from functools import cached_property
+from typing import Self
 
-from hashrange.expressions.evaluation import test_of
-from hashrange.expressions.tree import Node, Path, walk
+from hashrange.expressions.evaluation import Test, test_of
+from hashrange.expressions.key_conditions import KeyCondition, KeyTest, key_tests
+from hashrange.expressions.tree import NO_VALUES, Node, Path, Values, walk
 from hashrange.model.values import Item
 
 
-class Condition:
-    """A bound condition. Made of the root of its tree."""
+class PreparedCondition:
+    """A bound tree, and what follows from it whatever the values are. Made of its root."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
-        self._test = test_of(root)
 
-    def matches(self, item: Item | None) -> bool:
-        """Whether the condition holds; None is an item that does not exist."""
-        return self._test(item or {})
+    @cached_property
+    def key_tests(self) -> list[KeyTest]:
+        """Of a key condition. Raises ValidationException for what is none."""
+        return key_tests(self._root)
 
     @cached_property
     def attributes(self) -> frozenset[str]:
-        """The top-level attributes that the condition names."""
         return frozenset(str(path.parts[0]) for path in self._paths)
 
     @cached_property
     def containers(self) -> frozenset[str]:
-        """Those of them that it looks into, as a map or a list."""
         return frozenset(str(path.parts[0]) for path in self._paths if len(path.parts) > 1)
 
     @cached_property
     def _paths(self) -> list[Path]:
         return [node for node in walk(self._root) if isinstance(node, Path)]
+
+    @cached_property
+    def test(self) -> Test:
+        return test_of(self._root)
+
+
+class Condition:
+    """A prepared condition with the values of one request."""
+
+    def __init__(self, prepared: PreparedCondition, values: Values = NO_VALUES) -> None:
+        self._prepared = prepared
+        self._values = values
+
+    @classmethod
+    def of(cls, root: Node) -> Self:
+        """Of a bound tree that has its values in it."""
+        return cls(PreparedCondition(root))
+
+    def as_key_condition(self) -> KeyCondition:
+        """Raises ValidationException for what is none."""
+        return KeyCondition(self._prepared.key_tests, self._values)
+
+    def matches(self, item: Item | None) -> bool:
+        """Whether the condition holds; None is an item that does not exist."""
+        return self._prepared.test(item or {}, self._values)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that the condition names."""
+        return self._prepared.attributes
+
+    @property
+    def containers(self) -> frozenset[str]:
+        """Those of them that it looks into, as a map or a list."""
+        return self._prepared.containers

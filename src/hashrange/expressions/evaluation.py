@@ -1,4 +1,4 @@
-"""Bound tree -> functions of an item.
+"""Bound tree -> functions of an item and of the values that fill the slots.
 
 Each operator and function of a condition has one function here that makes its test; operands
 become readers, which give None where the item has nothing.
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange.expressions.paths import reader
-from hashrange.expressions.tree import Node, Operation, Path, Value
+from hashrange.expressions.tree import Node, Operation, Path, Slot, Value, Values
 from hashrange.model.values import AttributeValue, Item, binary_size, compare, equal
 
-Read = Callable[[Item], AttributeValue | None]
-Test = Callable[[Item], bool]
+Read = Callable[[Item, Values], AttributeValue | None]
+Test = Callable[[Item, Values], bool]
 
 
 def read_of(node: Node) -> Read:
@@ -24,10 +24,16 @@ def read_of(node: Node) -> Read:
         return reader(node)
     if isinstance(node, Value):
         value = node.value
-        return lambda item: value
+        return lambda item, values: value
+    if isinstance(node, Slot):
+        return _slot(node.name)
     assert isinstance(node, Operation)
     assert node.operator == "size", "no other function is an operand of a condition"
     return _size(read_of(node.operands[0]))
+
+
+def _slot(name: str) -> Read:
+    return lambda item, values: values[name]
 
 
 def test_of(node: Node) -> Test:
@@ -42,9 +48,9 @@ def test_of(node: Node) -> Test:
 
 
 def _all(tests: tuple[Test, ...]) -> Test:
-    def test(item: Item) -> bool:
+    def test(item: Item, values: Values) -> bool:
         for each in tests:  # noqa: SIM110 - `all` over a generator costs twice as much
-            if not each(item):
+            if not each(item, values):
                 return False
         return True
 
@@ -52,9 +58,9 @@ def _all(tests: tuple[Test, ...]) -> Test:
 
 
 def _any(tests: tuple[Test, ...]) -> Test:
-    def test(item: Item) -> bool:
+    def test(item: Item, values: Values) -> bool:
         for each in tests:  # noqa: SIM110 - as above
-            if each(item):
+            if each(item, values):
                 return True
         return False
 
@@ -63,7 +69,7 @@ def _any(tests: tuple[Test, ...]) -> Test:
 
 def _not(tests: tuple[Test, ...]) -> Test:
     [inner] = tests
-    return lambda item: not inner(item)
+    return lambda item, values: not inner(item, values)
 
 
 _LOGICAL: dict[str, Callable[[tuple[Test, ...]], Test]] = {"AND": _all, "OR": _any, "NOT": _not}
@@ -73,16 +79,16 @@ _LOGICAL: dict[str, Callable[[tuple[Test, ...]], Test]] = {"AND": _all, "OR": _a
 
 
 def _equal(left: Read, right: Read) -> Test:
-    def test(item: Item) -> bool:
-        a, b = left(item), right(item)
+    def test(item: Item, values: Values) -> bool:
+        a, b = left(item, values), right(item, values)
         return a is not None and b is not None and equal(a, b)
 
     return test
 
 
 def _unequal(left: Read, right: Read) -> Test:
-    def test(item: Item) -> bool:
-        a, b = left(item), right(item)
+    def test(item: Item, values: Values) -> bool:
+        a, b = left(item, values), right(item, values)
         return a is None or b is None or not equal(a, b)
 
     return test
@@ -90,8 +96,8 @@ def _unequal(left: Read, right: Read) -> Test:
 
 def _ordering(holds: Callable[[int], bool]) -> Callable[[Read, Read], Test]:
     def make(left: Read, right: Read) -> Test:
-        def test(item: Item) -> bool:
-            a, b = left(item), right(item)
+        def test(item: Item, values: Values) -> bool:
+            a, b = left(item, values), right(item, values)
             if a is None or b is None:
                 return False
             order = compare(a, b)
@@ -110,11 +116,11 @@ def _between(middle: Read, lower: Read, upper: Read) -> Test:
 
 
 def _in(left: Read, *choices: Read) -> Test:
-    def test(item: Item) -> bool:
-        value = left(item)
+    def test(item: Item, values: Values) -> bool:
+        value = left(item, values)
         if value is not None:
             for choice in choices:
-                other = choice(item)
+                other = choice(item, values)
                 if other is not None and equal(value, other):
                     return True
         return False
@@ -126,24 +132,24 @@ def _in(left: Read, *choices: Read) -> Test:
 
 
 def _attribute_exists(path: Read) -> Test:
-    return lambda item: path(item) is not None
+    return lambda item, values: path(item, values) is not None
 
 
 def _attribute_not_exists(path: Read) -> Test:
-    return lambda item: path(item) is None
+    return lambda item, values: path(item, values) is None
 
 
 def _attribute_type(path: Read, type_name: Read) -> Test:
-    def test(item: Item) -> bool:
-        value, name = path(item), type_name(item)
+    def test(item: Item, values: Values) -> bool:
+        value, name = path(item, values), type_name(item, values)
         return value is not None and name is not None and name["S"] in value
 
     return test
 
 
 def _begins_with(whole: Read, start: Read) -> Test:
-    def test(item: Item) -> bool:
-        a, b = whole(item), start(item)
+    def test(item: Item, values: Values) -> bool:
+        a, b = whole(item, values), start(item, values)
         if a is None or b is None:
             return False
         if "S" in a and "S" in b:
@@ -154,8 +160,8 @@ def _begins_with(whole: Read, start: Read) -> Test:
 
 
 def _contains(whole: Read, part: Read) -> Test:
-    def test(item: Item) -> bool:
-        a, b = whole(item), part(item)
+    def test(item: Item, values: Values) -> bool:
+        a, b = whole(item, values), part(item, values)
         return a is not None and b is not None and _has(a, b)
 
     return test
@@ -174,8 +180,8 @@ def _has(whole: AttributeValue, part: AttributeValue) -> bool:
 
 
 def _size(operand: Read) -> Read:
-    def read(item: Item) -> AttributeValue | None:
-        value = operand(item)
+    def read(item: Item, values: Values) -> AttributeValue | None:
+        value = operand(item, values)
         if value is None:
             return None
         [(kind, content)] = value.items()

@@ -5,9 +5,10 @@ attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from hashrange.expressions.tree import Node, Operation, Path, Value
+from hashrange.expressions.operators import static_type
+from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import AttributeValue
 
@@ -21,7 +22,7 @@ class KeyTest(NamedTuple):
 
     attribute: str
     operator: str
-    operands: tuple[AttributeValue, ...]
+    operands: tuple[Slot | Value, ...]
 
 
 class KeyQuery(NamedTuple):
@@ -39,13 +40,9 @@ class KeyQuery(NamedTuple):
 class KeyCondition:
     """Tests of different attributes."""
 
-    def __init__(self, tests: Sequence[KeyTest]) -> None:
+    def __init__(self, tests: Sequence[KeyTest], values: Values = NO_VALUES) -> None:
         self._tests = {test.attribute: test for test in tests}
-
-    @classmethod
-    def of(cls, root: Node) -> Self:
-        """Of a bound KeyConditionExpression. Raises ValidationException for what is none."""
-        return cls(_key_tests(root))
+        self._values = values
 
     def check_partition(self, hash_names: Sequence[str], range_names: Sequence[str]) -> None:
         """Raises ValidationException for too many tests, or none of a partition key."""
@@ -80,11 +77,14 @@ class KeyCondition:
         tests = [self._hash_test(name, types) for name in hash_names]
         equals, last = self._range_tests(range_names, types)
         return KeyQuery(
-            [test.operands[0] for test in tests],
-            [test.operands[0] for test in equals],
+            [self._filled(test.operands[0]) for test in tests],
+            [self._filled(test.operands[0]) for test in equals],
             last.operator if last else None,
-            list(last.operands) if last else [],
+            [self._filled(operand) for operand in last.operands] if last else [],
         )
+
+    def _filled(self, operand: Slot | Value) -> AttributeValue:
+        return self._values[operand.name] if isinstance(operand, Slot) else operand.value
 
     def _hash_test(self, name: str, types: Mapping[str, str]) -> KeyTest:
         test = self._tests[name]
@@ -118,7 +118,8 @@ class KeyCondition:
         return equals, last
 
 
-def _key_tests(root: Node) -> list[KeyTest]:
+def key_tests(root: Node) -> list[KeyTest]:
+    """The tests of a bound key condition. Raises ValidationException for what is none."""
     tests: dict[str, KeyTest] = {}
     waiting = [root]
     while waiting:
@@ -141,7 +142,7 @@ def _key_test(node: Operation) -> KeyTest:
     operator, operands = node
     if operator not in _OPERATORS:
         raise ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
-    if operator not in _MIRRORED and isinstance(operands[0], Value):
+    if operator not in _MIRRORED and isinstance(operands[0], Slot):
         raise _invalid_test(f"{operator} operator must have the key attribute as its first operand")
     name: Path | None = None
     for operand in operands:
@@ -154,7 +155,7 @@ def _key_test(node: Operation) -> KeyTest:
         raise _invalid_test("No key attribute specified")
     if operands[0] is not name:
         operator = _MIRRORED[operator]
-    values = tuple(operand.value for operand in operands if isinstance(operand, Value))
+    values = tuple(operand for operand in operands if isinstance(operand, Slot))
     return KeyTest(str(name.parts[0]), operator, values)
 
 
@@ -169,7 +170,7 @@ def _check_attribute(path: Path, other: Path | None) -> None:
 
 
 def _check_type(test: KeyTest, expected: str) -> None:
-    if any(expected not in value for value in test.operands):
+    if any(static_type(operand) != expected for operand in test.operands):
         raise ValidationException(
             "One or more parameter values were invalid: "
             "Condition parameter type does not match schema type"

@@ -78,7 +78,7 @@ def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition
         values = given.attribute_value_list or []
         _check_values(given.comparison_operator, values)
         operator = _COMPARISONS[given.comparison_operator].operator
-        tests.append(KeyTest(name, operator, tuple(values)))
+        tests.append(KeyTest(name, operator, tuple(map(Value, values))))
     if not 1 <= len(tests) <= 2:
         raise ValidationException("Conditions can be of length 1 or 2 only")
     return KeyCondition(tests)
@@ -86,7 +86,7 @@ def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition
 
 def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> Update:
     """AttributeUpdates."""
-    return Update([_change(name, given) for name, given in attribute_updates.items()])
+    return Update.of([_change(name, given) for name, given in attribute_updates.items()])
 
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
@@ -109,7 +109,7 @@ def _joined(tests: Sequence[Node], operator: str | None) -> Condition | None:
         raise ValidationException(
             "ConditionalOperator can only be used when Filter or Expected has two or more elements"
         )
-    return Condition(Operation(operator or "AND", tuple(tests))) if tests else None
+    return Condition.of(Operation(operator or "AND", tuple(tests))) if tests else None
 
 
 def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation:
@@ -197,15 +197,15 @@ def _change(name: str, given: requests.AttributeValueUpdate) -> Change:
             raise ValidationException(
                 f"{_INVALID}Only DELETE action is allowed when no attribute value is specified"
             )
-        return Change(path, lambda item: None)
+        return Change(path, lambda item, values: None)
     normalize(value)
     if action == "PUT":
-        return Change(path, lambda item: value)
+        return Change(path, lambda item, values: value)
     [kind] = value
     types, phrase, change = _ACTIONS[action]
     if kind not in types:
         raise ValidationException(f"{_INVALID}{phrase} is not supported for the type {kind}")
-    return Change(path, lambda item: change(item.get(name), value, _TYPE_MISMATCH))
+    return Change(path, lambda item, values: change(item.get(name), value, _TYPE_MISMATCH))
 
 
 _TYPE_MISMATCH = "Type mismatch for attribute to update"

@@ -6,7 +6,17 @@ Source: developer guide, "Expressions.OperatorsAndFunctions"; texts observed.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from hashrange.expressions.tree import Node, Operation, Parameter, Path, Section, Value, invalid
+from hashrange.expressions.tree import (
+    Node,
+    Operation,
+    Parameter,
+    Path,
+    Section,
+    Slot,
+    Value,
+    Values,
+    invalid,
+)
 from hashrange.model.limits import IN_OPERANDS_MAX
 from hashrange.model.values import AttributeValue, compare
 
@@ -19,7 +29,7 @@ _TYPE_NAMES_TEXT = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 _PATH_TYPES_TEXT = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 """What stands for the type of a path, which is not known before the item is."""
 
-Check = Callable[[Parameter, Operation], None]
+Check = Callable[[Parameter, Operation, Values], None]
 
 
 class Operator(NamedTuple):
@@ -39,7 +49,7 @@ class Operator(NamedTuple):
     further: Check | None = None
 
 
-def _check_membership(parameter: Parameter, operation: Operation) -> None:
+def _check_membership(parameter: Parameter, operation: Operation, values: Values) -> None:
     count = len(operation.operands) - 1
     if count > IN_OPERANDS_MAX:
         raise invalid(
@@ -48,11 +58,11 @@ def _check_membership(parameter: Parameter, operation: Operation) -> None:
         )
 
 
-def _check_bounds(parameter: Parameter, operation: Operation) -> None:
-    _, lower, upper = operation.operands
-    if not (isinstance(lower, Value) and isinstance(upper, Value)):
+def _check_bounds(parameter: Parameter, operation: Operation, values: Values) -> None:
+    lower, upper = (value_of(operand, values) for operand in operation.operands[1:])
+    if lower is None or upper is None:
         return
-    order = compare(lower.value, upper.value)
+    order = compare(lower, upper)
     if order is not None and order <= 0:
         return
     rule = (
@@ -63,19 +73,19 @@ def _check_bounds(parameter: Parameter, operation: Operation) -> None:
     raise invalid(
         parameter,
         f"The BETWEEN operator requires {rule}; "
-        f"lower bound operand: {_show(lower.value)}, upper bound operand: {_show(upper.value)}",
+        f"lower bound operand: {_show(lower)}, upper bound operand: {_show(upper)}",
     )
 
 
-def _check_type_name(parameter: Parameter, operation: Operation) -> None:
-    name = operation.operands[1]
-    if not isinstance(name, Value) or "S" not in name.value:
-        kind = static_type(name) or _PATH_TYPES_TEXT
+def _check_type_name(parameter: Parameter, operation: Operation, values: Values) -> None:
+    name = value_of(operation.operands[1], values)
+    if name is None or "S" not in name:
+        kind = static_type(operation.operands[1]) or _PATH_TYPES_TEXT
         raise _wrong_type(parameter, operation, kind)
-    if name.value["S"] not in TYPES:
+    if name["S"] not in TYPES:
         raise invalid(
             parameter,
-            f"Invalid attribute type name found; type: {name.value['S']}, "
+            f"Invalid attribute type name found; type: {name['S']}, "
             f"valid types: {_TYPE_NAMES_TEXT}",
         )
 
@@ -133,7 +143,11 @@ _RESULT_TYPES = {"size": "N", "+": "N", "-": "N", "list_append": "L"}
 """What an operation is as an operand of another; unlisted ones depend on the item."""
 
 
-def check_operands(parameter: Parameter, operation: Operation) -> None:
+VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
+"""Whether these may have their operands depends on more than the types of the values."""
+
+
+def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:
     """Raise ValidationException if the bound operation cannot have these operands."""
     operator, operands, rules = operation.operator, operation.operands, _ALL[operation.operator]
     if rules.operands is not None and len(operands) != rules.operands:
@@ -159,7 +173,7 @@ def check_operands(parameter: Parameter, operation: Operation) -> None:
             if kind not in rules.types:
                 raise _wrong_type(parameter, operation, kind)
     if rules.further:
-        rules.further(parameter, operation)
+        rules.further(parameter, operation, values)
 
 
 def check_action(section: Section, operand: Node) -> None:
@@ -184,11 +198,20 @@ def operators_in(nodes: Iterable[Node]) -> int:
 
 def static_type(node: Node) -> str | None:
     """The type of an operand, if it is known before the item is."""
+    if isinstance(node, Slot):
+        return node.type
     if isinstance(node, Value):
         return next(iter(node.value))
     if isinstance(node, Operation):
         return _RESULT_TYPES.get(node.operator)
     return None
+
+
+def value_of(node: Node, values: Values) -> AttributeValue | None:
+    """The value of an operand that is one."""
+    if isinstance(node, Slot):
+        return values[node.name]
+    return node.value if isinstance(node, Value) else None
 
 
 def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> Exception:

@@ -15,7 +15,7 @@ from hashrange.expressions.partiql_parser import parse
 from hashrange.expressions.partiql_tree import Order, Returning, Source
 from hashrange.expressions.partiql_values import Parameters, item_of
 from hashrange.expressions.paths import check_disjoint, reader
-from hashrange.expressions.tree import Node, Path
+from hashrange.expressions.tree import NO_VALUES, Node, Path
 from hashrange.expressions.updates import Update as Changes
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import Item
@@ -52,7 +52,7 @@ class Columns:
             seen.add(name)
 
     def project(self, item: Item) -> Item:
-        found = ((name, read(item)) for name, read in self._columns)
+        found = ((name, read(item, NO_VALUES)) for name, read in self._columns)
         return {name: value for name, value in found if value is not None}
 
 

@@ -18,7 +18,16 @@ from hashrange.expressions.operators import (
 from hashrange.expressions.partiql_tree import Assignment, Term
 from hashrange.expressions.partiql_values import Parameters, value_of
 from hashrange.expressions.paths import check_disjoint
-from hashrange.expressions.tree import Node, Operation, Path, Section, Value, invalid, walk
+from hashrange.expressions.tree import (
+    NO_VALUES,
+    Node,
+    Operation,
+    Path,
+    Section,
+    Value,
+    invalid,
+    walk,
+)
 from hashrange.expressions.updates import Update, change_of
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import EXPRESSION_OPERATORS_MAX, NESTING_LEVELS_MAX
@@ -71,7 +80,7 @@ def update_of(assignments: Iterable[Assignment], parameters: Parameters) -> Upda
     bound = [binding.assignment(each) for each in assignments]
     check_disjoint("Statement", [target for _, target, _ in bound])
     _check_count([operand for *_, operand in bound if operand is not None])
-    return Update([change_of(*each) for each in bound])
+    return Update.of([change_of(*each) for each in bound])
 
 
 def _check_count(roots: Iterable[Node]) -> None:
@@ -140,7 +149,7 @@ class _Binding:
         for term in terms:
             operands.append((yield self._operand(term)))
         operation = Operation(operator, tuple(operands))
-        check_operands("Statement", operation)
+        check_operands("Statement", operation, NO_VALUES)
         return operation
 
     def _operand(self, term: Term) -> Rule:
@@ -204,7 +213,7 @@ class _Binding:
         for each in term.terms:
             operands.append((yield self._assigned(each)))
         operation = Operation(term.content, tuple(operands))
-        check_operands("Statement", operation)
+        check_operands("Statement", operation, NO_VALUES)
         return operation
 
 

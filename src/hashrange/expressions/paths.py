@@ -7,7 +7,7 @@ Projections pick by such a tree, updates write by it.
 
 from collections.abc import Callable, Sequence
 
-from hashrange.expressions.tree import Parameter, Parts, Path, invalid
+from hashrange.expressions.tree import Parameter, Parts, Path, Values, invalid
 from hashrange.model.values import AttributeValue, Item
 
 
@@ -45,14 +45,14 @@ def path_tree(paths: Sequence[Path]) -> PathTree:
     return root
 
 
-def reader(path: Path) -> Callable[[Item], AttributeValue | None]:
-    """A function that finds the value at a path in an item."""
+def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
+    """A function that finds the value at a path in an item; it needs no other values."""
     first, *rest = path.parts
     assert isinstance(first, str), "a path begins with an attribute"
     if not rest:
-        return lambda item: item.get(first)
+        return lambda item, values: item.get(first)
 
-    def read(item: Item) -> AttributeValue | None:
+    def read(item: Item, values: Values) -> AttributeValue | None:
         value = item.get(first)
         for part in rest:
             if value is None:

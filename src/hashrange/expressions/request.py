@@ -1,14 +1,13 @@
 """The expressions of one request, or of one action of a transaction, and their substitutions."""
 
-from hashrange.expressions import checks
-from hashrange.expressions.binding import Binding
-from hashrange.expressions.conditions import Condition
-from hashrange.expressions.paths import check_disjoint
+from typing import cast
+
+from hashrange.expressions.conditions import Condition, PreparedCondition
+from hashrange.expressions.prepared import prepared
 from hashrange.expressions.projections import Projection
-from hashrange.expressions.statement_size import Clause
 from hashrange.expressions.substitutions import Substitutions
-from hashrange.expressions.tree import Node, Parameter
-from hashrange.expressions.updates import Update, change_of
+from hashrange.expressions.tree import Parameter
+from hashrange.expressions.updates import PreparedUpdate, Update
 from hashrange.model.values import AttributeValue
 
 
@@ -26,47 +25,30 @@ class Expressions:
         values: dict[str, AttributeValue] | None,
         older: bool = False,
     ) -> None:
-        self._older = older
         self._substitutions = Substitutions(names, values, older)
 
     def condition(self, text: str) -> Condition:
-        return Condition(self._condition("ConditionExpression", text))
+        return self._condition("ConditionExpression", text)
 
     def filter(self, text: str) -> Condition:
-        return Condition(self._condition("FilterExpression", text))
+        return self._condition("FilterExpression", text)
 
-    def key_condition(self, text: str) -> Node:
-        """The bound tree. Whether it is a `KeyCondition` is asked later, as the service does."""
+    def key_condition(self, text: str) -> Condition:
+        """Whether it is a `KeyCondition` is asked of it later, as the service does."""
         return self._condition("KeyConditionExpression", text)
 
     def projection(self, text: str) -> Projection:
-        binding = Binding("ProjectionExpression", self._substitutions)
-        paths = list(map(binding.path, checks.projection(text)))
-        check_disjoint("ProjectionExpression", paths)
-        return Projection(paths)
+        found = prepared("ProjectionExpression", text, self._substitutions)
+        return cast(Projection, found.content)
 
     def update(self, text: str) -> Update:
-        binding = Binding("UpdateExpression", self._substitutions)
-        checked = checks.update(text)
-        binding.check_defined(checked)
-        targets = [binding.path(action.target) for action in checked.actions]
-        check_disjoint("UpdateExpression", targets)
-        binding.check_literals(checked)
-        clauses = [
-            Clause(action.section, target, binding.operand(action))
-            for action, target in zip(checked.actions, targets, strict=True)
-        ]
-        binding.check_operators(checked.operators)
-        changes = [change_of(*clause) for clause in clauses]
-        return Update(changes, clauses, values_may_be_too_deep=self._older)
+        found = prepared("UpdateExpression", text, self._substitutions)
+        return Update(cast(PreparedUpdate, found.content), self._substitutions.values)
 
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""
         self._substitutions.check_all_used()
 
-    def _condition(self, parameter: Parameter, text: str) -> Node:
-        binding = Binding(parameter, self._substitutions)
-        checked = checks.condition(parameter, text)
-        root = binding.tree(checked.nodes)
-        binding.check_operators(checked.operators)
-        return root
+    def _condition(self, parameter: Parameter, text: str) -> Condition:
+        found = prepared(parameter, text, self._substitutions)
+        return Condition(cast(PreparedCondition, found.content), self._substitutions.values)

@@ -9,7 +9,7 @@ Source: measured on the service in 2026, clause by clause. A third of the region
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hashrange.expressions.tree import Node, Operation, Path, Section, Value, walk
+from hashrange.expressions.tree import Node, Operation, Path, Section, Slot, Values, walk
 from hashrange.model.values import text_size, value_size
 
 _STATEMENT = 3
@@ -34,25 +34,25 @@ class Clause(NamedTuple):
         return [self.target, *(walk(self.operand) if self.operand is not None else ())]
 
 
-def statement_bytes(clauses: Iterable[Clause]) -> int:
-    return _STATEMENT + sum(map(_clause, clauses))
+def statement_bytes(clauses: Iterable[Clause], values: Values) -> int:
+    return _STATEMENT + sum(_clause(clause, values) for clause in clauses)
 
 
-def _clause(clause: Clause) -> int:
+def _clause(clause: Clause, values: Values) -> int:
     first, *further = clause.target.parts
     target = _part(first) + sum(_FURTHER_TARGET_PART + _part(part) for part in further)
     if clause.section in ("REMOVE", "DELETE") or clause.operand is None:
         return _REMOVAL + target
-    return _WRITE + target + _operand(clause.operand)
+    return _WRITE + target + _operand(clause.operand, values)
 
 
-def _operand(node: Node) -> int:
-    if isinstance(node, Value):
-        return value_size(node.value)
+def _operand(node: Node, values: Values) -> int:
+    if isinstance(node, Slot):
+        return value_size(values[node.name])
     if isinstance(node, Path):
         return _OPERAND_PATH + sum(_OPERAND_PATH_PART + _part(part) for part in node.parts)
     assert isinstance(node, Operation)
-    return _OPERATIONS[node.operator] + sum(map(_operand, node.operands))
+    return _OPERATIONS[node.operator] + sum(_operand(operand, values) for operand in node.operands)
 
 
 def _part(part: str | int) -> int:

@@ -1,9 +1,10 @@
 """ExpressionAttributeNames and ExpressionAttributeValues of one request."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 
-from hashrange.expressions.tree import Parameter, invalid
+from hashrange.expressions.tree import Parameter, Values, invalid
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
     ATTRIBUTE_NAME_BYTES_MAX,
@@ -31,13 +32,20 @@ class Substitutions:
         values: Mapping[str, AttributeValue] | None,
         older: bool,
     ) -> None:
+        self.older = older
+        self.values: Values = values or {}
         self._names = names or {}
-        self._values = values or {}
         self._used: set[str] = set()
         if names is not None:
             _check_names(names)
         if values is not None:
             _check_values(values, older)
+
+    @cached_property
+    def shape(self) -> object:
+        """All but the values themselves: the names, and the types of the values."""
+        types = [(key, *value) for key, value in self.values.items()]
+        return self.older, tuple(self._names.items()), tuple(types)
 
     def name(self, parameter: Parameter, alias: str) -> str:
         """The attribute name of an alias such as `#n`."""
@@ -47,23 +55,25 @@ class Substitutions:
                 "An expression attribute name used in the document path is not defined; "
                 f"attribute name: {alias}",
             )
-        self._used.add(alias)
         return self._names[alias]
 
     def value(self, parameter: Parameter, placeholder: str) -> AttributeValue:
         """The value of a placeholder such as `:v`."""
-        if placeholder not in self._values:
+        if placeholder not in self.values:
             raise invalid(
                 parameter,
                 "An expression attribute value used in expression is not defined; "
                 f"attribute value: {placeholder}",
             )
-        self._used.add(placeholder)
-        return self._values[placeholder]
+        return self.values[placeholder]
+
+    def use(self, keys: Iterable[str]) -> None:
+        """Take note of what an expression asks for."""
+        self._used.update(keys)
 
     def check_all_used(self) -> None:
         """Raise ValidationException if a name or value was never asked for."""
-        for member, keys in ((_NAMES, self._names), (_VALUES, self._values)):
+        for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
             unused = keys.keys() - self._used
             if unused:
                 raise ValidationException(

@@ -6,7 +6,7 @@ PartiQL build bound trees directly. Operators and functions are one kind of node
 in DynamoDB's own messages.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from hashrange.model.errors import ValidationException
@@ -51,6 +51,14 @@ class Placeholder(NamedTuple):
     name: str
 
 
+class Slot(NamedTuple):
+    """The place of an expression attribute value of this type. Only in a bound tree, which so
+    serves all requests that differ in their values alone."""
+
+    name: str
+    type: str
+
+
 class Value(NamedTuple):
     """A canonical attribute value. Only in a bound tree."""
 
@@ -64,7 +72,12 @@ class Operation(NamedTuple):
     operands: "tuple[Node, ...]"
 
 
-Node: TypeAlias = Path | AliasedPath | Placeholder | Value | Operation
+Node: TypeAlias = Path | AliasedPath | Placeholder | Slot | Value | Operation
+
+Values: TypeAlias = Mapping[str, AttributeValue]
+"""What fills the slots."""
+
+NO_VALUES: Values = {}
 
 
 class Action(NamedTuple):

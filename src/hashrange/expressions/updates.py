@@ -9,14 +9,23 @@ Source: developer guide, "Expressions.UpdateExpressions"; texts observed.
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
-from hashrange.expressions.evaluation import Read
+from hashrange.expressions.evaluation import Read, read_of
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.paths import PathTree, path_tree, reader
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.statement_size import Clause, statement_bytes
-from hashrange.expressions.tree import Node, Operation, Path, Section, Value
+from hashrange.expressions.tree import (
+    NO_VALUES,
+    Node,
+    Operation,
+    Path,
+    Section,
+    Slot,
+    Value,
+    Values,
+)
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import AttributeValue, Item, in_order, normalize
@@ -27,7 +36,7 @@ _NO_SUCH_ATTRIBUTE = (
 )
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
-Compute = Callable[[Item], AttributeValue]
+Compute = Callable[[Item, Values], AttributeValue]
 """Gives the value of an operand, or raises ValidationException."""
 
 
@@ -38,7 +47,7 @@ class Change(NamedTuple):
     result: Read
 
 
-class Update:
+class PreparedUpdate:
     """Changes at disjoint paths; `clauses` are those of the UpdateExpression, if it was one."""
 
     def __init__(
@@ -48,63 +57,92 @@ class Update:
         values_may_be_too_deep: bool = False,
     ) -> None:
         targets = [change.target for change in changes]
-        self._changes = changes
-        self._clauses = clauses
-        self._checks_levels = values_may_be_too_deep
-        self._tree = path_tree(targets)
-        self._targets = Projection(targets)
-
-    @property
-    def attributes(self) -> frozenset[str]:
-        """The top-level attributes that are updated, or in which something is."""
-        return self._targets.attributes
+        self.clauses = clauses
+        self.changes = changes
+        self.checks_levels = values_may_be_too_deep
+        self.tree = path_tree(targets)
+        self.targets = Projection(targets)
 
     @cached_property
     def containers(self) -> frozenset[str]:
-        """Those that the UpdateExpression looks into, as a map or a list."""
-        paths = [node for clause in self._clauses for node in clause.nodes()]
+        paths = [node for clause in self.clauses for node in clause.nodes()]
         return frozenset(
             str(node.parts[0]) for node in paths if isinstance(node, Path) and len(node.parts) > 1
         )
 
+    @cached_property
     def literal_types(self) -> dict[str, str]:
-        """By top-level attribute, the type that it gets where the text and its values tell."""
         return {name: kind for name, kind in self._types() if kind is not None}
 
+    @cached_property
     def computed(self) -> frozenset[str]:
-        """The top-level attributes whose type only the item tells."""
         return frozenset(name for name, kind in self._types() if kind is None)
 
     def _types(self) -> Iterator[tuple[str, str | None]]:
-        for clause in self._clauses:
+        for clause in self.clauses:
             if len(clause.target.parts) == 1 and clause.operand is not None:
                 yield str(clause.target.parts[0]), static_type(clause.operand)
+
+
+class Update:
+    """A prepared update with the values of one request."""
+
+    def __init__(self, prepared: PreparedUpdate, values: Values = NO_VALUES) -> None:
+        self._prepared = prepared
+        self._values = values
+
+    @classmethod
+    def of(cls, changes: Sequence[Change]) -> Self:
+        """Of changes that have their values in them."""
+        return cls(PreparedUpdate(changes))
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that are updated, or in which something is."""
+        return self._prepared.targets.attributes
+
+    @property
+    def containers(self) -> frozenset[str]:
+        """Those that the UpdateExpression looks into, as a map or a list."""
+        return self._prepared.containers
+
+    @property
+    def literal_types(self) -> dict[str, str]:
+        """By top-level attribute, the type that it gets where the text and its values tell."""
+        return self._prepared.literal_types
+
+    @property
+    def computed(self) -> frozenset[str]:
+        """The top-level attributes whose type only the item tells."""
+        return self._prepared.computed
 
     @property
     def statement_bytes(self) -> int:
         """What the UpdateExpression is charged for, see `statement_size`."""
-        return statement_bytes(self._clauses) if self._clauses else 0
+        clauses = self._prepared.clauses
+        return statement_bytes(clauses, self._values) if clauses else 0
 
     def apply(self, item: Item) -> Item:
         """A new item that shares with the old one what is unchanged.
 
         Raises ValidationException where the item lacks what the update needs.
         """
-        results = [change.result(item) for change in self._changes]
-        for change, result in zip(self._changes, results, strict=True):
+        prepared, values = self._prepared, self._values
+        results = [change.result(item, values) for change in prepared.changes]
+        for change, result in zip(prepared.changes, results, strict=True):
             level = len(change.target.parts)
-            if result is not None and (level > 1 or self._checks_levels):
+            if result is not None and (level > 1 or prepared.checks_levels):
                 normalize(result, level)  # for the nesting, now that it has its place
-        members: Item = _write(self._tree, {"M": item}, results)["M"]
+        members: Item = _write(prepared.tree, {"M": item}, results)["M"]
         return members
 
     def old_values(self, old: Item) -> Item:
         """What UPDATED_OLD returns: the old item at the updated paths."""
-        return self._targets.project(old)
+        return self._prepared.targets.project(old)
 
     def new_values(self, new: Item) -> Item:
         """What UPDATED_NEW returns: the new item at the updated paths."""
-        return self._targets.project(new)
+        return self._prepared.targets.project(new)
 
 
 def _write(
@@ -142,12 +180,14 @@ def _new(
 def change_of(section: Section, target: Path, operand: Node | None) -> Change:
     """The change that a bound action makes. Without an operand it is REMOVE."""
     if operand is None:
-        return Change(target, lambda item: None)
+        return Change(target, lambda item, values: None)
     if section == "SET":
         return Change(target, _read_of(operand))
-    assert isinstance(operand, Value), "the syntax wants a placeholder here"
-    change, read, value = add if section == "ADD" else delete, reader(target), operand.value
-    return Change(target, lambda item: change(read(item), value, _WRONG_TYPE))
+    assert isinstance(operand, Slot | Value), "the syntax wants a placeholder here"
+    change, read, given = add if section == "ADD" else delete, reader(target), _read_of(operand)
+    return Change(
+        target, lambda item, values: change(read(item, values), given(item, values), _WRONG_TYPE)
+    )
 
 
 def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> AttributeValue:
@@ -188,9 +228,8 @@ def delete(
 
 
 def _read_of(node: Node) -> Compute:
-    if isinstance(node, Value):
-        value = node.value
-        return lambda item: value
+    if isinstance(node, Slot | Value):
+        return cast(Compute, read_of(node))
     if isinstance(node, Path):
         return _required(reader(node))
     assert isinstance(node, Operation)
@@ -202,8 +241,8 @@ def _read_of(node: Node) -> Compute:
 
 
 def _required(read: Read) -> Compute:
-    def required(item: Item) -> AttributeValue:
-        value = read(item)
+    def required(item: Item, values: Values) -> AttributeValue:
+        value = read(item, values)
         if value is None:
             raise ValidationException(_NO_SUCH_ATTRIBUTE)
         return value
@@ -212,9 +251,9 @@ def _required(read: Read) -> Compute:
 
 
 def _if_not_exists(path: Read, default: Compute) -> Compute:
-    def read(item: Item) -> AttributeValue:
-        value = path(item)
-        return default(item) if value is None else value
+    def read(item: Item, values: Values) -> AttributeValue:
+        value = path(item, values)
+        return default(item, values) if value is None else value
 
     return read
 
@@ -224,8 +263,8 @@ def _combined(
 ) -> Compute:
     """The combination of two operands which both must be of the type `kind`."""
 
-    def read(item: Item) -> AttributeValue:
-        a, b = left(item), right(item)
+    def read(item: Item, values: Values) -> AttributeValue:
+        a, b = left(item, values), right(item, values)
         if kind not in a or kind not in b:
             raise ValidationException(_WRONG_TYPE)
         return {kind: combine(a[kind], b[kind])}

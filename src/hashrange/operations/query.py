@@ -46,15 +46,15 @@ def parse(body: bytes) -> Request:
 
 def _parse_expressions(given: requests.Query, key_condition: KeyCondition | None) -> Request:
     placeholders = inputs.placeholders(given)
-    filter_, projection, tree = None, None, None
+    filter_, projection, bound = None, None, None
     if given.key_condition_expression is not None:
-        tree = placeholders.key_condition(given.key_condition_expression)
+        bound = placeholders.key_condition(given.key_condition_expression)
     if given.filter_expression is not None:
         filter_ = placeholders.filter(given.filter_expression)
     if given.projection_expression is not None:
         projection = placeholders.projection(given.projection_expression)
-    if tree is not None:
-        key_condition = KeyCondition.of(tree)
+    if bound is not None:
+        key_condition = bound.as_key_condition()
     request = _parsed(given, key_condition, filter_, projection)
     placeholders.finish()
     return request

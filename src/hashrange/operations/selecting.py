@@ -77,7 +77,7 @@ def select(
     view = _view(table, statement, consistent)
     plan = _plan(table, view, statement)
     how = Walk(
-        matches=Condition(plan.filter).matches if plan.filter else None,
+        matches=Condition.of(plan.filter).matches if plan.filter else None,
         project=statement.columns.project if statement.columns else None,
         fetching=isinstance(view, Index) and bool(_unprojected(table, view, _columns(statement))),
         consistent=consistent,

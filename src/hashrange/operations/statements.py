@@ -81,7 +81,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
     keys.check_none_empty(table, key)
     path = (Path((table.hash[0],)),)
     exists, absent = Operation("attribute_exists", path), Operation("attribute_not_exists", path)
-    there = Condition(exists if rest is None else Operation("AND", (exists, rest)))
+    there = Condition.of(exists if rest is None else Operation("AND", (exists, rest)))
     match statement:
         case Insert():
             return writes.insert(table, key, inputs.item(key))
@@ -89,7 +89,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
             return writes.update(table, key, statement.changes, there, return_old)
         case Delete():
             # Where there is no item there is nothing to delete, which is fine.
-            allowed = None if rest is None else Condition(Operation("OR", (absent, rest)))
+            allowed = None if rest is None else Condition.of(Operation("OR", (absent, rest)))
             return writes.delete(table, key, allowed, return_old)
         case Exists():
             return writes.condition_check(table, key, there, return_old)

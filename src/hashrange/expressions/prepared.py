@@ -1,0 +1,96 @@
+"""Expressions bound once for all requests that differ in their values alone.
+
+A program sends the same few texts with the same names, over and over. What such a text comes to
+is kept, so that its next request has but to fill in its values. Whether operands fit depends on
+the types of the values, which are told apart, and for `VALUES_MATTER` on the values themselves:
+those operations are checked each time.
+"""
+
+from typing import NamedTuple
+
+from hashrange.expressions import checks
+from hashrange.expressions.binding import Binding
+from hashrange.expressions.conditions import PreparedCondition
+from hashrange.expressions.operators import VALUES_MATTER, check_operands
+from hashrange.expressions.paths import check_disjoint
+from hashrange.expressions.projections import Projection
+from hashrange.expressions.statement_size import Clause
+from hashrange.expressions.substitutions import Substitutions
+from hashrange.expressions.tree import Node, Operation, Parameter
+from hashrange.expressions.updates import PreparedUpdate, change_of
+
+KEPT_MAX = 200
+KEPT_CHARACTERS_MAX = 5000
+"""Of one text with its names; with longer ones the hostile could fill the memory."""
+
+_kept: dict[object, "Prepared"] = {}
+
+
+class Prepared(NamedTuple):
+    """`used`: the substitutions it asks for. `late`: what is checked for each request anew."""
+
+    content: PreparedCondition | PreparedUpdate | Projection
+    used: frozenset[str]
+    late: tuple[Operation, ...]
+
+
+def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:
+    """A text with these names and types of values. Raises ValidationException."""
+    key = (parameter, text, substitutions.shape)
+    found = _kept.get(key)
+    if found is None:
+        found = _prepare(parameter, text, substitutions)
+        if len(repr(key)) <= KEPT_CHARACTERS_MAX:
+            _keep(key, found)
+    else:
+        for operation in found.late:
+            check_operands(parameter, operation, substitutions.values)
+    substitutions.use(found.used)
+    return found
+
+
+def _keep(key: object, found: Prepared) -> None:
+    if len(_kept) >= KEPT_MAX:
+        _kept.pop(next(iter(_kept)), None)  # another thread may have done it
+    _kept[key] = found
+
+
+def _prepare(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:
+    binding = Binding(parameter, substitutions)
+    content: PreparedCondition | PreparedUpdate | Projection
+    if parameter == "ProjectionExpression":
+        content = _projection(text, binding)
+    elif parameter == "UpdateExpression":
+        content = _update(text, binding, substitutions.older)
+    else:
+        content = PreparedCondition(_condition(parameter, text, binding))
+    late = [each for each in binding.operations if each.operator in VALUES_MATTER]
+    return Prepared(content, frozenset(binding.used), tuple(late))
+
+
+def _projection(text: str, binding: Binding) -> Projection:
+    paths = list(map(binding.path, checks.projection(text)))
+    check_disjoint("ProjectionExpression", paths)
+    return Projection(paths)
+
+
+def _update(text: str, binding: Binding, values_may_be_too_deep: bool) -> PreparedUpdate:
+    checked = checks.update(text)
+    binding.check_defined(checked)
+    targets = [binding.path(action.target) for action in checked.actions]
+    check_disjoint("UpdateExpression", targets)
+    binding.check_literals(checked)
+    clauses = [
+        Clause(action.section, target, binding.operand(action))
+        for action, target in zip(checked.actions, targets, strict=True)
+    ]
+    binding.check_operators(checked.operators)
+    changes = [change_of(*clause) for clause in clauses]
+    return PreparedUpdate(changes, clauses, values_may_be_too_deep)
+
+
+def _condition(parameter: Parameter, text: str, binding: Binding) -> Node:
+    checked = checks.condition(parameter, text)
+    root = binding.tree(checked.nodes)
+    binding.check_operators(checked.operators)
+    return root
