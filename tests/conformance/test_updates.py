@@ -147,6 +147,7 @@ UPSERTS: list[tuple[str, dict[str, Any], Attributes | None]] = [
     ("no expression", {}, {"pk": "k"}),
     ("no updates", {"AttributeUpdates": {}}, {"pk": "k"}),
     ("REMOVE", {"UpdateExpression": "REMOVE a, b"}, None),
+    ("REMOVE of what is in nothing", {"UpdateExpression": "REMOVE a.b, c[0]"}, None),
     ("legacy DELETE", {"AttributeUpdates": {"a": {"Action": "DELETE"}}}, None),
     ("DELETE of a set", {"UpdateExpression": "DELETE a :s"}, None),
     ("REMOVE and ADD", {"UpdateExpression": "REMOVE b ADD a :v"}, {"pk": "k", "a": 1}),

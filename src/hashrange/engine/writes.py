@@ -116,6 +116,8 @@ def update(
     _check_condition(table, condition)
 
     def edit(old: Item | None) -> Item | None:
+        if old is None and change.only_removes:
+            return None  # whatever its paths: there is nothing they could miss (ScyllaDB on AWS)
         # Other than for a condition, an item that is made has its key for the operands.
         new = change.apply(key if old is None else old)
         if old is None and change.attributes and len(new) == len(key):

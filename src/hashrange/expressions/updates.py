@@ -117,6 +117,11 @@ class Update:
         return self._prepared.computed
 
     @property
+    def only_removes(self) -> bool:
+        """Whether it is an UpdateExpression of REMOVE alone."""
+        return bool(self._clauses) and all(clause.operand is None for clause in self._clauses)
+
+    @property
     def statement_bytes(self) -> int:
         """What the UpdateExpression is charged for, see `statement_size`."""
         clauses = self._prepared.clauses
