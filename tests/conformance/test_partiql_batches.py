@@ -321,6 +321,6 @@ def test_more_than_4_mb(one: Table) -> None:
         {"Statement": f"INSERT INTO T VALUE {{'pk': '{n}', 's': ?}}", "Parameters": [large]}
         for n in range(11)
     ]
-    refused("ValidationException: Transaction request size exceeds …", transact, one, *members)
+    refused("ValidationException: Transaction payload size …", transact, one, *members)
     transact(one, *members[:10])
     assert len(one.all()) == 11

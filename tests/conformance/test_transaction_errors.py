@@ -98,6 +98,32 @@ def test_a_refused_action_cancels_all(
     assert table.all() == [STORED]
 
 
+def test_keys_are_checked_up_to_the_first_that_does_not_fit(table: Table) -> None:
+    """And before all conditions."""
+    error = refused(
+        CANCELLED.format("None, ValidationError, None"),
+        write,
+        table,
+        check("attribute_exists(q)", Key=item(pk="absent")),
+        put({"pk": 1}),
+        put({"pk": 2}),
+    )
+    assert [list(reason) for reason in error["CancellationReasons"]] == [
+        ["Code"],
+        ["Code", "Message"],
+        ["Code"],
+    ]
+
+
+def test_more_than_4_mb(table: Table) -> None:
+    puts = [put({"pk": f"{n:02}", "s": "x" * (390 * 1024)}) for n in range(11)]
+    size = 11 * (390 * 1024 + len("pk") + 2 + len("s"))
+    told = "Transaction payload size cannot exceed 4MB. Payload Size: "
+    refused(f"ValidationException: {told}: {told}{size}", write, table, *puts)
+    write(table, *puts[:10])
+    assert len(table.all()) == 10
+
+
 def test_there_is_a_reason_for_each_refused_action_in_order(table: Table) -> None:
     table.put({"pk": "p1"}, {"pk": "p3"})
     new = {"ConditionExpression": "attribute_not_exists(pk)"}

@@ -279,8 +279,10 @@ def batch(writes: Sequence[Write]) -> None:
 
 
 def transact(writes: Sequence[Write]) -> None:
-    """All or nothing. Index keys that do not fit are found before any condition is looked at."""
-    _cancel_for(map(_given_index_keys, writes))
+    """All or nothing. The first index key that does not fit ends it before any condition."""
+    given = list(map(_given_index_keys, writes))
+    first = next((at for at, reason in enumerate(given) if reason != "None"), 0)
+    _cancel_for([reason if at == first else "None" for at, reason in enumerate(given)])
     _check_distinct(writes)
     _cancel_for(map(_decision, writes))
     for one in writes:

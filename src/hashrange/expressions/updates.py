@@ -119,7 +119,8 @@ class Update:
     @property
     def only_removes(self) -> bool:
         """Whether it is an UpdateExpression of REMOVE alone."""
-        return bool(self._clauses) and all(clause.operand is None for clause in self._clauses)
+        clauses = self._prepared.clauses
+        return bool(clauses) and all(clause.operand is None for clause in clauses)
 
     @property
     def statement_bytes(self) -> int:

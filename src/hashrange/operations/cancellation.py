@@ -12,9 +12,11 @@ from hashrange.model.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 
-TOO_LARGE = "Transaction request size exceeds the maximum allowed size of 4 MB"
+# What a transaction that reads too much is told is not known (?).
+READS_TOO_MUCH = "Transaction request size exceeds the maximum allowed size of 4 MB"
 REPEATED = "Transaction request cannot include multiple operations on one item"
 
 P = ParamSpec("P")
@@ -47,6 +49,25 @@ def succeeded(results: Sequence[T | ApiError]) -> list[T]:
             CancellationReasons=reasons,
         )
     return [result for result in results if not isinstance(result, ApiError)]
+
+
+def prepared(results: Sequence[T | ApiError]) -> list[T]:
+    """As `succeeded`, for what is found before the items are looked at.
+
+    DynamoDB stops there at the first refusal, and calls the actions after it None (ScyllaDB on
+    AWS).
+    """
+    for at, result in enumerate(results):
+        if isinstance(result, ApiError):
+            succeeded([*results[: at + 1], *[None] * (len(results) - at - 1)])
+    return succeeded(results)
+
+
+def check_size(size: int) -> None:
+    """Raises ValidationException where the actions of one request are too large together."""
+    if size > TRANSACTION_BYTES_MAX:
+        told = "Transaction payload size cannot exceed 4MB. Payload Size: "
+        raise ValidationException(f"{told}: {told}{size}")
 
 
 def _reason(result: Any) -> dict[str, Any]:

@@ -52,8 +52,7 @@ def parse(body: bytes) -> Request:
             "ExecuteTransaction API does not support both read and write operations in the same "
             "request."
         )
-    if size > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.TOO_LARGE)
+    cancellation.check_size(size)
     return Request(given, reads, changes, transaction.fingerprint(members))
 
 
@@ -105,7 +104,7 @@ def _item_writes(request: Request, moment: Moment) -> Fetch[tuple[Tables, list[I
         table = tables[statements.table_name(statement)]
         key, _ = _numbered(position, statements.target, statement, table)
         keys.check_none_empty(table, key)
-    wanted = cancellation.succeeded(
+    wanted = cancellation.prepared(
         [
             cancellation.attempt(
                 statements.item_write,
@@ -140,11 +139,11 @@ def _read(request: Request, moment: Moment) -> Fetch[Response]:
         cancellation.attempt(statements.row_key, table, key)
         for table, key in zip(places, named, strict=True)
     ]
-    found = list(zip(places, cancellation.succeeded(targets), strict=True))
+    found = list(zip(places, cancellation.prepared(targets), strict=True))
     cancellation.check_distinct(found)
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.TOO_LARGE)
+        raise ValidationException(cancellation.READS_TOO_MUCH)
     receipt = Receipt()
     responses: list[dict[str, Any]] = []
     for select, (table, _), row in zip(request.reads, found, rows, strict=True):

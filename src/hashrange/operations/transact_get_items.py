@@ -44,11 +44,11 @@ def decide(request: Request, moment: Moment) -> Decide:
         cancellation.attempt(_row_key, *each)
         for each in zip(tables, gets, request.projections, strict=True)
     ]
-    found = list(zip(tables, cancellation.succeeded(targets), strict=True))
+    found = list(zip(tables, cancellation.prepared(targets), strict=True))
     cancellation.check_distinct(found)
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.TOO_LARGE)
+        raise ValidationException(cancellation.READS_TOO_MUCH)
     return answer(_respond(request, tables, rows))
 
 

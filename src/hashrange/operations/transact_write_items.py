@@ -16,7 +16,6 @@ from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import Condition, Update
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations import cancellation, inputs, outputs, transaction
 from hashrange.operations.parse import decode
@@ -55,8 +54,7 @@ class Request(Struct, gc=False):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.TransactWriteItems)
     actions = [_action(item) for item in given.transact_items]
-    if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.TOO_LARGE)
+    cancellation.check_size(sum(action.size for action in actions))
     return Request(given, actions, _fingerprint(given))
 
 
@@ -116,7 +114,7 @@ def _item_writes(
     for action in request.actions:
         if isinstance(action.given, requests.Put):
             keys.check_none_empty(tables[action.given.table_name], action.given.item)
-    wanted = cancellation.succeeded(
+    wanted = cancellation.prepared(
         [
             cancellation.attempt(action.write, tables[action.given.table_name])
             for action in request.actions
