@@ -1,6 +1,7 @@
 """The server: DynamoDB's HTTP interface on an entrance."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,7 @@ async def _serve(server: Server, ready: Callable[[], None]) -> None:
     await server.start()
     try:
         ended = _ended()
+        gc.freeze()  # what is loaded by now stays: no request shall wait for its being looked at
         ready()
         await ended.wait()
     finally:
