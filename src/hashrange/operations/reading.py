@@ -18,6 +18,9 @@ from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
 
+FILTERED_ROWS_MAX = 32
+"""How many rows are read at a time where each takes longer; between chunks others are served."""
+
 Given = requests.Query | requests.Scan
 
 
@@ -225,6 +228,8 @@ def _walk(
     left: Bounds | None = bounds
     while left and found.size < bytes_max and found.scanned != limit:
         rows_max = None if limit is None else limit - found.scanned
+        if how.matches:
+            rows_max = min(rows_max or FILTERED_ROWS_MAX, FILTERED_ROWS_MAX)
         rows, left = yield from fetch.rows(
             view, left, how.reverse, rows_max, bytes_max - found.size
         )

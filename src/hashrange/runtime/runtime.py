@@ -1,13 +1,13 @@
 """Runs operations by name on one store, from any thread or on an event loop."""
 
 import os
-from asyncio import AbstractEventLoop, get_running_loop
+from asyncio import get_running_loop
 from collections.abc import Callable
 from typing import Any
 
 from hashrange import kv
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision
+from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
@@ -19,6 +19,7 @@ from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.drive import SlicedDrive, drive, glance
+from hashrange.runtime.readings import Reading, Readings
 from hashrange.runtime.view import View
 
 DEFAULT_REGION = "us-east-1"
@@ -49,6 +50,7 @@ class Runtime:
         self._settings = settings
         self._clock = clock or Clock()
         self._catalog = Catalog()
+        self._readings = Readings()
         self._committer = Committer(store, self._catalog, self._clock, wake_upkeep)
 
     def call(self, name: str, body: bytes, region: str = DEFAULT_REGION) -> bytes:
@@ -82,7 +84,6 @@ class Runtime:
 
     def _submit(self, name: str, body: bytes, done: Done, region: str, turn: "Turn | None") -> None:
         outcome: Outcome | None = None
-        reading: _Reading | None = None
         try:
             operation = self._operation(name)
             request = operation.parse(body)
@@ -95,15 +96,13 @@ class Runtime:
             elif operation.single_read:
                 outcome = self._read(operation, request, region)
             if outcome is None:
-                reading = self._reading(operation, request, region, done)
+                self._read_in_slices(operation, request, region, done)
+                return
         except ApiError as error:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
-        if reading:
-            reading.step()
-        elif outcome is not None:
-            done(outcome)
+        done(outcome)
 
     def _operation(self, name: str) -> Operation:
         operation = OPERATIONS.get(name) or UPKEEP.get(name)
@@ -143,14 +142,15 @@ class Runtime:
             snapshot.close()
             raise
 
-    def _reading(self, operation: Operation, request: Any, region: str, done: Done) -> "_Reading":
+    def _read_in_slices(self, operation: Operation, request: Any, region: str, done: Done) -> None:
+        loop = get_running_loop()
         view = self._view()
         try:
             decide = view.begin(operation, request, region)
         except BaseException:
             view.close()
             raise
-        return _Reading(decide, view, done, get_running_loop())
+        self._readings.add(Reading(decide, view, _response, done), loop)
 
 
 class Turn:
@@ -179,31 +179,6 @@ class Turn:
         if self._view is not None:
             self._view.close()
             self._view = None
-
-
-class _Reading:
-    """A read that gives way to others between its slices."""
-
-    def __init__(self, decide: Decide, view: View, done: Done, loop: AbstractEventLoop) -> None:
-        self._run = SlicedDrive(decide, view.snapshot, view.tables)
-        self._view = view
-        self._done = done
-        self._loop = loop
-
-    def step(self) -> None:
-        outcome: Outcome
-        try:
-            decision = self._run.advance()
-            if decision is None:
-                self._loop.call_soon(self.step)
-                return
-            outcome = _response(decision)
-        except ApiError as error:
-            outcome = error
-        except Exception as error:
-            outcome = internal_error(error)
-        self._view.close()
-        self._done(outcome)
 
 
 def _read_in_turn(operation: Operation, request: Any, region: str, turn: Turn) -> bytes | None:
