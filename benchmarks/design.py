@@ -2,7 +2,7 @@
 
 The same work through each: one item is got, 50 of a partition queried, one put, one updated, on one
 database, in process and over HTTP. Microseconds: the median of rounds in which all of them take
-turns, so that a machine that is busy for a while is busy for all.
+turns, so that a machine that is busy for a while is busy for all. In process it is processor time.
 
 What the toolkit adds to boto3 is told by the client thread's processor time, boto3 and toolkit by
 turns, call by call, against a server in another process: what else the machine does, and what the
@@ -204,30 +204,55 @@ def many() -> st.Table:
     return st.Table("many", module["Patterns"])
 
 
+# ---- what importing it takes ----
+
+IMPORT = """
+from time import process_time
+import pydantic
+class Model(pydantic.BaseModel):
+    field: int = 0
+started = process_time()
+import hashrange.design
+print((process_time() - started) * 1000)
+"""
+"""Beyond pydantic, once it has loaded what any model needs."""
+
+
+def import_ms() -> float:
+    """Processor time of a new process."""
+    command = (sys.executable, "-c", IMPORT)
+    runs = (subprocess.run(command, capture_output=True, check=True) for _ in range(10))
+    return statistics.median(float(run.stdout) for run in runs)
+
+
 # ---- measuring and printing ----
 
 
-def in_turns(rows: dict[str, Work]) -> dict[str, list[float]]:
-    """Microseconds of a call, for each operation that a row has."""
+def in_turns(
+    rows: dict[str, Work], clock: Callable[[], float] = time.thread_time
+) -> dict[str, list[float]]:
+    """Microseconds of a call, for each operation that a row has; by default of this thread."""
     found: dict[str, list[float]] = {name: [] for name in rows}
     for operation in OPERATIONS:
         works = {name: row[operation] for name, row in rows.items() if operation in row}
-        calls = {name: round(ROUND_SECONDS / seconds(work)) or 1 for name, work in works.items()}
+        calls = {
+            name: round(ROUND_SECONDS / seconds(work, clock)) or 1 for name, work in works.items()
+        }
         rounds: dict[str, list[float]] = {name: [] for name in works}
         for _ in range(ROUNDS):
             for name, work in works.items():
-                rounds[name].append(seconds(work, calls[name]) * 1e6)
+                rounds[name].append(seconds(work, clock, calls[name]) * 1e6)
         for name, measured in rounds.items():
             found[name].append(statistics.median(measured))
     return found
 
 
-def seconds(work: Callable[[], object], calls: int = 10) -> float:
+def seconds(work: Callable[[], object], clock: Callable[[], float], calls: int = 10) -> float:
     """Of one call."""
-    started = time.perf_counter()
+    started = clock()
     for _ in range(calls):
         work()
-    return (time.perf_counter() - started) / calls
+    return (clock() - started) / calls
 
 
 def show(rows: dict[str, list[float]]) -> None:
@@ -288,7 +313,7 @@ def main() -> None:
     print(f"{'microseconds':28}{'get':>10}{f'query {ITEMS}':>10}{'put':>10}{'update':>10}")
     show(in_turns({"Database.execute": bare(database), "design in process": ours(database)}))
     with served(database) as endpoint:
-        show(in_turns(over_http(endpoint, client_of(endpoint))))
+        show(in_turns(over_http(endpoint, client_of(endpoint)), time.perf_counter))
     show(in_turns(parts(database)))
     with served_apart() as endpoint:
         client = client_of(endpoint)
@@ -297,11 +322,14 @@ def main() -> None:
         show(added(client))
     entity, one = table.model.entity(Sensor), sensor(1)
     there_and_back = statistics.median(
-        seconds(lambda: entity.load(entity.dump(one)), 1000) for _ in range(ROUNDS)
+        seconds(lambda: entity.load(entity.dump(one)), time.thread_time, 1000)
+        for _ in range(ROUNDS)
     )
     print(f"a sensor to keys and back: {there_and_back * 1e6:.1f} us")
+    print(f"import hashrange.design, beyond pydantic: {import_ms():.0f} ms")
     model = many()
-    print(f"linting {ENTITIES} entities: {seconds(lambda: st.lint(model), 1) * 1000:.0f} ms")
+    linting = seconds(lambda: st.lint(model), time.thread_time)
+    print(f"linting {ENTITIES} entities: {linting * 1000:.0f} ms")
 
 
 if __name__ == "__main__":

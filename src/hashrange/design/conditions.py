@@ -12,7 +12,6 @@ from typing import Any
 
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 from hashrange.design.types import FieldType, encode
-from hashrange.expressions import Expressions
 from hashrange.model.errors import ApiError
 from hashrange.model.values import AttributeValue, Item
 
@@ -59,7 +58,7 @@ class BoundCondition:
 
     @cached_property
     def _compiled(self) -> Any:
-        return Expressions(self.condition.names, self.values or None).condition(self.condition.text)
+        return _expression(self.condition, self.values)
 
 
 def parse(
@@ -151,10 +150,16 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
     return tuple(found)
 
 
+def _expression(condition: Condition, values: Item) -> Any:
+    from hashrange.expressions import Expressions  # for models that have conditions
+
+    return Expressions(condition.names or None, values or None).condition(condition.text)
+
+
 def _check_syntax(text: str, condition: Condition, at: object) -> None:
     tags = {parameter: condition.types[field].tag for field, parameter in condition.pairs}
     values = {f":{p}": _SAMPLES.get(tags.get(p, ""), {"S": "x"}) for p in condition.parameters}
     try:
-        Expressions(condition.names or None, values or None).condition(condition.text)
+        _expression(condition, values)
     except ApiError as error:
         raise DeclarationError(f"{text!r}: {error.message}", at=at) from error

@@ -4,7 +4,6 @@ Whatever the client or the database raised is the `__cause__`; an error that is 
 (throttling, no such table, no network) is the client's own and passes through unchanged.
 """
 
-import difflib
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -92,6 +91,8 @@ class Unprocessed(DesignError):
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """' (did you mean ...?)' or, if nothing is close, what there is."""
+    import difflib  # only who has made a mistake waits for it
+
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     if close:

@@ -1,7 +1,7 @@
 """`st.Table`: a model's entities, indexes and access patterns together, checked and planned."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hashrange.design import model as table_model
 from hashrange.design.actions import commit
@@ -12,13 +12,15 @@ from hashrange.design.create import create
 from hashrange.design.errors import DeclarationError, NotFound
 from hashrange.design.item import Copy, Item, as_read
 from hashrange.design.patterns import Pattern, read_patterns
-from hashrange.design.plan_table import PlanTable, row
 from hashrange.design.planner import Plan, Unplanned, plan
 from hashrange.design.protocols import AsyncStore, Explanation, Store
 from hashrange.design.reading import Loader
 from hashrange.design.steps import Call, Steps
 from hashrange.design.store import OpenStore, explain
 from hashrange.design.volumes import Ignored, Volumes, Writes
+
+if TYPE_CHECKING:
+    from hashrange.design.plan_table import PlanTable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,8 +74,10 @@ class Table:
             for pattern in patterns
         }
 
-    def plan(self) -> PlanTable:
+    def plan(self) -> "PlanTable":
         """The access-pattern table."""
+        from hashrange.design.plan_table import PlanTable, row
+
         types = [entity.name for entity in self.model.entities]
         return PlanTable(self.name, tuple(row(plan, types) for plan in self.plans.values()))
 
