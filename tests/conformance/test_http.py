@@ -161,6 +161,18 @@ def test_a_cancelled_transaction_has_its_reasons(wire: Wire, table: str) -> None
     }
 
 
+def test_a_token_of_another_request_has_a_capital_message(wire: Wire, table: str) -> None:
+    token = unique_name()[-36:]
+
+    def write(key: str) -> Answer:
+        put = {"TableName": table, "Item": {"pk": {"S": key}}}
+        items = [{"Put": put}]
+        return wire.call("TransactWriteItems", TransactItems=items, ClientRequestToken=token)
+
+    assert write("a").json == {}
+    assert write("b").json.keys() == {"__type", "Message"}
+
+
 def test_a_failed_condition_has_the_item(wire: Wire, table: str) -> None:
     wire.call("PutItem", TableName=table, Item=KEY)
     answer = wire.call(

@@ -3,10 +3,13 @@
 import json
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hashrange.model.errors import ApiError, SerializationException, ValidationException
 from hashrange.model.validation import java, shapes, validate
@@ -55,6 +58,23 @@ def test_refusal(operation: str, body: str, error: str, message: str) -> None:
 )
 def test_hostile_bytes_are_no_request(body: bytes) -> None:
     assert isinstance(refused("PutItem", body), SerializationException)
+
+
+JSON_PIECES = (
+    *('{"TableName":"abc",', '"Item":{', '"a":', '{"S":"x"}', '{"L":[', '"Expected":', '"N":"1"'),
+    *("{", "}", "[", "]", ",", ":", '"', "\\", "\\u12", "\\ud800", "1", "-", "1e9", ".5", "null"),
+    *("true", " ", "\0", "é", "\ud7ff"),
+)
+
+
+@given(
+    st.sampled_from(["PutItem", "Query", "TransactWriteItems", "CreateTable"]),
+    st.lists(st.sampled_from(JSON_PIECES), max_size=30).map(lambda it: "".join(it).encode())
+    | st.binary(max_size=40),
+)
+def test_any_bytes_are_refused_or_a_request(operation: str, body: bytes) -> None:
+    with suppress(ApiError):
+        assert isinstance(validate(operation, body), dict)
 
 
 def test_one_request_too_many_is_printed_whole() -> None:

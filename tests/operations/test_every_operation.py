@@ -110,6 +110,19 @@ def test_a_table_says_what_it_does_not_have(
             db.execute(name, {"TableName": "another"})
 
 
+def test_quotas_and_endpoints() -> None:
+    with hashrange.connect(region="eu-west-1") as db:
+        assert db.execute("DescribeLimits", {}) == {
+            "AccountMaxReadCapacityUnits": 80_000,
+            "AccountMaxWriteCapacityUnits": 80_000,
+            "TableMaxReadCapacityUnits": 40_000,
+            "TableMaxWriteCapacityUnits": 40_000,
+        }
+        [endpoint] = db.execute("DescribeEndpoints", {})["Endpoints"]
+        address = "dynamodb.eu-west-1.amazonaws.com"
+        assert endpoint == {"Address": address, "CachePeriodInMinutes": 1440}
+
+
 def test_what_would_start_work_is_refused() -> None:
     with hashrange.connect() as db:
         db.execute("CreateTable", TABLE)

@@ -1,5 +1,6 @@
 """Whatever comes: no exception, no event after the end, and how it is cut makes no difference."""
 
+import gzip
 from itertools import pairwise
 
 from hypothesis import given
@@ -8,6 +9,7 @@ from requests_as_sent import TARGETS, request
 from signing import KEYS, NOW, sign
 
 from hashrange import wire
+from hashrange.wire import codings
 
 FRAGMENTS = (
     *(b"POST / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n", b"PUT ", b"/", b" HTTP/1.0\r\n", b"\r\n"),
@@ -50,6 +52,26 @@ def test_any_bytes_cut_anywhere(sent: bytes, cuts: list[int]) -> None:
     pieces = [sent[start:end] for start, end in pairwise(bounds)]
     whole = said(wire.Connection(TARGETS), [sent])
     assert said(wire.Connection(TARGETS), pieces) == whole
+
+
+CODES = ("gzip", "deflate", "*", "identity", ";", ",", "q", "=", "0", ".5", "1", "-", "x", " ")
+
+
+@given(
+    st.lists(st.sampled_from(CODES)).map("".join),
+    st.binary(max_size=60),
+    st.booleans(),
+    st.sampled_from(["gzip", "x"]),
+)
+def test_any_coding(accepted: str, body: bytes, compressed: bool, coding: str) -> None:
+    assert codings.preferred(accepted.encode()) in (b"", b"gzip", b"deflate")
+    sent = gzip.compress(body) if compressed else body
+    [event] = wire.Connection(TARGETS).feed(request(sent, Content_Encoding=coding))
+    if isinstance(event, wire.Call):
+        assert (event.body, coding) == (body, "gzip")
+    else:
+        assert event.data.startswith(b"HTTP/1.1 400 ")
+        assert not (compressed and coding == "gzip")
 
 
 HEADERS = ("Authorization", "X-Amz-Date", "X-Amz-Security-Token", "Host", "X-Amz-Expires")
