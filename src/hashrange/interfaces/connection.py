@@ -28,7 +28,7 @@ IDLE_SECONDS_MAX = 600
 LINGER_SECONDS = 2
 """How long a refused client may go on sending, unread, so that it can read why."""
 
-_SMALL_BYTES = 16 * 1024
+_SMALL_BYTES = 4 * 1024
 """Requests with larger bodies may take long to parse, while the event loop has others to serve:
 statements are answered in a thread then, what else there is beyond the next limit."""
 

@@ -194,8 +194,11 @@ def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
     if len(canonical) != len(members):
         fault = "Input collection contains duplicates"
         raise ValidationException(f"{_INVALID}{fault}.", older=fault)
-    value["NS"] = in_order("NS", canonical)
-    return _number_set_size(value["NS"])
+    size = _number_set_size(canonical)
+    # What fits into no item will be refused for it, and millions of numbers take long to sort.
+    fits = size <= limits.ITEM_BYTES_MAX
+    value["NS"] = in_order("NS", canonical) if fits else list(canonical)
+    return size
 
 
 def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
@@ -273,7 +276,7 @@ def _string_set_size(members: list[str]) -> int:
     return limits.SET_BYTES + sum(map(text_size, members))
 
 
-def _number_set_size(members: list[str]) -> int:
+def _number_set_size(members: Iterable[str]) -> int:
     return limits.SET_BYTES + sum(map(numbers.size, members))
 
 
