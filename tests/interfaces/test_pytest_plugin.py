@@ -1,6 +1,5 @@
 """The fixtures, in a test run of their own."""
 
-import re
 import subprocess
 import sys
 import time
@@ -72,12 +71,6 @@ def run(directory: Path, suite: str, *arguments: str) -> str:
 
 def test_the_fixtures(tmp_path: Path) -> None:
     assert "5 passed" in run(tmp_path, SUITE)
-
-
-def test_the_how_to_is_true(tmp_path: Path) -> None:
-    guide = Path(__file__).parents[2] / "docs" / "how-to" / "test-with-pytest.md"
-    examples = re.findall(r"^```python\n(.*?)^```", guide.read_text(), re.DOTALL | re.MULTILINE)
-    assert "3 passed" in run(tmp_path, "\n".join(examples))
 
 
 def test_they_are_listed_with_what_they_are(tmp_path: Path) -> None:
