@@ -5,7 +5,8 @@ attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
@@ -17,7 +18,7 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
-class KeyTest(NamedTuple):
+class KeyTest(Struct, frozen=True, gc=False):
     """One condition on one key attribute."""
 
     attribute: str
@@ -25,7 +26,7 @@ class KeyTest(NamedTuple):
     operands: tuple[Slot | Value, ...]
 
 
-class KeyQuery(NamedTuple):
+class KeyQuery(Struct, gc=False):
     """What to read: the partition, values of leading range attributes, a test of the next one.
 
     `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; None: no further test.
@@ -69,11 +70,12 @@ class KeyCondition:
         unnamed = [name for name in range_names if name not in self._tests]
         if len(self._tests) > len(hash_names) + len(range_names) - len(unnamed):
             raise _missed(unnamed[0])
-        if any(test.operator not in _OPERATORS for test in self._tests.values()):
+        for test in self._tests.values():
             # Only legacy parameters come so far: the service looks up the table first, too.
-            raise ValidationException(
-                "Attempted conditional constraint is not an indexable operation"
-            )
+            if test.operator not in _OPERATORS:
+                raise ValidationException(
+                    "Attempted conditional constraint is not an indexable operation"
+                )
         tests = [self._hash_test(name, types) for name in hash_names]
         equals, last = self._range_tests(range_names, types)
         return KeyQuery(
@@ -170,11 +172,12 @@ def _check_attribute(path: Path, other: Path | None) -> None:
 
 
 def _check_type(test: KeyTest, expected: str) -> None:
-    if any(static_type(operand) != expected for operand in test.operands):
-        raise ValidationException(
-            "One or more parameter values were invalid: "
-            "Condition parameter type does not match schema type"
-        )
+    for operand in test.operands:
+        if static_type(operand) != expected:
+            raise ValidationException(
+                "One or more parameter values were invalid: "
+                "Condition parameter type does not match schema type"
+            )
 
 
 def _missed(name: str) -> ValidationException:
