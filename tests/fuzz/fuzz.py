@@ -19,7 +19,7 @@ import atheris
 with atheris.instrument_imports(include=["hashrange"]):
     import hashrange
     from hashrange import wire
-    from hashrange.expressions import Expressions, KeyCondition, partiql
+    from hashrange.expressions import Expressions, partiql
     from hashrange.model.errors import ApiError, InternalServerError
     from hashrange.model.values import Item
     from hashrange.operations import OPERATIONS
@@ -90,7 +90,7 @@ def expression(data: bytes) -> None:
     with suppress(ApiError):
         expressions().condition(text).matches(ITEM)
     with suppress(ApiError):
-        condition = KeyCondition.of(expressions().key_condition(text))
+        condition = expressions().key_condition(text).as_key_condition()
         condition.check_partition(["a"], ["b"])
         condition.resolve(["a"], ["b"], {"a": "S", "b": "N"})
     with suppress(ApiError):

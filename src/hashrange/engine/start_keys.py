@@ -7,8 +7,6 @@ checks the index's key before the request's Select, and the table's key after it
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from hashrange.engine import ranges
 from hashrange.engine.keys import NO_MATCH, is_key_value
 from hashrange.engine.keyspace import bounds as bound
@@ -66,7 +64,7 @@ def resume_query(
     """What is left of a Query's bounds behind a checked key, which must lie in them."""
     at = start_key(table, view, key)
     ranged = query.operator is not None or bool(query.range_equals)
-    alike = replace(query, hash_values=[key[name] for name in view.hash])
+    alike = query._replace(hash_values=[key[name] for name in view.hash])
     if ranged and not bound.holds(ranges.of_query(view, alike), at):
         raise ValidationException(NOT_IN_RANGE)
     if not bound.same_partition(bounds, at):

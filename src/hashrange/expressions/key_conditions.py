@@ -5,8 +5,7 @@ attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
@@ -18,7 +17,7 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
-class KeyTest(Struct, frozen=True, gc=False):
+class KeyTest(NamedTuple):
     """One condition on one key attribute."""
 
     attribute: str
@@ -26,7 +25,7 @@ class KeyTest(Struct, frozen=True, gc=False):
     operands: tuple[Slot | Value, ...]
 
 
-class KeyQuery(Struct, gc=False):
+class KeyQuery(NamedTuple):
     """What to read: the partition, values of leading range attributes, a test of the next one.
 
     `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; None: no further test.
