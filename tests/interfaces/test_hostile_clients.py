@@ -168,6 +168,7 @@ REQUESTS: list[tuple[str, str, Callable[[], Any]]] = [
     ("a number's long exponent", "PutItem", lambda: put({"N": "1e" + "9" * LONG})),
     ("numbers", "PutItem", lambda: put({"NS": list(map(str, range(5 * MANY)))})),
     ("strings", "PutItem", lambda: put({"SS": ["same"] * (5 * MANY)})),
+    ("one string twice", "PutItem", lambda: put({"SS": [*many("%d"), "99999"]})),
     ("values", "PutItem", lambda: put({"L": [{"S": ""}] * (5 * MANY)})),
     ("nulls in a set", "PutItem", lambda: put({"SS": [None] * (5 * MANY)})),
     ("base64", "PutItem", lambda: put({"B": "AAAA" * (LONG // 4)})),

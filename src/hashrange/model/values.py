@@ -214,9 +214,13 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
     """The service has put them in order up to the first that it has seen before."""
-    at = next(at for at, member in enumerate(members) if member in members[:at])
-    seen = in_order(kind, members[:at]) + members[at:]
-    quoted = comma.join(f'"{member}"' for member in seen)
+    seen: set[str] = set()
+    for member in members:
+        if member in seen:
+            break
+        seen.add(member)
+    listed = in_order(kind, seen) + members[len(seen) :]
+    quoted = comma.join(f'"{member}"' for member in listed)
     return ValidationException(
         f"{_INVALID}Input collection [{quoted}]{fault}",
         older=f"{_INVALID}Input collection [{', '.join(members)}]{fault}",
