@@ -95,8 +95,10 @@ def _count(
     totals: defaultdict[bytes, int],
     local: bool = True,
 ) -> None:
-    totals[system.item_count(space)] += count
-    totals[system.size_bytes(space)] += size
+    if count:
+        totals[system.item_count(space)] += count
+    if size:
+        totals[system.size_bytes(space)] += size
     if local and table.has_local_indexes:
         partition = key.key[: kv.PARTITION_BYTES]
         totals[system.collection_bytes(table.space, partition)] += size

@@ -95,19 +95,24 @@ def check_present(table: Table, item: Item) -> None:
 def of_item(table: Table, item: Item) -> RowKey:
     """The row of an item to be put; its index keys are checked as well."""
     for name in table.key:
-        if name not in item:
+        value = item.get(name)
+        if value is None:
             raise ValidationException(f"{INVALID}Missing the key {name} in the item")
-        [type_] = item[name]
-        if type_ != table.types[name]:
-            raise ValidationException(
-                f"{INVALID}Type mismatch for key {name} "
-                f"expected: {table.types[name]} actual: {type_}"
-            )
-        check_not_empty(name, item[name])
+        if not value.get(table.types[name]):
+            _check_key_type(table, name, value)
+            check_not_empty(name, value)
     row_key = _checked(table, item)
     if table.indexes:
         check_index_keys(table, item, item)
     return row_key
+
+
+def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
+    [type_] = value
+    if type_ != table.types[name]:
+        raise ValidationException(
+            f"{INVALID}Type mismatch for key {name} expected: {table.types[name]} actual: {type_}"
+        )
 
 
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
