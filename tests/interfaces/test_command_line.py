@@ -231,6 +231,9 @@ class TestCheck:
         assert fault("check", missing) == f"{missing}: there is no such file"
         assert not missing.exists()
 
+    def test_a_directory(self, tmp_path: Path) -> None:
+        assert fault("check", tmp_path) == f"{tmp_path}: is a directory; name a file"
+
 
 def test_the_version() -> None:
     assert re.fullmatch(r"hashrange \d+\.\d+\.\d+\n", run("--version").stdout)
@@ -238,4 +241,17 @@ def test_the_version() -> None:
 
 def test_help_names_the_commands() -> None:
     said = run().stdout
-    assert all(name in said for name in ("serve", "backup", "check"))
+    assert all(name in said for name in ("serve", "backup", "check", "design"))
+    assert "examples:\n  hashrange serve app.db  " in said
+
+
+@pytest.mark.parametrize(
+    "line", ["serve --prt", "backup a.db b.db c.db", "design --prt", "design plan m.py --prt"]
+)
+def test_an_unknown_argument_is_told_with_the_usage_of_its_command(line: str) -> None:
+    *words, unknown = line.split()
+    ended = run(*words, unknown)
+    name = " ".join(word for word in words if word.isalpha())
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"usage: hashrange {name} [-h]")
+    assert ended.stderr.endswith(f"hashrange {name}: error: unrecognized arguments: {unknown}\n")

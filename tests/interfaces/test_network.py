@@ -1,6 +1,7 @@
 """Served to others: keys, TLS, and clients that are slow, many, or too much."""
 
 import asyncio
+import re
 import socket
 import ssl
 import time
@@ -136,12 +137,24 @@ def test_no_word_without_tls(secure: Running) -> None:
 def test_tls_that_cannot_be(certificate: Path, tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"^--tls-key needs --tls-cert$"):
         tls_context(None, certificate)
-    for content in (None, "not PEM"):
-        path = tmp_path / "broken.pem"
-        if content:
-            path.write_text(content)
-        with pytest.raises(ServerError, match=f"^{path}, its key: "):
-            tls_context(path, None)
+    absent, text, other = (tmp_path / name for name in ("absent.pem", "text.pem", "other.pem"))
+    text.write_text("not PEM")
+    trustme.CA().issue_cert("localhost").private_key_pem.write_to_path(other)
+    for pair in ((absent, None), (certificate, absent), (tmp_path, None)):
+        with pytest.raises(OSError, match=r"No such file|Is a directory") as told:
+            tls_context(*pair)
+        assert Path(told.value.filename) in {absent, tmp_path}
+    unreadable = "no certificate, or no private key without a passphrase, in PEM form"
+    for pair, reason in (
+        ((text, None), f"{text}: {unreadable}"),
+        ((certificate, text), f"{certificate}, {text}: {unreadable}"),
+        (
+            (certificate, other),
+            f"{certificate}, {other}: the private key is not that of the certificate",
+        ),
+    ):
+        with pytest.raises(ServerError, match=f"^{re.escape(reason)}$"):
+            tls_context(*pair)
 
 
 # ---- too slow, too many, too much ----

@@ -86,18 +86,23 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """Of files in PEM form; the key may be in the certificate's. Raises ServerError."""
+    """Of files in PEM form; the key may be in the certificate's. Raises ServerError, or OSError."""
     if certificate is None:
         if key is not None:
             raise ServerError("--tls-key needs --tls-cert")
         return None
+    files = [certificate, key] if key else [certificate]
+    for file in files:
+        file.open("rb").close()  # this OSError names the file, that of OpenSSL does not
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         # A key under a passphrase would ask for it on the terminal: it is refused instead.
         context.load_cert_chain(certificate, key, password=lambda: "")
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError without a file's name
-        reason = getattr(error, "strerror", None) or error
-        raise ServerError(f"{certificate}, {key or 'its key'}: {reason}") from None
+    except (ssl.SSLError, ValueError) as error:
+        reason = "no certificate, or no private key without a passphrase, in PEM form"
+        if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+            reason = "the private key is not that of the certificate"
+        raise ServerError(f"{', '.join(map(str, files))}: {reason}") from None
     return context
 
 

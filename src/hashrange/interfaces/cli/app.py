@@ -13,11 +13,24 @@ from hashrange.interfaces.cli import backup, check, design, serve
 INTERRUPTED = 130
 """What a shell says of a program that Ctrl-C ended."""
 
+EXAMPLES = """\
+examples:
+  hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
+  hashrange serve --port 9000        a database in memory, at another port
+  hashrange backup app.db copy.db    also while app.db is served
+  hashrange design plan model.py     which key or index serves each pattern
+
+`hashrange COMMAND --help` lists what a command takes.
+"""
+
 
 def run() -> None:
     """Run the command that the arguments name; ends the process if it fails."""
-    given = vars(_parser().parse_args())
-    command = given.pop("run")
+    arguments, unknown = _parser().parse_known_args()
+    given = vars(arguments)
+    command, parser = given.pop("run"), given.pop("parser")
+    if unknown:  # told with the usage of the command that does not know them
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         command(**given)
         sys.stdout.flush()
@@ -30,7 +43,11 @@ def run() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "hashrange", description="A DynamoDB-compatible database.", allow_abbrev=False
+        "hashrange",
+        description="A DynamoDB-compatible database.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument(
         "--version",
@@ -39,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="print the version and end",
     )
-    parser.set_defaults(run=parser.print_help)
+    parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for module in (serve, backup, check, design):
         module.add(commands)

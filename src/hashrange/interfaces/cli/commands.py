@@ -17,7 +17,7 @@ def command(commands: "Commands", function: Callable[..., None]) -> argparse.Arg
     parser = commands.add_parser(
         function.__name__, help=function.__doc__, description=function.__doc__, allow_abbrev=False
     )
-    parser.set_defaults(run=function)
+    parser.set_defaults(run=function, parser=parser)
     return parser
 
 
@@ -44,6 +44,8 @@ def told_in_one_line() -> Iterator[None]:
 
 def existing(path: Path) -> Path:
     """Opening a database would make one that is not there."""
+    if path.is_dir():
+        fail(f"{path}: is a directory; name a file")
     if not path.is_file():
         fail(f"{path}: there is no such file")
     return path

@@ -1,11 +1,14 @@
 """hashrange design: plan, lint, explain, prove and create a model's tables."""
 
-import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli.commands import command, fail
+from hashrange.interfaces.cli.commands import command, existing, fail
 
 if TYPE_CHECKING:
     from hashrange.design import Table
@@ -13,20 +16,28 @@ if TYPE_CHECKING:
 
 
 def add(commands: "Commands") -> None:
-    about = "Single-table design: a model's access patterns."
-    design = commands.add_parser("design", help=about, description=about)
-    design.set_defaults(run=design.print_help)
+    about = "Single-table design: plan, check, prove and create the tables of a model."
+    design = commands.add_parser("design", help=about, description=about, allow_abbrev=False)
+    design.set_defaults(run=design.print_help, parser=design)
     tools = design.add_subparsers(title="commands", metavar="COMMAND")
     parsers = {function: command(tools, function) for function in (plan, lint, prove, create)}
     for parser in parsers.values():
         parser.add_argument(
             "model", metavar="MODEL", type=Path, help="a Python file with one or more st.Table"
         )
-    parsers[plan].add_argument("--format", choices=("text", "markdown", "json"), default="text")
-    parsers[prove].add_argument(
-        "--seed", type=int, default=0, help="the same seed invents the same data; default: 0"
+    parsers[plan].add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
     )
-    parsers[create].add_argument("--endpoint", metavar="URL", help="default: AWS itself")
+    parsers[prove].add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="another number invents other data, the same the same; default: 0",
+    )
+    parsers[create].add_argument(
+        "--endpoint", metavar="URL", help="e.g. http://127.0.0.1:8000; default: AWS itself"
+    )
     parsers[create].add_argument("--region", help="default: as boto3 is configured")
     command(tools, explain).add_argument("rule", metavar="RULE", help="a rule's id, e.g. K05")
 
@@ -45,24 +56,40 @@ def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
 
 def _tables(path: Path) -> "list[Table]":
     """The tables that a Python file declares. A model that cannot work is one line of stderr."""
-    from hashrange.design import DeclarationError, Table
+    from hashrange.design import Table
 
-    if not path.is_file():
-        fail(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        spec.loader.exec_module(module)
-    except DeclarationError as error:
-        fail(str(error))
+    module = _run(existing(path))
     tables = [value for value in vars(module).values() if isinstance(value, Table)]
     if not tables:
         fail(f"{path}: no st.Table in it")
     return list(dict.fromkeys(tables))
+
+
+def _run(path: Path) -> ModuleType:
+    """The file's module, whatever the file's name ends with."""
+    from hashrange.design import DeclarationError
+
+    loader = SourceFileLoader(path.stem, str(path.resolve()))
+    spec = spec_from_loader(path.stem, loader)
+    assert spec is not None
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        loader.exec_module(module)
+    except DeclarationError as error:
+        fail(error)
+    except Exception as error:  # the user's program may raise anything
+        said = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+        fail(f"{path}{_line(error, loader.path)}: {said}")
+    return module
+
+
+def _line(error: Exception, file: str) -> str:
+    """Where in the model's file the error came from, if it did; a SyntaxError says it itself."""
+    lines = [
+        line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+    ]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def lint(model: Path) -> None:
@@ -107,14 +134,23 @@ def prove(model: Path, seed: int) -> None:
 
 def create(model: Path, endpoint: str | None, region: str | None) -> None:
     """Create the model's tables, or say how the ones that exist differ (exit status 1)."""
-    import boto3
-    from botocore.exceptions import BotoCoreError, ClientError
+    try:
+        import boto3
+        from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+    except ImportError:
+        fail("create needs boto3: pip install 'hashrange[boto3]'")
 
     from hashrange.design import DesignError
 
+    tables = _tables(model)
     try:
         client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
-        for table in _tables(model):
+    except NoRegionError:
+        fail("which region? Name it with --region or AWS_DEFAULT_REGION")
+    except (BotoCoreError, ValueError) as error:  # a profile, an endpoint or a region is wrong
+        fail(error)
+    try:
+        for table in tables:
             made = table.create(client)
             print(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
     except (DesignError, BotoCoreError, ClientError) as error:

@@ -22,10 +22,13 @@ def add(commands: "Commands") -> None:
         metavar="PATH",
         nargs="?",
         type=Path,
-        help="the database's file; without one, it is in memory",
+        help="the database's file, made if it is not there; without one, it is in memory",
     )
     parser.add_argument(
-        "--port", type=_port, default=8000, help="default: 8000; 0: any that is free"
+        "--port",
+        type=_port,
+        default=8000,
+        help="the TCP port to listen on, default: 8000; 0 takes any that is free",
     )
     parser.add_argument(
         "--host",
@@ -52,7 +55,9 @@ def add(commands: "Commands") -> None:
         help="when a write is acknowledged: on disk (full, the default), handed to the system "
         "(relaxed: survives a killed process, not a power cut), or at once (memory)",
     )
-    parser.add_argument("--verbose", action="store_true", help="log every request")
+    parser.add_argument(
+        "--verbose", action="store_true", help="one line on stderr for each request"
+    )
 
 
 def _port(text: str) -> int:
