@@ -254,6 +254,34 @@ class Transport:
     def resume_reading(self) -> None: ...
 
 
+def test_a_connection_that_fails_is_not_the_end_of_the_others() -> None:
+    class Failing:
+        def handle(self, data: bytes) -> None:
+            raise MemoryError
+
+        def flush(self) -> None: ...
+
+    class Working:
+        handled = b""
+
+        def handle(self, data: bytes) -> None:
+            self.handled += data
+
+        def flush(self) -> None: ...
+
+    async def handled() -> bytes:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        turns, working = Turns(asyncio.get_running_loop(), EchoRuntime()), Working()
+        turns.arrive(Failing(), b"x")
+        turns.arrive(working, b"a")
+        await asyncio.sleep(0.01)
+        turns.arrive(working, b"b")
+        await asyncio.sleep(0.01)
+        return working.handled
+
+    assert asyncio.run(handled()) == b"ab"
+
+
 def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
     async def answered_by_turn() -> list[int]:
         entrance = open_entrance("127.0.0.1", 0)

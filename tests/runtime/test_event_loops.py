@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 import pytest
+import uvloop
 from running import (
     TABLE,
     HeldStore,
@@ -199,6 +200,34 @@ def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.St
 
         asyncio.run(write())
         assert [item["pk"]["S"] for item in scanned(database.execute)] == ["b"]
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_loop_that_ends_during_a_long_read_leaves_no_snapshot(
+    monkeypatch: pytest.MonkeyPatch, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 1)
+    store = MemoryStore()
+    with Database(store) as database:
+        create_table(database.execute)
+        for number in range(50):
+            database.execute("PutItem", put("a", str(number)))
+
+        async def give_up() -> None:
+            asyncio.create_task(database.execute_async("Query", QUERY))  # noqa: RUF006
+            await asyncio.sleep(0)
+
+        def run(scenario: Coroutine[Any, Any, Any]) -> None:
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                runner.run(scenario)
+
+        run(give_up())
+        assert len(store._snapshots) == 1
+        run(database.execute_async("Query", QUERY))
+        assert not store._snapshots
+        run(give_up())
+    assert not store._snapshots
 
 
 def test_a_caller_that_gives_up_takes_nobody_along(held: HeldStore) -> None:

@@ -6,6 +6,7 @@ the types of the values, which are told apart, and for `VALUES_MATTER` on the va
 those operations are checked each time.
 """
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 from hashrange.expressions import checks
@@ -23,7 +24,7 @@ KEPT_MAX = 200
 KEPT_CHARACTERS_MAX = 5000
 """Of one text with its names; with longer ones the hostile could fill the memory."""
 
-_kept: dict[object, "Prepared"] = {}
+_kept: OrderedDict[object, "Prepared"] = OrderedDict()
 
 
 class Prepared(NamedTuple):
@@ -51,7 +52,7 @@ def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> P
 
 def _keep(key: object, found: Prepared) -> None:
     if len(_kept) >= KEPT_MAX:
-        _kept.pop(next(iter(_kept)), None)  # another thread may have done it
+        _kept.popitem(last=False)  # one step, in whatever thread
     _kept[key] = found
 
 

@@ -8,6 +8,7 @@ moment of the database.
 
 from asyncio import AbstractEventLoop
 from collections import deque
+from contextlib import closing
 from typing import Protocol
 
 from hashrange.interfaces.calls import Runtime, Submit
@@ -49,17 +50,16 @@ class Turns:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        self.calls = turn = self._runtime.turn()
         try:
-            for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
-                connection, data = self._arrived.popleft()
-                connection.handle(data)
-        finally:
+            with closing(self._runtime.turn()) as self.calls:
+                for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
+                    connection, data = self._arrived.popleft()
+                    connection.handle(data)
+        finally:  # one connection's failure is not the others' end
             self.calls = self._runtime
-            turn.close()
-        departing, self._departing = self._departing, []
-        self._scheduled = False
-        if self._arrived:
-            self._schedule()
-        for connection in departing:
-            connection.flush()
+            departing, self._departing = self._departing, []
+            self._scheduled = False
+            if self._arrived:
+                self._schedule()
+            for connection in departing:
+                connection.flush()

@@ -38,9 +38,12 @@ class Reading:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
-        self._view.close()
+        self.close()
         self._done(outcome)
         return True
+
+    def close(self) -> None:
+        self._view.close()
 
 
 class Readings:
@@ -52,9 +55,17 @@ class Readings:
     def add(self, reading: Reading, loop: AbstractEventLoop) -> None:
         """Called on the loop, as is whatever follows."""
         if loop not in self._waiting:
+            self.forget_closed_loops()
             self._waiting[loop] = deque()
             loop.call_soon(self._turn, loop)
         self._waiting[loop].append(reading)
+
+    def forget_closed_loops(self) -> None:
+        """From any thread: nobody is left who could be told, and their snapshots are costly."""
+        for loop in tuple(self._waiting):
+            if loop.is_closed():
+                for reading in self._waiting.pop(loop, ()):
+                    reading.close()
 
     def _turn(self, loop: AbstractEventLoop) -> None:
         waiting = self._waiting[loop]

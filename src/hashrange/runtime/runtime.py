@@ -80,6 +80,7 @@ class Runtime:
     def close(self) -> None:
         """Waits for commits under way, then closes the store."""
         self._committer.close()
+        self._readings.forget_closed_loops()
         self._store.close()
 
     def _submit(self, name: str, body: bytes, done: Done, region: str, turn: "Turn | None") -> None:

@@ -176,10 +176,12 @@ class SqliteStore:
             return None  # a reader waits, or says what is wrong
 
     def _give_writer(self, connection: apsw.Connection, sound: bool) -> None:
-        if not sound:
-            connection.close()
-            self._writer = None
-        self._using.release()
+        try:
+            if not sound:
+                self._writer = None
+                connection.close()
+        finally:
+            self._using.release()
 
     def _begin(self, deadline: float) -> apsw.Connection:
         if self._broken:
