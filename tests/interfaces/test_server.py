@@ -1,6 +1,7 @@
 import asyncio
 import logging
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, cast
@@ -11,6 +12,7 @@ import uvloop
 from serving import Client, EchoRuntime, Running, request, running
 
 from hashrange.interfaces import connection as client_connection
+from hashrange.interfaces import server as serving_server
 from hashrange.interfaces.connection import ClientConnection, access_log
 from hashrange.interfaces.entrance import ServerError, open_entrance
 from hashrange.interfaces.server import Server
@@ -168,6 +170,35 @@ def test_stopping_finishes_what_runs(server: Running, client: Client) -> None:
         each.close()
     with pytest.raises(OSError, match="refused"):
         server.connect()
+
+
+def test_stopping_begins_nothing_that_nobody_waits_for(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    go = threading.Event()
+
+    def call(name: str, body: bytes, region: str, /) -> bytes:
+        begun.append(name)
+        go.wait(20)
+        return body
+
+    monkeypatch.setattr(server.runtime, "call", call)
+    monkeypatch.setattr(serving_server, "DRAIN_SECONDS_MAX", 0.1)
+    clients = [server.connect() for _ in range(2)]
+    for client in clients:
+        client.send(request("PutItem", b"{}".ljust(1_000_000)))
+    eventually(
+        lambda: (
+            server.call(lambda: sum(c._call is not None for c in server.server.connections)) == 2
+        )
+    )
+    server.run(server.server.stop())
+    go.set()
+    server.server._aside.shutdown(wait=True)
+    assert begun == ["PutItem"]
+    for client in clients:
+        client.close()
 
 
 # ---- clients that are slow, idle or greedy ----

@@ -4,7 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -24,6 +26,7 @@ from hashrange.kv import (
 )
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import format as file_format
+from hashrange.storage.sqlite import store as sqlite_store
 from hashrange.testing.store_model import value_of
 from hashrange.testing.store_suite import commit, keys, read
 
@@ -257,3 +260,26 @@ def test_a_backup_overwrites_nothing(open_store: OpenStore, path: Path, tmp_path
     assert (tmp_path / "taken").read_text() == "mine"
     with pytest.raises(StoreError, match="no directory"):
         store.backup(str(tmp_path / "no" / "backup.db"))
+
+
+# ---- brief snapshots ----
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, apsw.BusyError])
+def test_a_brief_snapshot_that_cannot_be_lets_the_next_one_write(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    store = open_store()
+    begin = sqlite_store.SqliteSnapshot.__init__
+
+    def fail(self: Any, path: str, connection: apsw.Connection, give: Any) -> None:
+        if connection is store._writer:
+            connection.execute("BEGIN")
+            raise error
+        begin(self, path, connection, give)
+
+    monkeypatch.setattr(sqlite_store.SqliteSnapshot, "__init__", fail)
+    with suppress(KeyboardInterrupt):
+        store.snapshot(True).close()
+    assert not store._using.locked()
+    store.begin().rollback()

@@ -55,7 +55,12 @@ class Server:
         answer = self.loop.run_in_executor(
             self._aside, self.runtime.call, call.operation, call.body, call.region
         )
-        answer.add_done_callback(lambda answer: done(answer.exception() or answer.result()))
+
+        def tell(answer: asyncio.Future[bytes]) -> None:
+            if not answer.cancelled():  # by `stop`, when nobody waits any more
+                done(answer.exception() or answer.result())
+
+        answer.add_done_callback(tell)
 
     async def stop(self) -> None:
         """Take no more requests and return when those that were running are answered."""
@@ -66,6 +71,7 @@ class Server:
         deadline = self.loop.time() + DRAIN_SECONDS_MAX
         while self.connections and self.loop.time() < deadline:
             await asyncio.sleep(0.01)
+        self._aside.shutdown(wait=False, cancel_futures=True)
 
     async def _sweep(self) -> None:
         while True:

@@ -56,7 +56,6 @@ class SqliteStore:
             snapshot = self._snapshot_of_writer()
             if snapshot:
                 return snapshot
-            self._using.release()
         connection = self._take_reader()
         try:
             return SqliteSnapshot(self.path, connection, self._give_reader)
@@ -165,14 +164,18 @@ class SqliteStore:
             self._idle_readers.append(connection)
 
     def _snapshot_of_writer(self) -> "SqliteSnapshot | None":
-        """With `_using` held, until the snapshot is closed. None if it would have to wait."""
-        if self._writer is None:
+        """With `_using` held, which is let go of with the snapshot, or if there is none: None is
+        for a moment that would have to be waited for."""
+        writer = self._writer
+        if writer is None:
+            self._using.release()
             return None
         try:
-            return SqliteSnapshot(self.path, self._writer, self._give_writer)
-        except apsw.Error:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
+            return SqliteSnapshot(self.path, writer, self._give_writer)
+        except BaseException as error:
+            self._give_writer(writer, sound=not writer.in_transaction)
+            if not isinstance(error, apsw.Error):
+                raise
             return None  # a reader waits, or says what is wrong
 
     def _give_writer(self, connection: apsw.Connection, sound: bool) -> None:
