@@ -119,3 +119,43 @@ def test_null_and_what_is_not_known(wire: Wire, target: str) -> None:
             first, second = wire.pipeline(target, (request(place, it) for it in (plain, more)))
             assert first == second, place.path
             assert first.get("__type") != SERIALIZATION, place.path
+
+
+BAD = {"B": "not base64!"}
+KEY = {"pk": {"S": "x"}}
+BESIDE_BAD_BASE64 = [
+    ("PutItem", {"TableName": "Absent", "Item": {"pk": {"N": "x"}, "b": BAD}}),
+    ("PutItem", {"TableName": "Absent", "Item": {"pk": BAD}, "ConditionExpression": "("}),
+    ("PutItem", {"TableName": "Absent", "Item": {"pk": BAD}, "ReturnValues": "ALL_NEW"}),
+    ("GetItem", {"TableName": "Absent", "Key": {"": {"S": ""}, "pk": BAD}}),
+    (
+        "UpdateItem",
+        {
+            "TableName": "Absent",
+            "Key": KEY,
+            "UpdateExpression": "SET a = ",
+            "ExpressionAttributeValues": {":v": {"M": {"m": {"BS": ["YQ==", "?"]}}}},
+        },
+    ),
+    ("DeleteItem", {"TableName": "Absent", "Key": {"pk": {"SS": []}, "sk": BAD}}),
+    ("Query", {"TableName": "Absent", "ExclusiveStartKey": {"pk": BAD}}),
+    ("Scan", {"TableName": "Absent", "Segment": 3, "ExclusiveStartKey": {"pk": BAD}}),
+    (
+        "BatchWriteItem",
+        {"RequestItems": {"Absent": [{}, {"PutRequest": {"Item": {"pk": BAD}}}]}},
+    ),
+    (
+        "TransactWriteItems",
+        {"TransactItems": [{}, {"Put": {"TableName": "Absent", "Item": {"pk": BAD}}}]},
+    ),
+    ("ExecuteStatement", {"Statement": "SELECT", "Parameters": [BAD]}),
+]
+
+
+@pytest.mark.parametrize(("operation", "members"), BESIDE_BAD_BASE64)
+def test_bad_base64_is_told_of_before_anything_else(
+    wire: Wire, operation: str, members: Any
+) -> None:
+    [answer] = wire.pipeline(f"DynamoDB_20120810.{operation}", [members])
+    assert answer["__type"] == SERIALIZATION
+    assert "Base64" in answer["Message"]

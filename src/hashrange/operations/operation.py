@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hashrange.engine.decision import Decide
+from hashrange.model.errors import ValidationException
+from hashrange.model.validation import validate
 
 
 class Operation(NamedTuple):
@@ -22,6 +24,18 @@ class Operation(NamedTuple):
     single_read: bool = False
     random: bool = False
     on_table: bool = False
+
+    def request(self, body: bytes) -> Any:
+        """The checked request. Raises ApiError.
+
+        `parse` finds bad base64 where it comes to the value, the service before anything else.
+        """
+        try:
+            return self.parse(body)
+        except ValidationException:
+            if b'"B' in body:
+                validate(self.name, body)
+            raise
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

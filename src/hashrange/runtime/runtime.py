@@ -57,7 +57,7 @@ class Runtime:
         """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
         operation = self._operation(name)
         try:
-            request = operation.parse(body)
+            request = operation.request(body)
             if operation.is_write(request):
                 return self._committer.execute(self._submission(operation, request, body, region))
             return self._read(operation, request, region)
@@ -87,7 +87,7 @@ class Runtime:
         outcome: Outcome | None = None
         try:
             operation = self._operation(name)
-            request = operation.parse(body)
+            request = operation.request(body)
             if operation.is_write(request):
                 submission = self._submission(operation, request, body, region, done)
                 self._committer.submit(submission, get_running_loop())
