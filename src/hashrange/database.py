@@ -36,7 +36,7 @@ class Database(_Database):
         backup: Any = getattr(self._store, "backup", None)
         if backup is None:
             raise ValueError("a database in memory has no file to copy")
-        backup(os.fspath(path))
+        backup(os.fsdecode(path))
 
     def check(self) -> Iterator[str]:
         """Every problem found: in the file, in rows, indexes and counters; none is a good sign."""
@@ -47,7 +47,7 @@ class Database(_Database):
 
 
 def connect(
-    path: str | os.PathLike[str] | None = None,
+    path: str | bytes | os.PathLike[str] | None = None,
     *,
     durability: Durability = "full",
     clock: Clock | None = None,
@@ -65,8 +65,10 @@ def connect(
     store: kv.Store
     if path is None:
         store = storage.MemoryStore()
+    elif path == ":memory:":  # what SQLite calls it; here it would be a file
+        raise StoreError(":memory: is no file; leave the path out for a database in memory")
     else:
-        store = storage.SqliteStore(os.fspath(path), durability=durability)
+        store = storage.SqliteStore(os.fsdecode(path), durability=durability)
     database = Database(store, clock=clock, region=region, settings=settings)
     if path is not None:
         database.start_upkeep()

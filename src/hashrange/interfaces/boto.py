@@ -22,6 +22,7 @@ from botocore.httpsession import URLLib3Session
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime, refusal
+from hashrange.runtime.runtime import Closed
 
 DEFAULT_REGION = "us-east-1"
 
@@ -133,6 +134,8 @@ def _answer(database: Database, request: AWSPreparedRequest, default_region: str
     runtime, region = database.runtime, _region(request, default_region)
     try:
         status, body = 200, runtime.call(target[1], request.body, region)
+    except Closed:
+        raise  # a mistake of the program in this process: it is not to read of a server's
     except Exception as mistake:
         error = refusal(target[1], mistake)
         status, body = error.status, wire.error_body(error)

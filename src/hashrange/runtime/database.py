@@ -7,6 +7,7 @@ from typing import Any, Self
 import msgspec
 
 from hashrange import kv
+from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.integrity import problems
@@ -15,6 +16,12 @@ from hashrange.runtime.upkeep import Upkeep
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+_WIRE_FORM = (
+    "A request is a dict, and each attribute value in it is one too: its type and its value, as in "
+    '{"S": "x"}, {"N": "1.5"}, {"B": b"x"}, {"BOOL": True}, {"L": [{"S": "x"}]}. For plain Python '
+    'values there is boto3_session().resource("dynamodb").'
+)
 
 
 class Database:
@@ -40,9 +47,14 @@ class Database:
         """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
 
         `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
-        (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`.
+        (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`, and StoreError
+        once it is closed.
         """
-        return _decode(self.runtime.call(operation, _encode(request), self._region) or b"{}")
+        try:
+            return _decode(self.runtime.call(operation, _encode(request), self._region) or b"{}")
+        except SerializationException as error:  # the message is DynamoDB's
+            error.add_note(_WIRE_FORM)
+            raise
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """The same on an event loop, which never waits for a disk or a lock."""
@@ -57,7 +69,11 @@ class Database:
                 answer.set_exception(outcome)
 
         self.runtime.submit(operation, _encode(request), done, self._region)
-        return _decode(await answer or b"{}")
+        try:
+            return _decode(await answer or b"{}")
+        except SerializationException as error:
+            error.add_note(_WIRE_FORM)
+            raise
 
     def check(self) -> Iterator[str]:
         """Every problem found: damaged rows, index entries or counters that do not fit."""

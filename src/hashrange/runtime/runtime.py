@@ -31,10 +31,15 @@ _NOTHING_CONSUMED = Receipt()
 Done = Callable[[Outcome], None]
 
 
+class Closed(kv.StoreError):
+    """The database has been closed; it is a mistake of whoever still asks it."""
+
+
 class Runtime:
     """Operations over one store. Its methods may be called from any thread.
 
-    `wake_upkeep` is called after a commit that changed or dropped a table.
+    `wake_upkeep` is called after a commit that changed or dropped a table. Once it is closed,
+    every operation raises Closed.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class Runtime:
     ) -> None:
         self.operations = frozenset(OPERATIONS)
         """The operations of the API; those of upkeep are not for callers from outside."""
+        self._by_name = {**OPERATIONS, **UPKEEP}
         self._store = store
         self._settings = settings
         self._clock = clock or Clock()
@@ -79,6 +85,7 @@ class Runtime:
 
     def close(self) -> None:
         """Waits for commits under way, then closes the store."""
+        self._by_name = {}
         self._committer.close()
         self._readings.forget_closed_loops()
         self._store.close()
@@ -99,17 +106,26 @@ class Runtime:
             if outcome is None:
                 self._read_in_slices(operation, request, region, done)
                 return
-        except ApiError as error:
+        except (ApiError, Closed) as error:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
         done(outcome)
 
     def _operation(self, name: str) -> Operation:
-        operation = OPERATIONS.get(name) or UPKEEP.get(name)
+        operation = self._by_name.get(name)
         if operation is None:
-            raise UnknownOperationException("")
+            raise self._no_operation(name)
         return operation
+
+    def _no_operation(self, name: str) -> Exception:
+        if not self._by_name:
+            return Closed("the database is closed; connect to it again")
+        from difflib import get_close_matches  # only who has made a mistake waits for it
+
+        close = get_close_matches(str(name), self.operations, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return UnknownOperationException(f"{name!r} is no operation of DynamoDB{hint}")
 
     def _submission(
         self,

@@ -1,0 +1,94 @@
+"""What a program is told that asks for what there is not."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from running import TABLE, create_table
+
+import hashrange
+from hashrange import Database, StoreError, kv
+from hashrange.interfaces.boto import intercept
+from hashrange.model.errors import SerializationException, UnknownOperationException
+
+CLOSED = "^the database is closed; connect to it again$"
+
+
+Execute = Callable[[Database, str, Any], dict[str, Any]]
+
+
+def awaited(database: Database, operation: str, request: Any) -> dict[str, Any]:
+    return asyncio.run(database.execute_async(operation, request))
+
+
+@pytest.fixture(params=[Database.execute, awaited])
+def execute(request: pytest.FixtureRequest) -> Execute:
+    way: Execute = request.param
+    return way
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("put_item", "'put_item' is no operation of DynamoDB; did you mean 'PutItem'?"),
+        ("Querry", "'Querry' is no operation of DynamoDB; did you mean 'Query'?"),
+        ("zzz", "'zzz' is no operation of DynamoDB"),
+        (None, "None is no operation of DynamoDB"),
+    ],
+)
+def test_an_unknown_operation(store: kv.Store, execute: Execute, name: Any, told: str) -> None:
+    with Database(store) as database, pytest.raises(UnknownOperationException) as unknown:
+        execute(database, name, {})
+    assert str(unknown.value) == told
+
+
+@pytest.mark.parametrize("value", ["plain", 1, 1.5, True, b"x", ["x"], {1}, {"N": 1}, {"S": 1.5}])
+def test_a_plain_value(store: kv.Store, execute: Execute, value: object) -> None:
+    with Database(store) as database:
+        create_table(database.execute)
+        request = {"TableName": TABLE, "Item": {"pk": {"S": "a"}, "sk": {"S": "b"}, "v": value}}
+        with pytest.raises(SerializationException) as refused:
+            execute(database, "PutItem", request)
+    [note] = refused.value.__notes__
+    assert note.startswith("A request is a dict, and each attribute value in it is one too: ")
+
+
+@pytest.mark.parametrize("request_", [None, "{}", b"{}", []])
+def test_no_dict(store: kv.Store, execute: Execute, request_: object) -> None:
+    with Database(store) as database, pytest.raises(SerializationException) as refused:
+        execute(database, "ListTables", request_)
+    assert refused.value.__notes__
+
+
+def test_after_the_end(store: kv.Store, execute: Execute) -> None:
+    with Database(store) as database:
+        client = database.boto3_session().client("dynamodb")
+        create_table(database.execute)
+        assert execute(database, "ListTables", {}) == {"TableNames": [TABLE]}
+        assert client.list_tables()["TableNames"] == [TABLE]
+    for operation in ("ListTables", "Scan", "PutItem", "none"):
+        with pytest.raises(StoreError, match=CLOSED):
+            execute(database, operation, {"TableName": TABLE})
+    with pytest.raises(StoreError, match=CLOSED):
+        client.list_tables()
+    with intercept(database), pytest.raises(StoreError, match=CLOSED):
+        boto3.client("dynamodb", region_name="us-east-1").list_tables()
+
+
+def test_the_name_of_memory_in_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=r"leave the path out for a database in memory$"):
+        hashrange.connect(":memory:")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_of_any_kind(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    for name in (path, str(path), bytes(path)):
+        with hashrange.connect(name) as database:
+            assert database.execute("ListTables", {}) == {"TableNames": []}
+    with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object, not int"):
+        hashrange.connect(1)  # type: ignore[arg-type]
