@@ -139,6 +139,13 @@ def scan(**members: Any) -> dict[str, Any]:
     return {**ON_TABLE, **members}
 
 
+def copies(form: str) -> dict[str, Any]:
+    """An update of hundreds of attributes alike."""
+    first, _, what = form.partition(" ")
+    actions = ", ".join(what % number for number in range(100, 250))
+    return {**ON_TABLE, "Key": KEY, "UpdateExpression": f"{first} {actions}"}
+
+
 def deep_statement(opening: str) -> dict[str, str]:
     return {"Statement": ("SELECT * FROM abc WHERE " + opening * DEEP)[:8000]}
 
@@ -180,6 +187,9 @@ REQUESTS: list[tuple[str, str, Callable[[], Any]]] = [
     ("expectations", "PutItem", lambda: {**put({"S": "x"}), "Expected": filled("a%d", {})}),
     ("updates", "UpdateItem", lambda: {
         **ON_TABLE, "Key": KEY, "AttributeUpdates": filled("a%d", {"Value": {"S": "x"}})}),
+    ("a large value in many places", "TransactWriteItems", lambda: {"TransactItems": [
+        {"Update": {**copies("SET a%d = :v"), "ExpressionAttributeValues": {
+            ":v": {"L": [{"S": ""}] * 40_000}}}}]}),
     ("filters", "Scan", lambda: scan(
         ScanFilter=filled("a%d", {"ComparisonOperator": "EQ", "AttributeValueList": []}))),
     ("a long name", "PutItem", lambda: {"TableName": "a" * LONG, "Item": {}}),
@@ -200,6 +210,19 @@ def test_a_request(served: Served, operation: str, content: Callable[[], Any]) -
         status, answer = served.ask(operation, body)
     assert (status == 400) or (operation.startswith("Batch") and b"ValidationError" in answer)
     assert b"InternalServerError" not in answer
+
+
+def test_copies_of_a_large_attribute(served: Served) -> None:
+    """A small request can ask for hundreds of megabytes."""
+    key = {"a": {"S": "large"}}
+    large = {**ON_TABLE, "Item": {**key, "b": {"L": [{"NULL": True}] * 150_000}}}
+    assert served.ask("PutItem", json.dumps(large).encode())[0] == 200
+    for form in ("SET a%d = b", "SET b[%d] = b", "SET a%d = list_append(b, b)"):
+        update = {**copies(form), "Key": key}
+        with another_is_served(served):
+            status, answer = served.ask("UpdateItem", json.dumps(update).encode())
+        assert status == 400
+        assert b"Item size to update" in answer
 
 
 def test_a_bomb(served: Served) -> None:

@@ -12,6 +12,7 @@ from hashrange.engine.entries import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Condition, Update
+from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,
@@ -31,7 +32,6 @@ class Old(Struct, gc=False):
 
 
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
-UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 CONDITION_FAILED = "The conditional request failed"
 DUPLICATE = "Duplicate primary key exists in table"
 
@@ -168,7 +168,7 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> Change:
             with_entries += local_size(write.table, write.key, new)
             _check_collection(write, before, with_entries, moment)
         if with_entries > ITEM_BYTES_MAX:
-            raise ValidationException(UPDATE_TOO_LARGE if write.size is None else PUT_TOO_LARGE)
+            raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
     return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
 
 

@@ -28,13 +28,18 @@ from hashrange.expressions.tree import (
 )
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
-from hashrange.model.values import AttributeValue, Item, in_order, normalize
+from hashrange.model.limits import ITEM_BYTES_MAX
+from hashrange.model.values import AttributeValue, Item, in_order, normalize, value_size
 
 _NO_SUCH_PATH = "The document path provided in the update expression is invalid for update"
 _NO_SUCH_ATTRIBUTE = (
     "The provided expression refers to an attribute that does not exist in the item"
 )
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+
+TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+_FEW = 8
+"""So many changes are not worth being sized before the whole item is."""
 
 Compute = Callable[[Item, Values], AttributeValue]
 """Gives the value of an operand, or raises ValidationException."""
@@ -133,14 +138,30 @@ class Update:
 
         Raises ValidationException where the item lacks what the update needs.
         """
-        prepared, values = self._prepared, self._values
-        results = [change.result(item, values) for change in prepared.changes]
+        prepared = self._prepared
+        results = self._results(item)
         for change, result in zip(prepared.changes, results, strict=True):
             level = len(change.target.parts)
             if result is not None and (level > 1 or prepared.checks_levels):
                 normalize(result, level)  # for the nesting, now that it has its place
         members: Item = _write(prepared.tree, {"M": item}, results)["M"]
         return members
+
+    def _results(self, item: Item) -> list[AttributeValue | None]:
+        """What the paths are to have. A few kilobytes can ask for hundreds of copies of a large
+        list: they end where no item could hold them.
+        """
+        changes, values = self._prepared.changes, self._values
+        if len(changes) <= _FEW:
+            return [change.result(item, values) for change in changes]
+        results, size = [], 0
+        for change in changes:
+            result = change.result(item, values)
+            size += 0 if result is None else value_size(result)
+            if size > ITEM_BYTES_MAX:
+                raise ValidationException(TOO_LARGE)
+            results.append(result)
+        return results
 
     def old_values(self, old: Item) -> Item:
         """What UPDATED_OLD returns: the old item at the updated paths."""

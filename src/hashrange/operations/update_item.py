@@ -6,8 +6,9 @@ from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
-from hashrange.engine.writes import UPDATE_TOO_LARGE, Change
+from hashrange.engine.writes import Change
 from hashrange.expressions import Condition, Update, legacy
+from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import ITEM_BYTES_MAX
@@ -34,7 +35,7 @@ def parse(body: bytes) -> Request:
     request = _check(decode(body, requests.UpdateItem))
     inputs.check_key_not_empty(request.given.key)
     if request.update and len(body) > _SHORT and request.update.statement_bytes > ITEM_BYTES_MAX:
-        raise ValidationException(UPDATE_TOO_LARGE)
+        raise ValidationException(TOO_LARGE)
     return request
 
 
