@@ -139,10 +139,10 @@ def scan(**members: Any) -> dict[str, Any]:
     return {**ON_TABLE, **members}
 
 
-def copies(form: str) -> dict[str, Any]:
+def copies(form: str, count: int = 150) -> dict[str, Any]:
     """An update of hundreds of attributes alike."""
     first, _, what = form.partition(" ")
-    actions = ", ".join(what % number for number in range(100, 250))
+    actions = ", ".join(what % number for number in range(100, 100 + count))
     return {**ON_TABLE, "Key": KEY, "UpdateExpression": f"{first} {actions}"}
 
 
@@ -188,8 +188,8 @@ REQUESTS: list[tuple[str, str, Callable[[], Any]]] = [
     ("updates", "UpdateItem", lambda: {
         **ON_TABLE, "Key": KEY, "AttributeUpdates": filled("a%d", {"Value": {"S": "x"}})}),
     ("a large value in many places", "TransactWriteItems", lambda: {"TransactItems": [
-        {"Update": {**copies("SET a%d = :v"), "ExpressionAttributeValues": {
-            ":v": {"L": [{"S": ""}] * 40_000}}}}]}),
+        {"Update": {**copies("SET a%d=:v", 400), "ExpressionAttributeValues": {
+            ":v": {"L": [{"N": "1"}] * 40_000}}}}]}),
     ("filters", "Scan", lambda: scan(
         ScanFilter=filled("a%d", {"ComparisonOperator": "EQ", "AttributeValueList": []}))),
     ("a long name", "PutItem", lambda: {"TableName": "a" * LONG, "Item": {}}),
