@@ -65,7 +65,7 @@ def connect(
     store: kv.Store
     if path is None:
         store = storage.MemoryStore()
-    elif path == ":memory:":  # what SQLite calls it; here it would be a file
+    elif os.fsdecode(path) == ":memory:":  # what SQLite calls it; here it would be a file
         raise StoreError(":memory: is no file; leave the path out for a database in memory")
     else:
         store = storage.SqliteStore(os.fsdecode(path), durability=durability)

@@ -50,6 +50,7 @@ def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     assert plan_fault(tmp_path) == ": is a directory; name a file"
     assert plan_fault(tmp_path / "absent.py") == ": there is no such file"
+    assert plan_fault(tmp_path / ("x" * 1000)) == ": File name too long"
 
 
 def test_a_file_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,12 +80,19 @@ def test_who_has_the_key_comes_in(host: str) -> None:
         assert len(server.runtime.bodies) == 1
 
 
+def test_an_address_of_another_machine() -> None:
+    with pytest.raises(ServerError, match=r"^cannot listen on 192\.0\.2\.1:0: [^(]+$"):
+        open_entrance("192.0.2.1", 0, KEYS)
+
+
 def test_a_file_of_keys_goes_before_the_environment(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text("file secret\n")
     environment = {"HASHRANGE_KEYS": "environment secret"}
     assert configured_keys(None, {}) is None
     assert list(configured_keys(None, environment) or ()) == ["environment"]
+    assert list(configured_keys(path, environment) or ()) == ["file"]
+    path.write_text("file secret\r\n", "utf-8-sig")  # as editors on Windows leave it
     assert list(configured_keys(path, environment) or ()) == ["file"]
 
 

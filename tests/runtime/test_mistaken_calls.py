@@ -80,8 +80,9 @@ def test_after_the_end(store: kv.Store, execute: Execute) -> None:
 
 def test_the_name_of_memory_in_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreError, match=r"leave the path out for a database in memory$"):
-        hashrange.connect(":memory:")
+    for name in (":memory:", Path(":memory:")):
+        with pytest.raises(StoreError, match=r"leave the path out for a database in memory$"):
+            hashrange.connect(name)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -58,7 +58,8 @@ def open_entrance(
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ServerError(f"port {port} of {host} is in use") from None
-        raise ServerError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        reason = str(error.strerror).partition(" (")[0]  # the socket module adds the address
+        raise ServerError(f"cannot listen on {host}:{port}: {reason}") from None
     return Entrance(listener, keys, tls)
 
 
@@ -73,7 +74,7 @@ def is_loopback(host: str) -> bool:
 def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
     """Of a file, else of the environment, else none. Raises ServerError, or OSError."""
     source, text = (
-        (str(path), path.read_text("utf-8", "replace"))
+        (str(path), path.read_text("utf-8-sig", "replace"))  # an editor's mark is no part of a key
         if path
         else (KEYS_VARIABLE, environment.get(KEYS_VARIABLE))
     )

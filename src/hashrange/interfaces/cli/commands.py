@@ -44,8 +44,11 @@ def told_in_one_line() -> Iterator[None]:
 
 def existing(path: Path) -> Path:
     """Opening a database would make one that is not there."""
-    if path.is_dir():
-        fail(f"{path}: is a directory; name a file")
-    if not path.is_file():
-        fail(f"{path}: there is no such file")
+    try:
+        if path.is_dir():
+            fail(f"{path}: is a directory; name a file")
+        if not path.is_file():
+            fail(f"{path}: there is no such file")
+    except OSError as error:  # its folder may not be looked into
+        fail(f"{path}: {error.strerror}")
     return path
