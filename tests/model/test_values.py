@@ -203,12 +203,14 @@ UNEQUAL = [
 def test_equal(a: AttributeValue, b: AttributeValue) -> None:
     assert values.equal(a, b)
     assert values.equal(b, a)
+    assert values.is_among([{"S": "x"}, a], b)
 
 
 @pytest.mark.parametrize(("a", "b"), UNEQUAL)
 def test_unequal(a: AttributeValue, b: AttributeValue) -> None:
     assert not values.equal(a, b)
     assert not values.equal(b, a)
+    assert not values.is_among([{"S": "x"}, a], b)
 
 
 def ordered(tag: str, *contents: str) -> list[AttributeValue]:

@@ -12,7 +12,14 @@ from typing import Any
 
 from hashrange.expressions.paths import reader
 from hashrange.expressions.tree import Node, Operation, Path, Slot, Value, Values
-from hashrange.model.values import AttributeValue, Item, binary_size, compare, equal
+from hashrange.model.values import (
+    AttributeValue,
+    Item,
+    binary_size,
+    compare,
+    equal,
+    is_among,
+)
 
 Read = Callable[[Item, Values], AttributeValue | None]
 Test = Callable[[Item, Values], bool]
@@ -171,7 +178,7 @@ def _has(whole: AttributeValue, part: AttributeValue) -> bool:
     """A text in a text, bytes in bytes, a member in a set, an element in a list."""
     [(kind, content)], [(part_kind, sought)] = whole.items(), part.items()
     if kind == "L":
-        return any(equal(element, part) for element in content)
+        return is_among(content, part)
     if kind in ("SS", "NS", "BS"):
         return kind[0] == part_kind and sought in content
     if kind == part_kind == "S":

@@ -112,6 +112,14 @@ def equal(a: AttributeValue, b: AttributeValue) -> bool:
     return _EQUAL[tag](x, y)
 
 
+def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
+    """Whether one of canonical values is equal to another."""
+    if value in elements:  # a loop of C's, whose `==` is enough for most types
+        return True
+    [kind] = value
+    return kind in _EQUAL and any(equal(element, value) for element in elements)
+
+
 def compare(a: AttributeValue, b: AttributeValue) -> int | None:
     """Negative, zero or positive as a < b, a = b, a > b; None if they have no order.
 
