@@ -136,3 +136,9 @@ def test_a_changed_byte_is_found(raw: bytes, item: bytes, size: int, data: Any) 
     damaged[at] ^= data.draw(st.integers(1, 255))
     with pytest.raises(DamagedRow):
         Row(bytes(damaged))
+
+
+@pytest.mark.parametrize("length", range(12))
+def test_a_row_that_is_cut_short_is_found(length: int) -> None:
+    with pytest.raises(DamagedRow):
+        Row(encode_row(b"raw", b"{}", 3)[:length])

@@ -14,8 +14,6 @@ _ZLIB_WINDOWS = {GZIP: 31, b"deflate": 15}
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LEVEL = 1  # compressed on the event loop, for a client on the same machine
-
-
 _MEMBERS_MAX = 100  # each costs a copy of what is behind it
 
 

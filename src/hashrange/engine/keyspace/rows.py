@@ -4,7 +4,7 @@ The checksum covers all that follows it. The weight is the size in bytes of the 
 index entry, by DynamoDB's rules; storage reads nothing else of a value.
 """
 
-from struct import Struct
+import struct
 from typing import Any
 from zlib import crc32
 
@@ -13,8 +13,8 @@ import msgspec
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.values import Item
 
-_SIZES = Struct(">IH")
-_HEAD = Struct(">IIH")
+_SIZES = struct.Struct(">IH")
+_HEAD = struct.Struct(">IIH")
 _RAW_AT = _HEAD.size
 _head = _HEAD.unpack_from
 _encode = msgspec.json.Encoder().encode
@@ -50,7 +50,10 @@ class Row:
     __slots__ = ("_item", "_item_at", "_value", "size")
 
     def __init__(self, value: bytes) -> None:
-        checksum, self.size, raw_length = _head(value)
+        try:
+            checksum, self.size, raw_length = _head(value)
+        except struct.error:
+            raise DamagedRow("a row is cut short") from None
         if crc32(value[4:]) != checksum:
             raise _wrong_checksum()
         self._value = value
