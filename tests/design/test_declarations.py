@@ -92,6 +92,12 @@ def test_an_argument_that_the_key_needs_cannot_be_left_out() -> None:
     assert "without id: Base table: needs pk from ['id']" in str(plan.error)
 
 
+def test_a_table_is_of_protocols_and_entities() -> None:
+    for other in (int, "Sensors", None):
+        with pytest.raises(st.DeclarationError, match=r"need st\.Store or st\.AsyncStore as base"):
+            st.Table("sensors", other)
+
+
 def test_a_view_has_only_fields_of_its_entity() -> None:
     with pytest.raises(st.DeclarationError, match="did you mean 'id'"):
         model(A + "class V(st.View[A]):\n    idd: str\n" + patterns())

@@ -91,6 +91,7 @@ def test_what_was_not_declared_is_counted_as_not_checked() -> None:
     report = st.lint(model(A + patterns(GET_A)))
     assert ("C02", "size of A") in report.unchecked
     assert "rules not checked" in str(report)
+    assert str(st.Report("app", (), (), ())) == "app: 0 findings, 0 ignored"
 
 
 def test_explain() -> None:

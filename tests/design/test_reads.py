@@ -223,3 +223,16 @@ def test_bad_arguments_fail_before_anything_is_sent(db: Events) -> None:
         db.others(5)  # type: ignore[arg-type]
     with pytest.raises(st.BadValue):
         db.others("o").page(0)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (EventRef(event_id="e", kind="a", number=1), "EventRef is no item of 'events': a view is"),
+        (Event, "<class '.*Event'> is no item of 'events'$"),
+        ({"day": "1"}, "dict is no item of 'events'$"),
+    ],
+)
+def test_what_is_no_item_is_not_written(db: Events, given: Any, told: str) -> None:
+    with pytest.raises(st.BadValue, match=told):
+        db.put(given)

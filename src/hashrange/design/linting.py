@@ -28,12 +28,16 @@ class Report:
     def __str__(self) -> str:
         lines = [str(finding) for finding in self.findings]
         lines += [f"{finding} (ignored: {reason})" for finding, reason in self.ignored]
-        rules = {rule for rule, _ in self.unchecked}
-        lines.append(
-            f"{self.table}: {counted(len(self.findings), 'finding')}, {len(self.ignored)} ignored, "
-            f"{counted(len(rules), 'rule')} not checked for want of "
-            f"{counted(len(self.unchecked), 'number')}"
+        last = (
+            f"{self.table}: {counted(len(self.findings), 'finding')}, {len(self.ignored)} ignored"
         )
+        if self.unchecked:
+            rules = {rule for rule, _ in self.unchecked}
+            last += (
+                f", {counted(len(rules), 'rule')} not checked for want of "
+                f"{counted(len(self.unchecked), 'number')}"
+            )
+        lines.append(last)
         return "\n".join(lines)
 
 

@@ -150,7 +150,7 @@ def read_patterns(protocol: type) -> list[Pattern]:
 
 
 def _inherits(protocol: type, base: type) -> bool:
-    return base in protocol.__mro__
+    return base in getattr(protocol, "__mro__", ())  # anything may have been handed in
 
 
 @dataclass

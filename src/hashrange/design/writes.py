@@ -20,7 +20,7 @@ from hashrange.design.errors import (
     NotFound,
     suggest,
 )
-from hashrange.design.item import AS_READ, Item, as_read
+from hashrange.design.item import AS_READ, Item, View, as_read
 from hashrange.design.model import TableModel
 from hashrange.design.steps import Steps
 from hashrange.design.types import single_line
@@ -64,10 +64,9 @@ class Writer:
     def entity(self, item: Item) -> Entity:
         found = self.model.by_model.get(type(item))
         if found is None:
-            raise BadValue(
-                f"{type(item).__name__} is not an entity of {self.table!r}"
-                + (": a view is only read" if not isinstance(item, Item) else "")
-            )
+            given = item if isinstance(item, type) else type(item).__name__
+            reason = ": a view is only read" if isinstance(item, View) else ""
+            raise BadValue(f"{given} is no item of {self.table!r}{reason}")
         return found
 
     # ---- whole items ----
