@@ -22,7 +22,7 @@ Item = dict[str, Any]
 
 BATCH_WRITES_MAX = 25
 COLUMNS_UNLESS_TERMINAL = 120
-WORD_MIN, WORD_MAX = 14, 20
+WORD_MIN, WORD_MAX = 14, 17
 
 _BEFORE = "before-parameter-build.dynamodb"
 _AFTER = "after-call.dynamodb"
@@ -166,7 +166,8 @@ def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
             table.add_column(heading, no_wrap=True)
             continue
         longest = max(len(word) for text in (heading, *column) for word in text.split())
-        table.add_column(heading, ratio=max(WORD_MIN, min(longest, WORD_MAX)), overflow="fold")
+        width = max(WORD_MIN, min(longest, WORD_MAX)) + 1  # padding is part of it
+        table.add_column(heading, ratio=width, overflow="fold")
     for heading in MEASURED:
         table.add_column(heading, justify="right", style="cyan", no_wrap=True)
     for pattern in rows:
