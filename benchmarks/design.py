@@ -282,7 +282,7 @@ def added(client: Any) -> dict[str, list[float]]:
 @contextmanager
 def served_apart() -> Iterator[str]:
     """The endpoint of a server in another process, in memory."""
-    command = (sys.executable, "-m", "hashrange.interfaces.cli", "serve", "--port", "0")
+    command = (sys.executable, "-m", "hashrange", "serve", "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

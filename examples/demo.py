@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from showing import Client, connect, console, measured
 
-SERVE = (sys.executable, "-m", "hashrange.interfaces.cli", "serve")
+SERVE = (sys.executable, "-m", "hashrange", "serve")
 
 
 @contextmanager

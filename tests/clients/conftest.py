@@ -25,7 +25,7 @@ KEYS = {
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
-SERVE = ("-m", "hashrange.interfaces.cli", "serve", "--port", "0")
+SERVE = ("-m", "hashrange", "serve", "--port", "0")
 STEPS = ["tables", "items", "conditions", "query", "batches", "transactions", "expiry"]
 STEPS += ["streams", "end"]
 """What the program of an SDK prints, a line for each thing that worked."""

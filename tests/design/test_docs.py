@@ -26,7 +26,7 @@ PAGES = [
     if BLOCK.search(page.read_text())
 ]
 TESTS = "docs/how-to/test-with-pytest.md"
-SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange.interfaces.cli"
+SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
 
 def page_module(page: str) -> ModuleType:

@@ -54,7 +54,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     log = tmp_path_factory.mktemp("served") / "log"
-    command = [sys.executable, "-m", "hashrange.interfaces.cli", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0"]
     with (
         log.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,

@@ -108,7 +108,7 @@ def send(connection: http.client.HTTPConnection, operation: str, request: Any) -
 
 @contextmanager
 def server(path: str) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
-    command = [sys.executable, "-m", "hashrange.interfaces.cli", "serve", path, "--port", "0"]
+    command = [sys.executable, "-m", "hashrange", "serve", path, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout

@@ -1,5 +1,0 @@
-"""`python -m hashrange.interfaces.cli`: the command line where its script is not on PATH."""
-
-from hashrange.interfaces.cli import main
-
-main()
