@@ -13,12 +13,12 @@ from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.bounds import Bounds, resume
 from hashrange.engine.keyspace.keys import RowKey
-from hashrange.engine.keyspace.rows import Row, row_at
+from hashrange.engine.keyspace.rows import Row, contents, row_at
 from hashrange.model.errors import ResourceNotFoundException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, View
 
-__all__ = ["Bounds", "Row", "RowKey"]
+__all__ = ["Bounds", "Row", "RowKey", "contents"]
 """Names of the keyspace that operations hand on without looking inside."""
 
 T = TypeVar("T")
@@ -98,9 +98,17 @@ def rows(
     view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
     """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
+    found, left = yield from stored_rows(view, bounds, reverse, rows_max, bytes_max)
+    return [Row(value) for value in found], left
+
+
+def stored_rows(
+    view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
+) -> Fetch[tuple[list[bytes], Bounds | None]]:
+    """The same as they are stored."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
     page: kv.Page = yield kv.Range(view.space, bounds.start, bounds.end, reverse, limit, bytes_max)
-    found = [Row(value) for _, value in page.rows]
+    found = [value for _, value in page.rows]
     return found, None if page.exhausted else resume(bounds, page.rows[-1][0], reverse)
 
 

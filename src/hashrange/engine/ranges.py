@@ -46,9 +46,9 @@ def by_partition(table: Table, view: View, bounds: Bounds) -> list[Bounds]:
     return bound.split(bounds, slots_for(warm.read, warm.write))
 
 
-def last_key(table: Table, view: View, row: Row) -> Item:
+def last_key(table: Table, view: View, stored: bytes) -> Item:
     """The LastEvaluatedKey of a page that ends with this row."""
-    return key_item(table, view, row.raw)
+    return key_item(table, view, Row(stored).raw)
 
 
 def owner(table: Table, index: Index, row: Row) -> RowKey:

@@ -78,7 +78,8 @@ def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
                 size = BATCH_GET_BYTES_MAX + 1
                 left.append(key)
                 continue
-            units.add(read_units(row.size if row else 0, bool(wanted.consistent_read)))
+            if mode:
+                units.add(read_units(row.size if row else 0, bool(wanted.consistent_read)))
             if row:
                 size += row.size
                 found.append(_shown(row, request.projections[name]))

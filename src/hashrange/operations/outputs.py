@@ -18,7 +18,8 @@ def add_consumed(response: Response, consumed: Consumed, mode: str | None, name:
 def add_write(response: Response, receipt: Receipt, table: Table, given: Any) -> None:
     """ConsumedCapacity and ItemCollectionMetrics of a write of one item."""
     mode = given.return_consumed_capacity
-    add_consumed(response, receipt.of(table), mode, given.table_name)
+    if mode:
+        add_consumed(response, receipt.of(table), mode, given.table_name)
     metrics = collection_metrics(receipt, table, given.return_item_collection_metrics)
     if metrics:
         response["ItemCollectionMetrics"] = metrics[0]

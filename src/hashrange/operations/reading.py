@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 from hashrange.engine import fetch, keys, ranges
 from hashrange.engine.capacity import Consumed, read_units
 from hashrange.engine.decision import Response
-from hashrange.engine.fetch import Bounds, Fetch, Row
+from hashrange.engine.fetch import Bounds, Fetch, Row, contents
 from hashrange.engine.keys import INVALID
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
@@ -152,6 +152,11 @@ class Walk(Struct, gc=False):
     reverse: bool
     count_only: bool = False
 
+    @property
+    def as_stored(self) -> bool:
+        """Whether every row is kept, and none is looked into."""
+        return not (self.matches or self.project or self.fetching or self.count_only)
+
 
 class Page:
     """A page as it grows: what was evaluated, what is kept."""
@@ -163,7 +168,7 @@ class Page:
         self.size = 0
         self.units = 0.0
         self.fetched_units = 0.0
-        self.last: Row | None = None
+        self.last: bytes | None = None  # as stored
 
     def charge(self, consumed: Consumed, view: View) -> None:
         """Enter what the page's rows cost."""
@@ -230,17 +235,28 @@ def _walk(
         rows_max = None if limit is None else limit - found.scanned
         if how.matches:
             rows_max = min(rows_max or FILTERED_ROWS_MAX, FILTERED_ROWS_MAX)
-        rows, left = yield from fetch.rows(
+        stored, left = yield from fetch.stored_rows(
             view, left, how.reverse, rows_max, bytes_max - found.size
         )
+        if stored:
+            found.scanned += len(stored)
+            found.last = stored[-1]
+        if how.as_stored:
+            _keep_as_stored(stored, found)
+            continue
+        rows = [Row(value) for value in stored]
         found.size += sum([row.size for row in rows])
-        if rows:
-            found.scanned += len(rows)
-            found.last = rows[-1]
         if how.fetching and isinstance(view, Index):
             rows = yield from _fetch_items(table, view, rows, found, how.consistent)
         _keep(rows, how, found)
     return left
+
+
+def _keep_as_stored(stored: Sequence[bytes], found: Page) -> None:
+    size, items = contents(stored)
+    found.size += size
+    found.count += len(items)
+    found.items.extend(items)
 
 
 def _fetch_items(

@@ -95,7 +95,7 @@ class Runtime:
         try:
             operation = self._operation(name)
             request = operation.request(body)
-            if operation.is_write(request):
+            if operation.writes and operation.is_write(request):
                 submission = self._submission(operation, request, body, region, done)
                 self._committer.submit(submission, get_running_loop())
                 return

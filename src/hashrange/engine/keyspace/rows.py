@@ -5,10 +5,12 @@ index entry, by DynamoDB's rules; storage reads nothing else of a value.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
 import msgspec
+from msgspec import Raw
 
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.values import Item
@@ -44,20 +46,25 @@ def _wrong_checksum() -> DamagedRow:
     return DamagedRow("a row's checksum is wrong")
 
 
+def _parts(value: bytes) -> tuple[int, int]:
+    """The size of a row's item, and where its JSON begins. Raises DamagedRow."""
+    try:
+        checksum, size, raw_length = _head(value)
+    except struct.error:
+        raise DamagedRow("a row is cut short") from None
+    if crc32(value[4:]) != checksum:
+        raise _wrong_checksum()
+    return size, _RAW_AT + raw_length
+
+
 class Row:
     """A row as read. `item` is decoded when it is first asked for; `json` is its stored text."""
 
     __slots__ = ("_item", "_item_at", "_value", "size")
 
     def __init__(self, value: bytes) -> None:
-        try:
-            checksum, self.size, raw_length = _head(value)
-        except struct.error:
-            raise DamagedRow("a row is cut short") from None
-        if crc32(value[4:]) != checksum:
-            raise _wrong_checksum()
+        self.size, self._item_at = _parts(value)
         self._value = value
-        self._item_at = _RAW_AT + raw_length
         self._item: Item | None = None
 
     @property
@@ -73,6 +80,19 @@ class Row:
         if self._item is None:
             self._item = _decode(self.json)
         return self._item
+
+
+def contents(values: Sequence[bytes]) -> tuple[int, list[Raw]]:
+    """Of rows as stored: the sum of their sizes, and their items as JSON.
+
+    A page may have thousands, which need not become `Row`s.
+    """
+    total, items = 0, []
+    for value in values:
+        size, item_at = _parts(value)
+        total += size
+        items.append(Raw(value[item_at:]))
+    return total, items
 
 
 def item_json(value: bytes) -> bytes:
