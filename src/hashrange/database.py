@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hashrange import kv
 from hashrange.kv import StoreError
@@ -24,8 +24,11 @@ class Database(_Database):
 
     def boto3_session(self, region: str = DEFAULT_REGION) -> "boto3.Session":
         """A boto3 session whose clients and resources are answered in this process."""
-        from hashrange.interfaces.boto import boto3_session
-
+        try:
+            from hashrange.interfaces.boto import boto3_session
+        except ModuleNotFoundError as error:
+            error.add_note("Install it with: pip install 'hashrange[boto3]'")
+            raise
         return boto3_session(self, region)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -58,10 +61,15 @@ def connect(
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
     process but not a power cut; "memory" promises nothing. `settings` has what else can be
-    chosen. Raises `StoreError` with one line that says what to do.
+    chosen. Raises `StoreError` with one line that says what to do; ValueError or TypeError for
+    an argument that cannot be.
     """
     from hashrange import storage
 
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
     store: kv.Store
     if path is None:
         store = storage.MemoryStore()

@@ -1,6 +1,7 @@
 """What a program is told that asks for what there is not."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,23 @@ def test_a_path_of_any_kind(tmp_path: Path) -> None:
             assert database.execute("ListTables", {}) == {"TableNames": []}
     with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object, not int"):
         hashrange.connect(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", [None, "app.db"])
+def test_arguments_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"^durability is one of .*, not 'fulll'$"):
+        hashrange.connect(path, durability="fulll")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^settings is a hashrange\.Settings, not {}$"):
+        hashrange.connect(path, settings={})  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.delitem(sys.modules, "hashrange.interfaces.boto")
+    with hashrange.connect() as database, pytest.raises(ModuleNotFoundError) as refused:
+        database.boto3_session()
+    assert refused.value.__notes__ == ["Install it with: pip install 'hashrange[boto3]'"]
