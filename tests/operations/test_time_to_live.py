@@ -1,12 +1,13 @@
 """Time to live: what is past its time is deleted, uncharged, with its index rows."""
 
 from collections.abc import Iterator
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 import hashrange
-from hashrange import Database
+from hashrange import Database, Settings
 from hashrange.model.errors import ValidationException
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.upkeep import Upkeep
@@ -174,3 +175,26 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
     put(db, "past", at(-10))
     run_upkeep(db)
     assert keys(db) == ["past"]
+
+
+def test_no_more_is_deleted_in_a_second_than_the_settings_say() -> None:
+    with hashrange.connect(settings=Settings(expirations_per_second=40)) as db:
+        db.execute(
+            "CreateTable",
+            {
+                "TableName": "table",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        for number in range(50):
+            put(db, str(number), {"N": "1700000000"})
+        enable(db)
+        counts = {50: 0.0}
+        while min(counts) > 0:
+            left = len(keys(db, Select="ALL_ATTRIBUTES"))
+            counts.setdefault(left, monotonic())
+            sleep(0.01)
+    assert list(counts) == [50, 10, 0]
+    assert counts[0] - counts[10] > 0.5, "forty take a second"

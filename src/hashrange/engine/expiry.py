@@ -53,7 +53,7 @@ def row(ttl: TimeToLive, raw: bytes, item: Item) -> kv.Put | None:
     return kv.Put(ttl.space, seconds.to_bytes(8, "big") + digest(raw), encode_row(raw, b"", 0))
 
 
-def expired(table: Table, now: float) -> Fetch[list[Change]]:
+def expired(table: Table, now: float, items_max: int) -> Fetch[list[Change]]:
     """Deletions of some items whose time is over, decided on the items as they are."""
     ttl = table.ttl
     if ttl is None:
@@ -63,7 +63,7 @@ def expired(table: Table, now: float) -> Fetch[list[Change]]:
         ttl.space,
         oldest.to_bytes(8, "big"),
         int(now).to_bytes(8, "big"),
-        rows_max=EXPIRED_PER_STEP,
+        rows_max=min(items_max, EXPIRED_PER_STEP),
     )
     keys = [_owner(table, Row(value).raw) for _, value in page.rows]
     rows = yield from fetch.items([(table, key) for key in keys])

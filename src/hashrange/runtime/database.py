@@ -39,7 +39,7 @@ class Database:
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
-        self._upkeep = Upkeep(self.runtime)
+        self._upkeep = Upkeep(self.runtime, settings)
         self._store = store
         self._region = region
 

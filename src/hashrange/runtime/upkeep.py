@@ -1,11 +1,13 @@
 """A thread that runs upkeep: at once when a table changed, and now and then for the rest."""
 
 from threading import Event, Lock, Thread
+from time import monotonic
 from typing import Any, Protocol
 
 import msgspec
 
 from hashrange.model.errors import ApiError
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime import forks
 
 PAUSE_SECONDS = 2.0
@@ -19,8 +21,10 @@ class Caller(Protocol):
 class Upkeep:
     """Starts its thread when it is first woken: a database that only reads has none."""
 
-    def __init__(self, runtime: Caller) -> None:
+    def __init__(self, runtime: Caller, settings: Settings = DEFAULT_SETTINGS) -> None:
         self._runtime = runtime
+        self._settings = settings
+        self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age
         self._closing = False
         self.after_fork()
         forks.watch(self)
@@ -46,14 +50,19 @@ class Upkeep:
         if self._thread:
             self._thread.join()
 
-    def run_once(self) -> bool:
+    def run_once(self, expire: bool = True) -> bool:
         """One step of each kind of work that is waiting. Returns whether there was any."""
         steps = self._call("upkeep.Pending", {})["Steps"]
         steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
-        worked = False
+        worked, deleted = False, 0
         for step in steps:
-            if not self._closing:
-                worked |= not self._call(step["Operation"], step["Body"])["Done"]
+            if self._closing or (step["Operation"] == "upkeep.ExpireItems" and not expire):
+                continue
+            answer = self._call(step["Operation"], step["Body"])
+            worked |= not answer["Done"]
+            deleted += answer.get("Deleted", 0)
+        if deleted:
+            self._expire_from = monotonic() + deleted / self._settings.expirations_per_second
         return worked
 
     def _call(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -64,8 +73,9 @@ class Upkeep:
         while not self._closing:
             self._wake.clear()
             try:
-                while not self._closing and self.run_once():
+                while not self._closing and self.run_once(monotonic() >= self._expire_from):
                     pass
             except ApiError:
                 pass  # it is in the log; the next look may find the store well again
-            self._wake.wait(PAUSE_SECONDS)
+            resting = self._expire_from - monotonic()
+            self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)

@@ -1,5 +1,7 @@
 """Delete some items whose time to live is over, or do a step of building the index by expiry."""
 
+from math import ceil
+
 import msgspec
 from msgspec.structs import replace
 
@@ -25,7 +27,8 @@ def decide(request: Request, moment: Moment) -> Decide:
         ttl = replace(table.ttl, building=rest is not None, built_to=rest or b"")
         changes: list[AnyChange] = [step, TableChange(table, replace(table, ttl=ttl))]
         return Decision(changes, {"Done": False})
-    expired = yield from expiry.expired(table, moment.now)
+    items_max = ceil(moment.settings.expirations_per_second)
+    expired = yield from expiry.expired(table, moment.now, items_max)
     if not expired:
         return answer({"Done": True})
-    return Decision(expired, {"Done": False})
+    return Decision(expired, {"Done": False, "Deleted": len(expired)})
