@@ -75,7 +75,8 @@ class Runtime:
     def submit(self, name: str, body: bytes, done: Done, region: str = DEFAULT_REGION) -> None:
         """On an event loop: `done` gets the response's body or the error.
 
-        At once for short reads; later, on the loop, for the rest.
+        At once for a read of one row, and within a `turn` for any short read; later, on the loop,
+        for the rest.
         """
         self._submit(name, body, done, region, None)
 

@@ -179,6 +179,25 @@ class StoreSuite:
         snapshot.close()
         assert read(store, wanted[0]) == [None, None]
 
+    def test_a_brief_snapshot_sees_what_is_committed_and_lets_writers_in(
+        self, store: Store
+    ) -> None:
+        for number in range(2, 5):
+            snapshot = store.snapshot(True)
+            before = snapshot.read(Get(((SPACE, b"key"),)))
+            assert snapshot.read(Range(SPACE, b"", None, rows_max=1)) == Page(
+                [(b"key", before[0])],  # type: ignore[list-item]
+                False,
+            )
+            snapshot.close()
+            transaction = store.begin(False)
+            transaction.write([Put(SPACE, b"key", value_of(number))])
+            beside = store.snapshot(True)
+            assert beside.read(Get(((SPACE, b"key"),))) == before
+            beside.close()
+            transaction.commit()
+            assert read(store, Get(((SPACE, b"key"),))) == [value_of(number)]
+
     def test_nobody_else_sees_what_is_not_committed(self, store: Store) -> None:
         transaction = store.begin()
         transaction.write([Put(SPACE, b"key", value_of(2)), Put(SPACE, b"new", value_of(2))])
