@@ -114,8 +114,8 @@ class Worker(Reader):
         self.taken: set[str] = set()
 
     def turn(self) -> bool:
+        leases = self.leases()  # before the shards: another worker may lease a newer one between
         found = {shard["ShardId"]: shard for shard in shards(self.streams, self.arn)}
-        leases = self.leases()
         for name in found.keys() - leases.keys():
             self.try_to(
                 self.db.put_item,
