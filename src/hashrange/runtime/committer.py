@@ -1,10 +1,10 @@
 """Group commit: whoever holds the lock works for everybody.
 
 A thread that calls `execute` does the next batch itself if nobody is at it; else it sleeps until
-it is told of its commit, or that it is its turn to work. On an event loop a batch is decided at
-the end of the loop's turn, and only the commit, which may wait for a disk, goes to a thread: two
-threads that both compute would fight over the interpreter instead. Nothing waits for a lock on
-the loop.
+it is told of its commit, or that it is its turn to work. On an event loop a batch is decided when
+a turn of the loop brings no more to it, and only the commit, which may wait for a disk, goes to a
+thread: two threads that both compute would fight over the interpreter instead. Nothing waits for
+a lock on the loop.
 """
 
 from asyncio import AbstractEventLoop
@@ -23,6 +23,10 @@ from hashrange.runtime.clock import Clock
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
+
+GATHERING_TURNS_MAX = 4
+"""For how many turns of an event loop a batch waits for more: as long as each brings some. One
+costs nearly what sixteen cost together, and the loop knows at once when nobody else comes."""
 
 
 class Committer:
@@ -105,7 +109,14 @@ class Committer:
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
             self._scheduled.add(loop)
-            loop.call_soon(self._turn, loop)
+            loop.call_soon(self._gather, loop, 0, GATHERING_TURNS_MAX)
+
+    def _gather(self, loop: AbstractEventLoop, before: int, turns_left: int) -> None:
+        waiting = len(self._waiting)
+        if before < waiting < BATCH_REQUESTS_MAX and turns_left:
+            loop.call_soon(self._gather, loop, waiting, turns_left - 1)
+        else:
+            self._turn(loop)
 
     def _turn(self, loop: AbstractEventLoop) -> None:
         self._scheduled.discard(loop)
