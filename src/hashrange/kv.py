@@ -15,8 +15,10 @@ transaction read still holds when its writes land, or `commit` raises `Conflict`
 """
 
 from collections.abc import Sequence
-from struct import Struct
-from typing import NamedTuple, Protocol
+from struct import Struct as Layout
+from typing import Protocol
+
+from msgspec import Struct
 
 PARTITION_BYTES = 16
 SYSTEM_SPACE = 0
@@ -25,26 +27,20 @@ SYSTEM_SPACE = 0
 Key = tuple[int, bytes]
 """(space, key)"""
 
-
-_number_at = Struct(">I").unpack_from
-
-
-def weight(value: bytes) -> int:
-    """The weight in bytes that a stored value carries in its header."""
-    number: int = _number_at(value, 4)[0]
-    return number
+unpack_weight = Layout(">4xI").unpack_from
+"""`[weight] = unpack_weight(value)`: what a stored value carries in its header, in bytes."""
 
 
 # ---- reads, and what answers them ----
 
 
-class Get(NamedTuple):
+class Get(Struct, gc=False):
     """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`."""
 
     keys: tuple[Key, ...]
 
 
-class Range(NamedTuple):
+class Range(Struct, gc=False):
     """Rows with start <= key < end (None: to the end of the space). Answer: `Page`.
 
     The page ends with the row that reaches `rows_max`, or whose weight brings the sum of
@@ -59,20 +55,20 @@ class Range(NamedTuple):
     weight_max: int | None = None
 
 
-class Page(NamedTuple):
+class Page(Struct, gc=False):
     """`exhausted` is False whenever a bound ended the page, even if no row is left after it."""
 
     rows: list[tuple[bytes, bytes]]
     exhausted: bool
 
 
-class Counters(NamedTuple):
+class Counters(Struct, gc=False):
     """Counters by name. Answer: `list[int]`; one that was never added to is 0."""
 
     names: tuple[bytes, ...]
 
 
-class Dropped(NamedTuple):
+class Dropped(Struct, gc=False):
     """Spaces that were dropped and still hold rows. Answer: `list[int]`."""
 
 
@@ -83,25 +79,25 @@ Answer = list[bytes | None] | Page | list[int]
 # ---- writes ----
 
 
-class Put(NamedTuple):
+class Put(Struct, gc=False):
     space: int
     key: bytes
     value: bytes
 
 
-class Delete(NamedTuple):
+class Delete(Struct, gc=False):
     space: int
     key: bytes
 
 
-class Add(NamedTuple):
+class Add(Struct, gc=False):
     """Add to a counter, which may go negative."""
 
     name: bytes
     delta: int
 
 
-class Append(NamedTuple):
+class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
     The numbers rise strictly over the whole store, in the order of commits, and are never
@@ -113,17 +109,17 @@ class Append(NamedTuple):
     value: bytes
 
 
-class CreateSpace(NamedTuple):
+class CreateSpace(Struct, gc=False):
     space: int
 
 
-class DropSpace(NamedTuple):
+class DropSpace(Struct, gc=False):
     """Instant at any size: the space reads as absent, its rows wait for `Purge`."""
 
     space: int
 
 
-class Purge(NamedTuple):
+class Purge(Struct, gc=False):
     """Delete at most `rows_max` rows of a dropped space; forget the space when it is empty."""
 
     space: int

@@ -8,18 +8,18 @@ import pytest
 
 from hashrange.expressions import Expressions
 from hashrange.model.errors import ValidationException
+from hashrange.model.tables import View
 from hashrange.model.values import normalize_item
 
 from . import fixtures
 from .fixtures import Case
 
-SCHEMAS: dict[str, tuple[list[str], list[str], dict[str, str]]] = {
-    "hash": (["pk"], [], {"pk": "S"}),
-    "range": (["pk"], ["sk"], {"pk": "S", "sk": "N"}),
-    "text": (["pk"], ["sk"], {"pk": "S", "sk": "S"}),
+SCHEMAS: dict[str, tuple[View, dict[str, str]]] = {
+    "hash": (View(space=1, hash=("pk",)), {"pk": "S"}),
+    "range": (View(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "N"}),
+    "text": (View(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "S"}),
     "many": (
-        ["h1", "h2"],
-        ["r1", "r2", "r3"],
+        View(space=1, hash=("h1", "h2"), range=("r1", "r2", "r3")),
         {"h1": "S", "h2": "N", "r1": "S", "r2": "S", "r3": "N"},
     ),
 }
@@ -91,9 +91,9 @@ def test_key_condition(case: Case) -> None:
         expressions = _expressions(case)
         condition = expressions.key_condition(case.text).as_key_condition()
         expressions.finish()
-        hash_names, range_names, types = SCHEMAS[case.given["schema"]]
-        condition.check_partition(hash_names, range_names)
-        result = condition.resolve(hash_names, range_names, types)._asdict()
+        view, types = SCHEMAS[case.given["schema"]]
+        condition.check_partition(view)
+        result = condition.resolve(view, types)._asdict()
     except ValidationException as error:
         result = fixtures.outcome_of("KeyConditionExpression", error)
     expected = case.outcomes[""]

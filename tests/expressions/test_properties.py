@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Expressions, prepared
+from hashrange.expressions import Expressions, prepared, substitutions
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.tree import Path
 from hashrange.model.errors import ValidationException
@@ -173,6 +173,11 @@ FORMS = [
 ]
 
 
+def forget() -> None:
+    prepared._kept._values.clear()
+    substitutions._passed._values.clear()
+
+
 @given(
     st.sampled_from(FORMS),
     generated.ITEM,
@@ -190,8 +195,8 @@ def test_what_is_kept_of_a_text_does_for_other_values(
         expressions.finish()
         return bound.matches(item) if binder == "condition" else bound.apply(item)
 
-    prepared._kept.clear()
+    forget()
     kept = [attempt(partial(outcome, *pair)) for pair in pairs]
     for pair, expected in zip(pairs, kept, strict=True):
-        prepared._kept.clear()
+        forget()
         assert attempt(partial(outcome, *pair)) == expected

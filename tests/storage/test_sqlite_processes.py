@@ -28,6 +28,7 @@ from hashrange.kv import (
     Range,
     Read,
     Write,
+    unpack_weight,
 )
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
@@ -61,8 +62,11 @@ def _count(times: int) -> None:
 def count(store: SqliteStore, times: int) -> None:
     for _ in range(times):
         transaction = store.begin()
-        value = transaction.read(Get(((SYSTEM_SPACE, b"count"),)))[0]
-        weight = int.from_bytes(value[4:8], "big") if isinstance(value, bytes) else 0
+        found = transaction.read(Get(((SYSTEM_SPACE, b"count"),)))
+        weight = 0
+        match found:
+            case [bytes(value)]:
+                [weight] = unpack_weight(value)
         transaction.write([Put(SYSTEM_SPACE, b"count", value_of(weight + 1))])
         transaction.commit()
 

@@ -50,7 +50,7 @@ def room(may: str, libraries: str, never: frozenset[str]) -> Room:
 ROOMS = {
     #                   other rooms                            libraries            never
     "model":       room("",                                    "msgspec",           PURE),
-    "kv":          room("",                                    "",                  PURE),
+    "kv":          room("",                                    "msgspec",           PURE),
     "expressions": room("model",                               "",                  PURE),
     "engine":      room("model expressions kv",                "msgspec",           PURE),
     "operations":  room("model expressions engine",            "msgspec",           PURE | KEYS),

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Self
 
 from hashrange.expressions.evaluation import Test, test_of
-from hashrange.expressions.key_conditions import KeyCondition, KeyTest, key_tests
+from hashrange.expressions.key_conditions import KeyCondition, PreparedKeyCondition, key_tests
 from hashrange.expressions.tree import NO_VALUES, Node, Path, Values, walk
 from hashrange.model.values import Item
 
@@ -16,9 +16,9 @@ class PreparedCondition:
         self._root = root
 
     @cached_property
-    def key_tests(self) -> list[KeyTest]:
-        """Of a key condition. Raises ValidationException for what is none."""
-        return key_tests(self._root)
+    def key_condition(self) -> PreparedKeyCondition:
+        """Raises ValidationException for what is none."""
+        return PreparedKeyCondition(key_tests(self._root))
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -51,7 +51,7 @@ class Condition:
 
     def as_key_condition(self) -> KeyCondition:
         """Raises ValidationException for what is none."""
-        return KeyCondition(self._prepared.key_tests, self._values)
+        return KeyCondition(self._prepared.key_condition, self._values)
 
     def matches(self, item: Item | None) -> bool:
         """Whether the condition holds; None is an item that does not exist."""

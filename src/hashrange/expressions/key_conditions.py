@@ -5,11 +5,12 @@ attributes; texts observed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
 from hashrange.model.errors import ValidationException
+from hashrange.model.tables import View
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -37,16 +38,28 @@ class KeyQuery(NamedTuple):
     operands: list[AttributeValue]
 
 
-class KeyCondition:
-    """Tests of different attributes."""
+class _Arrangement(NamedTuple):
+    """Which operands of a key condition tell what, under one key schema: see `KeyQuery`."""
 
-    def __init__(self, tests: Sequence[KeyTest], values: Values = NO_VALUES) -> None:
+    view: View
+    hash_values: list[Slot | Value]
+    range_equals: list[Slot | Value]
+    operator: str | None
+    operands: tuple[Slot | Value, ...]
+
+
+class PreparedKeyCondition:
+    """Tests of different attributes, whatever their values."""
+
+    def __init__(self, tests: Sequence[KeyTest]) -> None:
         self._tests = {test.attribute: test for test in tests}
-        self._values = values
+        self._latest: _Arrangement | None = None  # programs ask the same of one view over and over
 
-    def check_partition(self, hash_names: Sequence[str], range_names: Sequence[str]) -> None:
-        """Raises ValidationException for too many tests, or none of a partition key."""
-        count, keys = len(self._tests), len(hash_names) + len(range_names)
+    def check_partition(self, view: View) -> None:
+        """See `KeyCondition`."""
+        if self._latest is not None and self._latest.view is view:
+            return
+        count, keys = len(self._tests), len(view.hash) + len(view.range)
         if count > max(2, keys):
             raise ValidationException(
                 f"The number of query conditions ({count}) exceeds the number of key attributes "
@@ -54,20 +67,19 @@ class KeyCondition:
             )
         if count > keys:
             raise _not_supported()
-        for name in hash_names:
+        for name in view.hash:
             if name not in self._tests:
                 raise _missed(name)
 
-    def resolve(
-        self, hash_names: Sequence[str], range_names: Sequence[str], types: Mapping[str, str]
-    ) -> KeyQuery:
-        """What to read under a key schema. `types`: S, N or B by attribute.
+    def arrangement(self, view: View, types: Mapping[str, str]) -> _Arrangement:
+        latest = self._latest
+        if latest is None or latest.view is not view:
+            latest = self._latest = self._arrange(view, types)
+        return latest
 
-        Raises ValidationException where the tests do not fit the schema. `check_partition`
-        came before: what else a request has to do with partitions is checked in between.
-        """
-        unnamed = [name for name in range_names if name not in self._tests]
-        if len(self._tests) > len(hash_names) + len(range_names) - len(unnamed):
+    def _arrange(self, view: View, types: Mapping[str, str]) -> _Arrangement:
+        unnamed = [name for name in view.range if name not in self._tests]
+        if len(self._tests) > len(view.hash) + len(view.range) - len(unnamed):
             raise _missed(unnamed[0])
         for test in self._tests.values():
             # Only legacy parameters come so far: the service looks up the table first, too.
@@ -75,17 +87,15 @@ class KeyCondition:
                 raise ValidationException(
                     "Attempted conditional constraint is not an indexable operation"
                 )
-        tests = [self._hash_test(name, types) for name in hash_names]
-        equals, last = self._range_tests(range_names, types)
-        return KeyQuery(
-            [self._filled(test.operands[0]) for test in tests],
-            [self._filled(test.operands[0]) for test in equals],
+        tests = [self._hash_test(name, types) for name in view.hash]
+        equals, last = self._range_tests(view.range, types)
+        return _Arrangement(
+            view,
+            [test.operands[0] for test in tests],
+            [test.operands[0] for test in equals],
             last.operator if last else None,
-            [self._filled(operand) for operand in last.operands] if last else [],
+            last.operands if last else (),
         )
-
-    def _filled(self, operand: Slot | Value) -> AttributeValue:
-        return self._values[operand.name] if isinstance(operand, Slot) else operand.value
 
     def _hash_test(self, name: str, types: Mapping[str, str]) -> KeyTest:
         test = self._tests[name]
@@ -117,6 +127,41 @@ class KeyCondition:
                 f"in the query because a condition is present on key attribute {beyond[-1]}"
             )
         return equals, last
+
+
+class KeyCondition:
+    """A prepared key condition with the values of one request."""
+
+    def __init__(self, prepared: PreparedKeyCondition, values: Values = NO_VALUES) -> None:
+        self._prepared = prepared
+        self._values = values
+
+    @classmethod
+    def of(cls, tests: Sequence[KeyTest]) -> Self:
+        """Of tests that have their values in them."""
+        return cls(PreparedKeyCondition(tests))
+
+    def check_partition(self, view: View) -> None:
+        """Raises ValidationException for too many tests, or none of a partition key."""
+        self._prepared.check_partition(view)
+
+    def resolve(self, view: View, types: Mapping[str, str]) -> KeyQuery:
+        """What to read of a table or index. `types`: S, N or B by attribute.
+
+        Raises ValidationException where the tests do not fit the key schema. `check_partition`
+        came before: what else a request has to do with partitions is checked in between.
+        """
+        _, hash_values, range_equals, operator, operands = self._prepared.arrangement(view, types)
+        return KeyQuery(
+            self._filled(hash_values), self._filled(range_equals), operator, self._filled(operands)
+        )
+
+    def _filled(self, operands: Sequence[Slot | Value]) -> list[AttributeValue]:
+        values = self._values
+        return [
+            values[operand.name] if isinstance(operand, Slot) else operand.value
+            for operand in operands
+        ]
 
 
 def key_tests(root: Node) -> list[KeyTest]:

@@ -81,7 +81,7 @@ def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition
         tests.append(KeyTest(name, operator, tuple(map(Value, values))))
     if not 1 <= len(tests) <= 2:
         raise ValidationException("Conditions can be of length 1 or 2 only")
-    return KeyCondition(tests)
+    return KeyCondition.of(tests)
 
 
 def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> Update:

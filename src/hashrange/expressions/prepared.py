@@ -6,12 +6,12 @@ the types of the values, which are told apart, and for `VALUES_MATTER` on the va
 those operations are checked each time.
 """
 
-from collections import OrderedDict
 from typing import NamedTuple
 
 from hashrange.expressions import checks
 from hashrange.expressions.binding import Binding
 from hashrange.expressions.conditions import PreparedCondition
+from hashrange.expressions.kept import Kept
 from hashrange.expressions.operators import VALUES_MATTER, check_operands
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.projections import Projection
@@ -20,11 +20,7 @@ from hashrange.expressions.substitutions import Substitutions
 from hashrange.expressions.tree import Node, Operation, Parameter
 from hashrange.expressions.updates import PreparedUpdate, change_of
 
-KEPT_MAX = 200
-KEPT_CHARACTERS_MAX = 5000
-"""Of one text with its names; with longer ones the hostile could fill the memory."""
-
-_kept: OrderedDict[object, "Prepared"] = OrderedDict()
+_kept: Kept["Prepared"] = Kept()
 
 
 class Prepared(NamedTuple):
@@ -41,19 +37,12 @@ def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> P
     found = _kept.get(key)
     if found is None:
         found = _prepare(parameter, text, substitutions)
-        if len(repr(key)) <= KEPT_CHARACTERS_MAX:
-            _keep(key, found)
+        _kept.keep(key, found)
     else:
         for operation in found.late:
             check_operands(parameter, operation, substitutions.values)
     substitutions.use(found.used)
     return found
-
-
-def _keep(key: object, found: Prepared) -> None:
-    if len(_kept) >= KEPT_MAX:
-        _kept.popitem(last=False)  # one step, in whatever thread
-    _kept[key] = found
 
 
 def _prepare(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
 
+from hashrange.expressions.kept import Kept
 from hashrange.expressions.tree import Parameter, Values, invalid
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
@@ -17,6 +17,9 @@ _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
 _NAME_KEY = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
+
+_passed: Kept[bool] = Kept()
+"""Shapes of substitutions that were found to be sound."""
 
 
 class Substitutions:
@@ -36,16 +39,17 @@ class Substitutions:
         self.values: Values = values or {}
         self._names = names or {}
         self._used: set[str] = set()
-        if names is not None:
-            _check_names(names)
+        self.shape = (
+            older,
+            None if names is None else tuple(names.items()),
+            None if values is None else tuple([(key, *value) for key, value in values.items()]),
+        )
+        """All but the values themselves: the names, and the types of the values."""
+        if not _passed.get(self.shape):
+            _check_shape(names, values)
+            _passed.keep(self.shape, True)
         if values is not None:
             _check_values(values, older)
-
-    @cached_property
-    def shape(self) -> object:
-        """All but the values themselves: the names, and the types of the values."""
-        types = [(key, *value) for key, value in self.values.items()]
-        return self.older, tuple(self._names.items()), tuple(types)
 
     def name(self, parameter: Parameter, alias: str) -> str:
         """The attribute name of an alias such as `#n`."""
@@ -74,16 +78,25 @@ class Substitutions:
     def check_all_used(self) -> None:
         """Raise ValidationException if a name or value was never asked for."""
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
-            unused = keys.keys() - self._used
-            if unused:
+            if not keys.keys() <= self._used:
+                unused = keys.keys() - self._used
                 raise ValidationException(
                     f"Value provided in {member} unused in expressions: "
                     f"keys: {{{', '.join(sorted(unused))}}}"
                 )
 
 
+def _check_shape(
+    names: Mapping[str, str] | None, values: Mapping[str, AttributeValue] | None
+) -> None:
+    if names is not None:
+        _check_keys(_NAMES, names, _NAME_KEY)
+        _check_names(names)
+    if values is not None:
+        _check_keys(_VALUES, values, _VALUE_KEY)
+
+
 def _check_names(names: Mapping[str, str]) -> None:
-    _check_keys(_NAMES, names, _NAME_KEY)
     for key, name in names.items():
         if not name:
             raise _invalid_value(_NAMES, "Empty attribute name", key)
@@ -98,7 +111,6 @@ def _check_names(names: Mapping[str, str]) -> None:
 
 def _check_values(values: Mapping[str, AttributeValue], older: bool) -> None:
     """The older validation lets a value have one level more (?), if not in an item."""
-    _check_keys(_VALUES, values, _VALUE_KEY)
     size = 0
     for key, value in values.items():
         try:

@@ -83,7 +83,12 @@ def normalize(value: AttributeValue, level: int = 1) -> int:
 
 def item_size(item: Item) -> int:
     """Size in bytes of a canonical item."""
-    return sum(text_size(name) + value_size(value) for name, value in item.items())
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        for tag, content in value.items():
+            size += _SIZE[tag](content)
+    return size
 
 
 def value_size(value: AttributeValue) -> int:

@@ -1,9 +1,9 @@
 """What several operations check of their requests alike, before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from operator import attrgetter
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import msgspec
 
@@ -55,7 +55,7 @@ DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
 
-def expressions(given: Any, new: Sequence[str], old: Sequence[str] = ()) -> Expressions | None:
+def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> Expressions | None:
     """The placeholders of a request that uses expression parameters, None if it uses none.
 
     Raises what `uses_expressions` raises.
@@ -69,39 +69,57 @@ def placeholders(given: Any) -> Expressions:
     return Expressions(given.expression_attribute_names, values, isinstance(given, _OLDER))
 
 
-def uses_expressions(given: Any, new: Sequence[str], old: Sequence[str]) -> bool:
+def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
     """Whether a request uses expression parameters.
 
     `new` and `old` name the expression and legacy parameters that the operation has. Raises
     ValidationException where both kinds are used, or placeholders without an expression.
     """
-    members = _expression_members(given.__class__)(given)
+    kind = given.__class__
+    members = _expression_fields(kind).values(given)
     if members.count(None) == len(members):
         return False  # as most requests, which need no closer look
-    used = [name for name in new if getattr(given, FIELDS[name]) is not None]
-    legacy_used = [name for name in old if getattr(given, FIELDS[name]) is not None]
+    return _uses(kind, tuple([member is not None for member in members]), new, old)
+
+
+class _ExpressionFields(NamedTuple):
+    """Of a type of request, all that has to do with expressions, old or new."""
+
+    names: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
+
+
+@cache
+def _expression_fields(kind: Any) -> _ExpressionFields:
+    names = tuple(name for name in kind.__struct_fields__ if name in _EXPRESSION_FIELDS)
+    return _ExpressionFields(names, attrgetter(*names))
+
+
+@lru_cache(maxsize=500)
+def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
+    """See `uses_expressions`: of a request all that counts is what it has."""
+    fields = {
+        name
+        for name, is_given in zip(_expression_fields(kind).names, given, strict=True)
+        if is_given
+    }
+    used = [name for name in new if FIELDS[name] in fields]
+    legacy_used = [name for name in old if FIELDS[name] in fields]
     if used and legacy_used:
         _refuse_both(used, legacy_used)
-    values = getattr(given, "expression_attribute_values", None)
-    if not used and isinstance(given, _ACTIONS):
+    if not used and issubclass(kind, _ACTIONS):
         return False  # here placeholders without an expression are nobody's business
-    if given.expression_attribute_names is not None and not used:
+    if "expression_attribute_names" in fields and not used:
         raise ValidationException(
             "ExpressionAttributeNames can only be specified when using expressions"
         )
     with_values = [name for name in new if name != "ProjectionExpression"]
-    if values is not None and not any(name in used for name in with_values):
+    if "expression_attribute_values" in fields and not any(name in used for name in with_values):
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions"
-            + (f": {' and '.join(with_values)} is null" if isinstance(given, _OLDER) else "")
+            + (f": {' and '.join(with_values)} is null" if issubclass(kind, _OLDER) else "")
         )
     return bool(used)
-
-
-@cache
-def _expression_members(type_: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """Gets all members of a request that have to do with expressions, old or new."""
-    return attrgetter(*(name for name in type_.__struct_fields__ if name in _EXPRESSION_FIELDS))
 
 
 def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:

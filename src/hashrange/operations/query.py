@@ -22,13 +22,13 @@ class Request(Struct, gc=False):
 
 _NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
 _OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
-_OLD_KEY = ("KeyConditions",)
-"""Goes with the other expressions, only not with the one that replaced it."""
+_OLD_AND_KEY = (*_OLD, "KeyConditions")
+"""KeyConditions go with the other expressions, only not with the one that replaced them."""
 
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Query)
-    old = _OLD if given.key_condition_expression is None else _OLD + _OLD_KEY
+    old = _OLD if given.key_condition_expression is None else _OLD_AND_KEY
     expressed = inputs.uses_expressions(given, _NEW, old)
     filter_ = legacy.filter(given.query_filter, given.conditional_operator)
     projection = None
@@ -81,11 +81,11 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     start = given.exclusive_start_key
     if start is not None:
         start_keys.check_partition(table, view, start)
-    condition.check_partition(view.hash, view.range)
+    condition.check_partition(view)
     if start is not None:
         start_keys.check_sort(table, view, start)
         start_keys.check_table(table, view, start)
-    query = condition.resolve(view.hash, view.range, table.types)
+    query = condition.resolve(view, table.types)
     bounds = ranges.of_query(view, query)
     if start is not None:
         reverse = given.scan_index_forward is False

@@ -13,6 +13,9 @@ from hashrange.operations import inputs, reading
 from hashrange.operations.parse import decode
 from hashrange.operations.reading import Reading
 
+_NEW = ("ProjectionExpression", "FilterExpression")
+_OLD = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
+
 
 class Request(Struct, gc=False):
     given: requests.Scan
@@ -22,11 +25,7 @@ class Request(Struct, gc=False):
 @inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Scan)
-    expressed = inputs.uses_expressions(
-        given,
-        ("ProjectionExpression", "FilterExpression"),
-        ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
-    )
+    expressed = inputs.uses_expressions(given, _NEW, _OLD)
     projection = None
     if given.attributes_to_get is not None:
         projection = legacy.projection(given.attributes_to_get)

@@ -44,6 +44,10 @@ class Action(NamedTuple):
         return writes.condition_check(table, given.key, self.condition, return_old)
 
 
+_OF_UPDATE = ("UpdateExpression", "ConditionExpression")
+_OF_OTHERS = ("ConditionExpression",)
+
+
 class Request(Struct, gc=False):
     given: requests.TransactWriteItems
     actions: list[Action]
@@ -79,10 +83,8 @@ def _action(item: requests.TransactWriteItem) -> Action:
             "request"
         )
     given: AnyAction = present[0]
-    names = ["ConditionExpression"]
-    if isinstance(given, requests.Update):
-        names.insert(0, "UpdateExpression")
-    placeholders = inputs.expressions(given, names)
+    update_too = isinstance(given, requests.Update)
+    placeholders = inputs.expressions(given, _OF_UPDATE if update_too else _OF_OTHERS)
     update: Update | None = None
     if isinstance(given, requests.Update):
         assert placeholders

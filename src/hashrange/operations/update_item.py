@@ -18,7 +18,8 @@ from hashrange.operations import inputs, outputs
 from hashrange.operations.parse import decode
 
 RETURNED = ("NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW")
-
+_NEW = ("UpdateExpression", "ConditionExpression")
+_OLD = ("AttributeUpdates", *inputs.OLD_CONDITION)
 
 _SHORT = 500
 """A body of so few bytes cannot have values, or use them often enough, to be charged too much."""
@@ -41,11 +42,7 @@ def parse(body: bytes) -> Request:
 
 @inputs.enveloped
 def _check(given: requests.UpdateItem) -> Request:
-    expressed = inputs.uses_expressions(
-        given,
-        ("UpdateExpression", "ConditionExpression"),
-        ("AttributeUpdates", *inputs.OLD_CONDITION),
-    )
+    expressed = inputs.uses_expressions(given, _NEW, _OLD)
     normalize_item(given.key)
     returned = inputs.returned(given, *RETURNED)
     placeholders = inputs.placeholders(given) if expressed else None

@@ -154,7 +154,7 @@ class MemorySnapshot:
         rows = self._spaces.live.get(read.space)
         if rows is None:
             return iter(())
-        now = rows.items(*read[1:4])
+        now = rows.items(read.start, read.end, read.reverse)
         kept = self._kept.get(read.space)
         return now if kept is None else _overlay(now, kept, read)
 
@@ -173,7 +173,8 @@ def _overlay(
     now: Iterator[tuple[bytes, bytes]], kept: Rows[bytes | None], read: Range
 ) -> Iterator[tuple[bytes, bytes]]:
     unchanged = (row for row in now if row[0] not in kept.values)
-    both = merge(unchanged, kept.items(*read[1:4]), key=itemgetter(0), reverse=read.reverse)
+    before = kept.items(read.start, read.end, read.reverse)
+    both = merge(unchanged, before, key=itemgetter(0), reverse=read.reverse)
     return ((key, value) for key, value in both if value is not None)
 
 
@@ -196,7 +197,8 @@ class MemoryTransaction:
                     ]
                 case Range():
                     rows = live.get(read.space)
-                    return page_of(rows.items(*read[1:4]) if rows else (), read)
+                    found = rows.items(read.start, read.end, read.reverse) if rows else ()
+                    return page_of(found, read)
                 case Counters():
                     now, added = self._store._counters, self._added
                     return [now.get(name, 0) + added.get(name, 0) for name in read.names]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from hashrange.kv import Page, Range, weight
+from hashrange.kv import Page, Range, unpack_weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
@@ -16,7 +16,7 @@ def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
     total = 0
     for row in islice(rows, rows_max):
         taken.append(row)
-        total += weight(row[1])
+        total += unpack_weight(row[1])[0]
         if total >= weight_max:
             return Page(taken, False)
     return Page(taken, rows_max is None or len(taken) < rows_max)

@@ -35,7 +35,7 @@ from hashrange.kv import (
     Store,
     Transaction,
     Write,
-    weight,
+    unpack_weight,
 )
 
 LOG = b"log"
@@ -96,7 +96,7 @@ class Model:
         ]
         total = 0
         for count, (_, value) in enumerate(rows, 1):
-            total += weight(value)
+            total += unpack_weight(value)[0]
             if count == read.rows_max or (read.weight_max and total >= read.weight_max):
                 return Page(rows[:count], False)
         return Page(rows, True)

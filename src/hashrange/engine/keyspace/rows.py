@@ -46,12 +46,16 @@ def _wrong_checksum() -> DamagedRow:
     return DamagedRow("a row's checksum is wrong")
 
 
+def _cut_short() -> DamagedRow:
+    return DamagedRow("a row is cut short")
+
+
 def _parts(value: bytes) -> tuple[int, int]:
     """The size of a row's item, and where its JSON begins. Raises DamagedRow."""
     try:
         checksum, size, raw_length = _head(value)
     except struct.error:
-        raise DamagedRow("a row is cut short") from None
+        raise _cut_short() from None
     if crc32(value[4:]) != checksum:
         raise _wrong_checksum()
     return size, _RAW_AT + raw_length
@@ -88,10 +92,15 @@ def contents(values: Sequence[bytes]) -> tuple[int, list[Raw]]:
     A page may have thousands, which need not become `Row`s.
     """
     total, items = 0, []
-    for value in values:
-        size, item_at = _parts(value)
-        total += size
-        items.append(Raw(value[item_at:]))
+    try:
+        for value in values:  # as `_parts`, but for the call
+            checksum, size, raw_length = _head(value)
+            if crc32(value[4:]) != checksum:
+                raise _wrong_checksum()
+            total += size
+            items.append(Raw(value[_RAW_AT + raw_length :]))
+    except struct.error:
+        raise _cut_short() from None
     return total, items
 
 

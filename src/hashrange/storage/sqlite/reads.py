@@ -53,7 +53,11 @@ def answer(cursor: apsw.Cursor, read: Read) -> Answer:
         case Counters():
             return [counter(cursor, name) for name in read.names]
         case Dropped():
-            return [int(name[1:]) for (name,) in cursor.execute(_DROPPED)]
+            return dropped(cursor)
+
+
+def dropped(cursor: apsw.Cursor) -> list[int]:
+    return [int(name[1:]) for (name,) in cursor.execute(_DROPPED)]
 
 
 def glance(connection: apsw.Connection, name: bytes, key: Key) -> tuple[int, bytes | None]:

@@ -11,7 +11,6 @@ from hashrange.kv import (
     Counters,
     CreateSpace,
     Delete,
-    Dropped,
     DropSpace,
     Purge,
     Put,
@@ -21,7 +20,7 @@ from hashrange.kv import (
 )
 from hashrange.storage.sqlite.format import create_space
 from hashrange.storage.sqlite.problems import absent_space
-from hashrange.storage.sqlite.reads import answer, counter, statements
+from hashrange.storage.sqlite.reads import answer, counter, dropped, statements
 
 _ADD = (
     "INSERT INTO counters VALUES (?, ?) "
@@ -100,21 +99,21 @@ class SqliteTransaction:
     def _write(self, write: Write) -> None:
         execute = self._cursor.execute
         match write:
-            case Put(space, key, value):
-                execute(statements(space).put, (key, value))
-            case Delete(space, key):
-                execute(statements(space).delete, (key,))
-            case Add(name, delta):
-                self._added[name] = self._added.get(name, 0) + delta
-            case Append(space, prefix, value):
+            case Put():
+                execute(statements(write.space).put, (write.key, write.value))
+            case Add():
+                self._added[write.name] = self._added.get(write.name, 0) + write.delta
+            case Delete():
+                execute(statements(write.space).delete, (write.key,))
+            case Append():
                 number = self._next_number().to_bytes(8, "big")
-                execute(statements(space).put, (prefix + number, value))
-            case CreateSpace(space):
-                create_space(self._connection, space)
-            case DropSpace(space):
-                execute(f"ALTER TABLE s{space:d} RENAME TO d{space:d}")
-            case Purge(space, rows_max):
-                self._purge(space, rows_max)
+                execute(statements(write.space).put, (write.prefix + number, write.value))
+            case CreateSpace():
+                create_space(self._connection, write.space)
+            case DropSpace():
+                execute(f"ALTER TABLE s{write.space:d} RENAME TO d{write.space:d}")
+            case Purge():
+                self._purge(write.space, write.rows_max)
 
     def _counter(self, name: bytes) -> int:
         return counter(self._cursor, name) + self._added.get(name, 0)
@@ -127,7 +126,7 @@ class SqliteTransaction:
         return self._sequence
 
     def _purge(self, space: int, rows_max: int) -> None:
-        if space not in answer(self._cursor, Dropped()):
+        if space not in dropped(self._cursor):
             return  # another process finished it
         execute = self._cursor.execute
         some = f"SELECT rowid FROM d{space:d} LIMIT ?"
