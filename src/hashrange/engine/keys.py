@@ -61,8 +61,9 @@ def of_key(table: Table, key: Item) -> RowKey:
     names = table.key
     if len(key) != len(names):
         raise ValidationException(NO_MATCH)
+    types = table.types
     for name in names:
-        if name not in key or table.types[name] not in key[name]:
+        if name not in key or types[name] not in key[name]:
             raise ValidationException(NO_MATCH)
     return _checked(table, key)
 

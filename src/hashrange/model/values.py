@@ -68,7 +68,10 @@ def normalize_item(item: Item) -> int:
         if len(value) != 1:
             _refuse_members(value, 1)
         for tag, content in value.items():
-            size += _NORMALIZE[tag](content, value, 1)
+            if tag == "S":  # most are, and a call would cost as much as the rest
+                size += len(content) if content.isascii() else len(content.encode())
+            else:
+                size += _NORMALIZE[tag](content, value, 1)
     return size
 
 

@@ -69,6 +69,7 @@ def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
     for name, wanted in given.request_items.items():
         responses[name] = found = []
         left = []
+        projection = request.projections[name]
         units = Consumed(tables[name])
         for key in wanted.keys:
             row: Row | None = next(rows)
@@ -82,7 +83,7 @@ def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
                 units.add(read_units(row.size if row else 0, bool(wanted.consistent_read)))
             if row:
                 size += row.size
-                found.append(_shown(row, request.projections[name]))
+                found.append(projection.project(row.item) if projection else Raw(row.json))
         if left:
             unprocessed[name] = {**to_builtins(wanted), "Keys": left}
         consumed.extend(outputs.table_consumed(units, mode, name))
@@ -90,7 +91,3 @@ def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
     if consumed:
         response["ConsumedCapacity"] = consumed
     return response
-
-
-def _shown(row: Row, projection: Projection | None) -> Any:
-    return projection.project(row.item) if projection else Raw(row.json)

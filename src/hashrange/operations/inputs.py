@@ -43,6 +43,7 @@ _ACTIONS = (*_WRITES, requests.Get)
 _OLDER = (requests.Scan, *_ACTIONS)
 """What is still validated in the older way: Scan and the actions of transactions."""
 _in_one_order = msgspec.json.Encoder(order="sorted").encode
+_EMPTY_STRING, _EMPTY_BINARY = {"S": ""}, {"B": ""}
 _ENVELOPE = "1 validation error detected: "
 _FAULTS_OF_START_KEYS = (
     "Supplied AttributeValue",
@@ -155,8 +156,10 @@ def key(given: Item) -> int:
 
 
 def check_key_not_empty(given: Item) -> None:
-    for name, value in given.items():
-        check_not_empty(name, value)
+    values = given.values()
+    if _EMPTY_STRING in values or _EMPTY_BINARY in values:
+        for name, value in given.items():
+            check_not_empty(name, value)
 
 
 def enveloped(check: Callable[P, T]) -> Callable[P, T]:

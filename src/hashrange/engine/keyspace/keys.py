@@ -33,9 +33,10 @@ _COMPLEMENT = bytes(255 - byte for byte in range(256))
 
 def canonical(value: AttributeValue) -> bytes:
     """The bytes that say which key value this is: type, length (4 bytes), content."""
-    [(type_, content)] = value.items()
-    data = b64decode(content) if type_ == "B" else content.encode()
-    return _head(_TYPES[type_], len(data)) + data
+    for type_, content in value.items():
+        data = b64decode(content) if type_ == "B" else content.encode()
+        return _head(_TYPES[type_], len(data)) + data
+    raise AssertionError("a value has one member")
 
 
 def length_bytes(value: AttributeValue) -> int:
@@ -101,6 +102,9 @@ def prefix_component(value: AttributeValue) -> bytes:
 
 def component(value: AttributeValue) -> bytes:
     """Order-preserving and ending itself: S and B escape 00 as 00 FF and end with 00 01."""
+    if "S" in value:
+        data: bytes = value["S"].encode()
+        return data.replace(b"\x00", b"\x00\xff") + b"\x00\x01"
     if "N" in value:
         return ordered_number(value["N"])
     return prefix_component(value) + b"\x00\x01"

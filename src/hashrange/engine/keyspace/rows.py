@@ -50,30 +50,31 @@ def _cut_short() -> DamagedRow:
     return DamagedRow("a row is cut short")
 
 
-def _parts(value: bytes) -> tuple[int, int]:
-    """The size of a row's item, and where its JSON begins. Raises DamagedRow."""
-    try:
-        checksum, size, raw_length = _head(value)
-    except struct.error:
-        raise _cut_short() from None
-    if crc32(value[4:]) != checksum:
-        raise _wrong_checksum()
-    return size, _RAW_AT + raw_length
-
-
 class Row:
-    """A row as read. `item` is decoded when it is first asked for; `json` is its stored text."""
+    """A row as read. `item` is decoded when it is first asked for; `json` is its stored text.
+
+    Raises DamagedRow.
+    """
 
     __slots__ = ("_item", "_item_at", "_value", "size")
 
     def __init__(self, value: bytes) -> None:
-        self.size, self._item_at = _parts(value)
+        try:
+            checksum, self.size, raw_length = _head(value)
+        except struct.error:
+            raise _cut_short() from None
+        if crc32(value[4:]) != checksum:
+            raise _wrong_checksum()
+        self._item_at = _RAW_AT + raw_length
         self._value = value
         self._item: Item | None = None
 
     @property
     def raw(self) -> bytes:
         return self._value[_RAW_AT : self._item_at]
+
+    def is_of(self, key: RowKey) -> bool:
+        return self._value[_RAW_AT : self._item_at] == key.raw
 
     @property
     def json(self) -> bytes:
@@ -93,7 +94,7 @@ def contents(values: Sequence[bytes]) -> tuple[int, list[Raw]]:
     """
     total, items = 0, []
     try:
-        for value in values:  # as `_parts`, but for the call
+        for value in values:
             checksum, size, raw_length = _head(value)
             if crc32(value[4:]) != checksum:
                 raise _wrong_checksum()
@@ -114,6 +115,6 @@ def row_at(key: RowKey, value: bytes | None) -> Row | None:
     if value is None:
         return None
     row = Row(value)
-    if row.raw != key.raw:
+    if not row.is_of(key):
         raise DamagedRow("a row is stored under another row's key")
     return row

@@ -1,5 +1,6 @@
 """Answers to reads, over any connection that stands in a transaction."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ def statements(space: int) -> Statements:
 def answer(cursor: apsw.Cursor, read: Read) -> Answer:
     match read:
         case Get():
-            return [_value(cursor, space, key) for space, key in read.keys]
+            return _values(cursor, read.keys)
         case Range():
             return _page(cursor, read)
         case Counters():
@@ -76,14 +77,14 @@ def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
     return cursor.execute(_COUNTER, (name,)).get or 0
 
 
-def _value(cursor: apsw.Cursor, space: int, key: bytes) -> bytes | None:
+def _values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
+    execute = cursor.execute
     try:
-        value: bytes | None = cursor.execute(statements(space).get, (key,)).get
-        return value
+        return [execute(statements(space).get, (key,)).get for space, key in keys]
     except apsw.SQLError as error:
         if not absent_space(error):
             raise
-        return None
+        return [None] if len(keys) == 1 else [_values(cursor, [key])[0] for key in keys]
 
 
 def _page(cursor: apsw.Cursor, read: Range) -> Page:
