@@ -43,6 +43,9 @@ FAULTS = {
     "commit": (kv.Conflict, kv.Conflict, kv.Conflict, kv.Full, kv.ReadOnly),
 }
 
+LOOP_STEPS = 4
+"""How much likelier a step of a loop is than one of its thread: a commit takes its time."""
+
 
 class Violation(Exception):
     """Something that was promised did not hold."""
@@ -116,7 +119,8 @@ class Process:
 
     def steps(self) -> Iterator[Callable[[], object]]:
         if self.loop.ready:
-            yield lambda: self._run(self.loop.ready)
+            for _ in range(LOOP_STEPS):
+                yield lambda: self._run(self.loop.ready)
         if self.thread and not self._waits_for_store(self.thread[0]):
             yield lambda: self._run(self.thread)
 

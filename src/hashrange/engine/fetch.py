@@ -90,7 +90,7 @@ def item(table: Table, key: RowKey) -> Fetch[Row | None]:
 
 def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
     """Rows of any tables by key, in one read."""
-    values = yield kv.Get(tuple((table.space, key.key) for table, key in keys))
+    values = yield kv.Get(tuple([(table.space, key.key) for table, key in keys]))
     return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
 
 

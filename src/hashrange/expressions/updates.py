@@ -64,7 +64,11 @@ class PreparedUpdate:
         targets = [change.target for change in changes]
         self.clauses = clauses
         self.changes = changes
-        self.checks_levels = values_may_be_too_deep
+        levels = [len(target.parts) for target in targets]
+        self.inner = [
+            (at, level) for at, level in enumerate(levels) if level > 1 or values_may_be_too_deep
+        ]
+        """Of changes whose results may be nested too deep at their level: the number, the level."""
         self.tree = path_tree(targets)
         self.targets = Projection(targets)
 
@@ -140,12 +144,11 @@ class Update:
         """
         prepared = self._prepared
         results = self._results(item)
-        for change, result in zip(prepared.changes, results, strict=True):
-            level = len(change.target.parts)
-            if result is not None and (level > 1 or prepared.checks_levels):
+        for at, level in prepared.inner:
+            result = results[at]
+            if result is not None:
                 normalize(result, level)  # for the nesting, now that it has its place
-        members: Item = _write(prepared.tree, {"M": item}, results)["M"]
-        return members
+        return _write_members(prepared.tree, item, results)
 
     def _results(self, item: Item) -> list[AttributeValue | None]:
         """What the paths are to have. A few kilobytes can ask for hundreds of copies of a large
@@ -172,20 +175,25 @@ class Update:
         return self._prepared.targets.project(new)
 
 
+def _write_members(tree: PathTree, old: Item, results: Sequence[AttributeValue | None]) -> Item:
+    members: Any = dict(old)
+    for name, below in tree.items():
+        new = _new(below, members.get(name), results)
+        if new is None:
+            members.pop(name, None)
+        else:
+            members[name] = new
+    found: Item = members
+    return found
+
+
 def _write(
     tree: PathTree, container: AttributeValue | None, results: Sequence[AttributeValue | None]
 ) -> AttributeValue:
     """A copy of a map or list with the results in their places. A result of None is no value."""
     by_name = isinstance(next(iter(tree), ""), str)
     if container and "M" in container and by_name:
-        members = dict(container["M"])
-        for name, below in tree.items():
-            new = _new(below, members.get(name), results)
-            if new is None:
-                members.pop(name, None)
-            else:
-                members[name] = new
-        return {"M": members}
+        return {"M": _write_members(tree, container["M"], results)}
     if container and "L" in container and not by_name:
         # Past the end there is nothing to replace: what is written there is appended.
         elements: dict[str | int, AttributeValue | None] = dict(enumerate(container["L"]))
