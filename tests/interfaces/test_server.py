@@ -103,6 +103,20 @@ def test_our_mistake_is_logged_and_the_connection_lives(
     assert client.ask(request("GetItem"))[0] == 200
 
 
+@pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
+def test_who_cannot_be_answered_is_told_that_nothing_comes(
+    server: Running, client: Client, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(client_connection.wire, "succeed", lambda *_: 1 / 0)
+        client.send(request(operation))
+        with pytest.raises((EOFError, ConnectionResetError)):
+            client.receive()
+    other = server.connect()
+    assert other.ask(request("GetItem"))[0] == 200
+    other.close()
+
+
 def test_boto3_is_content(server: Running) -> None:
     client = boto3.client(
         "dynamodb",

@@ -279,3 +279,24 @@ def test_errors_of_reads_and_writes_are_raised_where_they_are_awaited() -> None:
                     await database.execute_async(operation, get("a"))
 
         asyncio.run(scenario())
+
+
+def test_who_cannot_be_told_does_not_keep_it_from_the_others(
+    store: kv.Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Database(store) as database:
+        create_table(database.execute)
+        told: list[bytes | BaseException] = []
+
+        def deaf(outcome: bytes | BaseException) -> None:
+            raise RuntimeError("deaf")
+
+        async def scenario() -> None:
+            for done in (deaf, told.append):
+                body = msgspec.json.encode(put("a"))
+                database.runtime.submit("PutItem", body, done)
+            await until(lambda: bool(told))
+
+        asyncio.run(scenario())
+    assert told == [b"{}"]
+    assert "RuntimeError: deaf" in caplog.text

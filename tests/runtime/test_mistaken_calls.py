@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import boto3
@@ -13,7 +14,7 @@ from running import TABLE, create_table
 import hashrange
 from hashrange import Database, StoreError, kv
 from hashrange.interfaces.boto import intercept
-from hashrange.model.errors import SerializationException, UnknownOperationException
+from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 
 CLOSED = "^the database is closed; connect to it again$"
 
@@ -114,3 +115,14 @@ def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     with hashrange.connect() as database, pytest.raises(ModuleNotFoundError) as refused:
         database.boto3_session()
     assert refused.value.__notes__ == ["Install it with: pip install 'hashrange[boto3]'"]
+
+
+@pytest.mark.parametrize(
+    "key", [{"pk": {"S": "a"}, "sk": 1}, {"pk": {"S": "a"}, "sk": {"B": b"", "S": ""}}]
+)
+def test_a_refusal_is_told_without_how_it_was_found(
+    store: kv.Store, execute: Execute, key: Any
+) -> None:
+    with Database(store) as database, pytest.raises(ApiError) as refused:
+        execute(database, "GetItem", {"TableName": TABLE, "Key": key})
+    assert "another exception" not in "".join(format_exception(refused.value))

@@ -153,6 +153,13 @@ class ClientConnection(asyncio.Protocol):
             self._done(error)
 
     def _done(self, outcome: Outcome) -> None:
+        try:
+            self._answer(outcome)
+        except Exception:  # our mistake: the client learns at once that nothing more comes
+            self._transport.abort()
+            raise
+
+    def _answer(self, outcome: Outcome) -> None:
         call = self._call
         assert call is not None
         self._call = None

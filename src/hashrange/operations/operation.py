@@ -32,10 +32,11 @@ class Operation(NamedTuple):
         """
         try:
             return self.parse(body)
-        except ValidationException:
-            if b'"B' in body:
-                validate(self.name, body)
-            raise
+        except ValidationException as found:
+            refusal = found
+        if b'"B' in body:
+            validate(self.name, body)
+        raise refusal from None  # how it was found is not the caller's business
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

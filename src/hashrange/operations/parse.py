@@ -19,9 +19,10 @@ def decode(body: bytes, type: type[Request]) -> Request:
     """
     try:
         request: Request = _decoder(type).decode(body)
+        return request
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return msgspec.convert(validate(type.__name__, body), type)
-    return request
+        pass
+    return msgspec.convert(validate(type.__name__, body), type)
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.runtime import forks
-from hashrange.runtime.batch import Batch, Submission
+from hashrange.runtime.batch import Batch, Submission, logger
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
 
@@ -215,4 +215,7 @@ class Committer:
 def _call_done(submissions: Sequence[Submission]) -> None:
     for submission in submissions:
         if submission.done and submission.outcome is not None:
-            submission.done(submission.outcome)
+            try:
+                submission.done(submission.outcome)
+            except Exception:  # who cannot be told does not keep it from the others
+                logger.exception("a caller could not be told of its outcome")
