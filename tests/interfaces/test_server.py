@@ -11,6 +11,7 @@ import pytest
 import uvloop
 from serving import Client, EchoRuntime, Running, request, running
 
+from hashrange import wire
 from hashrange.interfaces import connection as client_connection
 from hashrange.interfaces import server as serving_server
 from hashrange.interfaces.connection import ClientConnection, access_log
@@ -108,7 +109,7 @@ def test_who_cannot_be_answered_is_told_that_nothing_comes(
     server: Running, client: Client, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(client_connection.wire, "succeed", lambda *_: 1 / 0)
+        patch.setattr(wire, "succeed", lambda *_: 1 / 0)
         client.send(request(operation))
         with pytest.raises((EOFError, ConnectionResetError)):
             client.receive()
