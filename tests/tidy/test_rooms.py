@@ -30,6 +30,7 @@ TODAY = re.compile(r"\b(datetime|date)\.(now|today|utcnow)\b")
 RANDOM = frozenset({"random", "secrets", "uuid.uuid1", "uuid.uuid4"})
 PURE = NETWORK | FILES | CLOCK | RANDOM
 KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
+WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
 INTERFACES = "msgspec uvloop boto3 botocore pytest starlette jinja2"
 
@@ -52,11 +53,11 @@ ROOMS = {
     "model":       room("",                                    "msgspec",           PURE),
     "kv":          room("",                                    "msgspec",           PURE),
     "expressions": room("model",                               "",                  PURE),
-    "engine":      room("model expressions kv",                "msgspec",           PURE),
+    "engine":      room("model expressions kv",                "msgspec zlib_ng",   PURE),
     "operations":  room("model expressions engine",            "msgspec",           PURE | KEYS),
     "storage":     room("kv",                                  "apsw",              NETWORK),
     "runtime":     room("model kv operations engine storage",  "msgspec",           SOCKETS),
-    "wire":        room("model",                               "msgspec httptools", NETWORK),
+    "wire":        room("model",                               WIRE,                NETWORK),
     "interfaces":  room("hashrange wire runtime model design", INTERFACES,          frozenset()),
     "design":      room("model expressions",                   DESIGN,              SOCKETS),
     "testing":     room("runtime storage kv model",            "hypothesis pytest", NETWORK),

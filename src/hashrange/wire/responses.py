@@ -7,13 +7,13 @@ x-amz-crc32        decimal CRC-32 of the body as sent, compressed or not
 
 import secrets
 import string
-import zlib
 from functools import lru_cache
 from itertools import count
 from time import gmtime, time
 from typing import NamedTuple
 
 import msgspec
+from zlib_ng.zlib_ng import crc32
 
 from hashrange.model.errors import ApiError
 from hashrange.wire import codings
@@ -75,7 +75,7 @@ PLAIN = Form()
 def succeed(body: bytes, form: Form = PLAIN) -> bytes:
     if form is PLAIN:
         date = _http_date(int(time()))
-        return _PLAIN_SUCCESS % (date, len(body), _next_number(), zlib.crc32(body), body)
+        return _PLAIN_SUCCESS % (date, len(body), _next_number(), crc32(body), body)
     return respond(200, body, form)
 
 
@@ -115,7 +115,7 @@ def respond(
         b"%d" % len(body),
         b"close" if form.close else b"keep-alive",
         b"%016d" % _next_number(),
-        b"%d" % zlib.crc32(body),
+        b"%d" % crc32(body),
         more,
         b"" if form.head_only else body,
     )

@@ -7,10 +7,10 @@ index entry, by DynamoDB's rules; storage reads nothing else of a value.
 import struct
 from collections.abc import Sequence
 from typing import Any
-from zlib import crc32
 
 import msgspec
 from msgspec import Raw
+from zlib_ng.zlib_ng import crc32
 
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.values import Item

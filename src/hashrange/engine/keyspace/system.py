@@ -9,9 +9,9 @@ A system row's value is crc32 | weight 0 | JSON.
 """
 
 from typing import Any, TypeVar
-from zlib import crc32
 
 import msgspec
+from zlib_ng.zlib_ng import crc32
 
 from hashrange.engine.keyspace.rows import check
 
