@@ -1,6 +1,7 @@
 """Many threads and many tasks share commits; a request that fails drops only itself."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from running import TABLE, WatchedStore, count, create_table, get, increment, pu
 
 from hashrange import Database, kv
 from hashrange.model.errors import ApiError, ConditionalCheckFailedException
+from hashrange.runtime import committer, drive
 from hashrange.storage import MemoryStore
 
 THREADS = 16
@@ -81,6 +83,48 @@ def test_what_one_turn_of_the_loop_brings_is_one_commit(store: kv.Store) -> None
         asyncio.run(increments())
         assert watched.commits - before == 1
         assert count(database.execute, "a") == 100
+
+
+def commits_of(pauses: Sequence[int]) -> int:
+    """Of writes on a loop, before each of which it takes so many turns."""
+    watched = WatchedStore(MemoryStore())
+    watched.slow_commits = False
+    with Database(watched) as database:
+        create_table(database.execute)
+        before = watched.commits
+
+        async def increments() -> None:
+            tasks = []
+            for turns in pauses:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                tasks.append(
+                    asyncio.create_task(database.execute_async("UpdateItem", increment("a")))
+                )
+            await asyncio.gather(*tasks)
+
+        asyncio.run(increments())
+        assert count(database.execute, "a") == len(pauses)
+        return watched.commits - before
+
+
+def test_a_batch_waits_while_each_turn_of_the_loop_brings_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(committer, "perf_counter", lambda: 0.0)
+    assert commits_of([1] * 10) == 1
+    assert commits_of([1, 1, 5, 1]) == 2
+
+
+def test_a_batch_does_not_wait_where_turns_of_the_loop_are_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As beside a long read, which has a slice of each."""
+    reads_of_clock = itertools.count()
+    monkeypatch.setattr(
+        committer, "perf_counter", lambda: next(reads_of_clock) * drive.SLICE_SECONDS
+    )
+    assert commits_of([1] * 10) == 10
 
 
 def test_a_refused_request_drops_only_itself() -> None:

@@ -21,7 +21,7 @@ import msgspec
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
-from hashrange.runtime import drive
+from hashrange.runtime import committer, drive
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
@@ -187,9 +187,14 @@ class World:
         """`steps` steps with faults, then without until every client has its answer and ends."""
         self._clients = clients
         self._answers = dict.fromkeys(clients)
-        ticks = count(step=1)
+        ticks = count()
+
+        def clock() -> float:
+            return next(ticks) * drive.SLICE_SECONDS / 2
+
         with (
-            patch.object(drive, "perf_counter", lambda: next(ticks) * drive.SLICE_SECONDS / 2),
+            patch.object(drive, "perf_counter", clock),
+            patch.object(committer, "perf_counter", clock),
             patch.object(fetch, "CHUNK_ROWS", 4),
         ):
             for number in range(steps):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Lock
+from time import perf_counter
 from typing import Any
 
 from hashrange import kv
@@ -20,13 +21,15 @@ from hashrange.runtime import forks
 from hashrange.runtime.batch import Batch, Submission, logger
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.drive import SLICE_SECONDS
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 
-GATHERING_TURNS_MAX = 4
-"""For how many turns of an event loop a batch waits for more: as long as each brings some. One
-costs nearly what sixteen cost together, and the loop knows at once when nobody else comes."""
+GATHERING_SECONDS_MAX = SLICE_SECONDS
+"""How long a batch waits for more, as long as each turn of the loop brings some. One costs nearly
+what sixteen cost together, and the loop knows at once when nobody else comes; but beside a long
+read each turn has a slice of it, and waiting would cost more than it saves."""
 
 
 class Committer:
@@ -109,12 +112,12 @@ class Committer:
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
             self._scheduled.add(loop)
-            loop.call_soon(self._gather, loop, 0, GATHERING_TURNS_MAX)
+            loop.call_soon(self._gather, loop, 0, perf_counter() + GATHERING_SECONDS_MAX)
 
-    def _gather(self, loop: AbstractEventLoop, before: int, turns_left: int) -> None:
+    def _gather(self, loop: AbstractEventLoop, before: int, end: float) -> None:
         waiting = len(self._waiting)
-        if before < waiting < BATCH_REQUESTS_MAX and turns_left:
-            loop.call_soon(self._gather, loop, waiting, turns_left - 1)
+        if before < waiting < BATCH_REQUESTS_MAX and perf_counter() < end:
+            loop.call_soon(self._gather, loop, waiting, end)
         else:
             self._turn(loop)
 
