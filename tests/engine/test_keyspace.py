@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashrange.engine.keyspace import bounds
-from hashrange.engine.keyspace.keys import component, ordered_number, parse_raw, raw_key
-from hashrange.engine.keyspace.rows import DamagedRow, Row, encode_row
+from hashrange.engine.keyspace.keys import RowKey, component, ordered_number, parse_raw, raw_key
+from hashrange.engine.keyspace.rows import DamagedRow, Row, contents, encode_row, row_at
 from hashrange.model import numbers
 
 PREFIX = b"\x07" * 16
@@ -140,5 +140,24 @@ def test_a_changed_byte_is_found(raw: bytes, item: bytes, size: int, data: Any) 
 
 @pytest.mark.parametrize("length", range(12))
 def test_a_row_that_is_cut_short_is_found(length: int) -> None:
+    row = encode_row(b"raw", b"{}", 3)
     with pytest.raises(DamagedRow):
-        Row(encode_row(b"raw", b"{}", 3)[:length])
+        Row(row[:length])
+    with pytest.raises(DamagedRow):
+        contents([row, row[:length]])
+
+
+def test_a_page_with_a_damaged_row_is_no_answer() -> None:
+    row = encode_row(b"raw", b"{}", 3)
+    with pytest.raises(DamagedRow, match="checksum"):
+        contents([row, row[:-1] + b"?"])
+
+
+def test_a_row_under_another_key_is_no_answer() -> None:
+    row = encode_row(b"raw", b"{}", 3)
+    assert row_at(RowKey(b"key", b"raw"), None) is None
+    found = row_at(RowKey(b"key", b"raw"), row)
+    assert found
+    assert found.item == {}
+    with pytest.raises(DamagedRow, match="another row's key"):
+        row_at(RowKey(b"key", b"war"), row)

@@ -12,7 +12,7 @@ An outcome is JSON, or `invalid: reason` for "Invalid {parameter}: reason", or `
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,3 +88,11 @@ def _words(text: str) -> set[str]:
     for symbol in "()[],.=<>+-":
         text = text.replace(symbol, " ")
     return set(text.split())
+
+
+def attempt(act: Callable[[], Any]) -> tuple[Any, str]:
+    """What it gives, or the message of its refusal."""
+    try:
+        return act(), ""
+    except ValidationException as error:
+        return None, error.message

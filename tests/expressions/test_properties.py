@@ -1,29 +1,19 @@
 """What holds for all texts, trees and items, checked on generated ones."""
 
 import copy
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Expressions, prepared, substitutions
+from hashrange.expressions import Expressions
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.tree import Path
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import Item, equal, normalize, normalize_item
 
 from . import generated, oracle
-
-
-def attempt(act: Callable[[], Any]) -> tuple[Any, str]:
-    """What it gives, or the message of its refusal."""
-    try:
-        return act(), ""
-    except ValidationException as error:
-        return None, error.message
-
+from .fixtures import attempt
 
 # ---- any text at all ----
 
@@ -161,42 +151,3 @@ def test_updates_do_what_their_trees_say(actions: list[Any], item: Any) -> None:
         shared = item.keys() - update.attributes
         assert all(new[name] is item[name] for name in shared)
         assert leaves(update.old_values(item)) <= leaves(item)
-
-
-FORMS = [
-    ("condition", "a = :v AND b BETWEEN :v AND :w OR #n > :w"),
-    ("condition", "attribute_type(a, :v) OR contains(b, :w) OR #n IN (:v, :w)"),
-    ("condition", "begins_with(a, :v) AND size(#n) < :w"),
-    ("update", "SET #n = :v, a = list_append(:w, if_not_exists(a, :v))"),
-    ("update", "SET b = b + :v, #n = if_not_exists(c, :w)"),
-    ("update", "ADD #n :v DELETE b :w"),
-]
-
-
-def forget() -> None:
-    prepared._kept._values.clear()
-    substitutions._passed._values.clear()
-
-
-@given(
-    st.sampled_from(FORMS),
-    generated.ITEM,
-    st.lists(st.tuples(generated.VALUE, generated.VALUE), min_size=2, max_size=4),
-)
-@settings(max_examples=300)
-def test_what_is_kept_of_a_text_does_for_other_values(
-    form: tuple[str, str], item: Any, pairs: list[tuple[Any, Any]]
-) -> None:
-    binder, text = form
-
-    def outcome(v: Any, w: Any) -> Any:
-        expressions = Expressions({"#n": "c"}, {":v": copy.deepcopy(v), ":w": copy.deepcopy(w)})
-        bound: Any = getattr(expressions, binder)(text)
-        expressions.finish()
-        return bound.matches(item) if binder == "condition" else bound.apply(item)
-
-    forget()
-    kept = [attempt(partial(outcome, *pair)) for pair in pairs]
-    for pair, expected in zip(pairs, kept, strict=True):
-        forget()
-        assert attempt(partial(outcome, *pair)) == expected

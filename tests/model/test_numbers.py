@@ -136,6 +136,8 @@ def test_arithmetic_is_exact_or_refused(a: Decimal, b: Decimal, plus: bool) -> N
     ("a", "b", "message"),
     [
         ("1e50", "1", numbers.TOO_MANY_DIGITS),
+        ("1", "1e50", numbers.TOO_MANY_DIGITS),
+        ("9" * 38, "2", numbers.TOO_MANY_DIGITS),
         ("9e125", "9e125", numbers.OVERFLOW),
         ("-1e-130", "1.1e-130", numbers.UNDERFLOW),
     ],
