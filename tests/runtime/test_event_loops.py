@@ -183,6 +183,31 @@ def test_a_loop_that_ends_during_a_commit_leaves_the_next_one_alone(held: HeldSt
         assert len(scanned(database.execute)) == 2
 
 
+def test_a_loop_that_stands_still_keeps_nobody_waiting(held: HeldStore) -> None:
+    with Database(held) as database, ThreadPoolExecutor(1) as pool:
+        create_table(database.execute)
+        held.held = True
+        writing = pool.submit(database.execute, "PutItem", put("a"))
+        assert held.reached.wait(20)
+        still = asyncio.new_event_loop()
+
+        async def submit_and_stop() -> None:
+            database.runtime.submit("PutItem", msgspec.json.encode(put("b")), lambda outcome: None)
+            await asyncio.sleep(0.01)  # for its turn, which finds somebody else at work
+
+        async def write_behind_it() -> None:
+            write = asyncio.create_task(database.execute_async("PutItem", put("c")))
+            await asyncio.sleep(0.01)
+            held.go.set()
+            await asyncio.wait_for(write, 5)
+
+        still.run_until_complete(submit_and_stop())
+        asyncio.run(write_behind_it())
+        still.close()
+        writing.result(20)
+        assert len(scanned(database.execute)) == 3
+
+
 def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.Store) -> None:
     """Its write is not made up for later, when somebody else commits."""
     with Database(store) as database:

@@ -68,6 +68,9 @@ class Loop:
     def is_closed(self) -> bool:
         return self.closed
 
+    def is_running(self) -> bool:
+        return not self.closed
+
 
 class Store(FaultyStore):
     """Says that commits are slow; one that loses a race really does: a rival writes meanwhile."""

@@ -107,7 +107,8 @@ class Committer:
             if submission.loop:
                 with suppress(RuntimeError):  # it has been closed meanwhile
                     submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
-                    return
+                    if submission.loop.is_running():  # else it may never go on
+                        return
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
