@@ -146,6 +146,7 @@ def test_a_failed_condition_shows_its_item(one: Table) -> None:
 def test_batches_refused_as_a_whole(one: Table) -> None:
     mixed = "ValidationException: Read and write requests together in the same batch is not …"
     refused(mixed, batch, one, S, U)
+    refused(mixed, batch, one, S, "UPDATE T SET n = 'x' + 1 WHERE pk = 'b'")
     twice = "ValidationException: Provided list of item keys contains duplicates"
     refused(twice, batch, one, S, S)
     refused(twice, batch, one, U, "DELETE FROM T WHERE pk = 'a'")
@@ -262,6 +263,15 @@ TRANSACTION_REFUSALS = [
         [S, U],
         "ValidationException: ExecuteTransaction API does not support both read and write "
         "operations in the same request.",
+    ),
+    (
+        [S, "UPDATE T SET n = 'x' + 1 WHERE pk = 'b'"],
+        "ValidationException: ExecuteTransaction API does not support both read and write "
+        "operations in the same request.",
+    ),
+    (
+        ["DELETE FROM T WHERE pk = NULL"],
+        f"{IN_FIRST}Key value must be of type S, N, or B. Key name: pk, Key type: NULL",
     ),
     (
         [S, "EXISTS(SELECT * FROM T WHERE pk = 'a' AND n = 1)"],

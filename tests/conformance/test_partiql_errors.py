@@ -34,6 +34,9 @@ UNREADABLE = [
     ("DELETE FROM   ", "Expected identifier for simple path"),
     ("DELETE FROM;", "Expected identifier for simple path"),
     ("DELETE FROM WHERE pk = 'a'", "Expected identifier for simple path"),
+    ("DELETE FROM 'T' WHERE pk = 'a'", "Expected identifier for simple path"),
+    ("UPDATE 'T' SET a = 1 WHERE pk = 'a'", "Expected identifier for simple path"),
+    ("SELECT * FROM T LIMIT", "Unexpected term"),
     ("SELECT * FROM T WHERE attribute_exists(m.inner)", "Invalid path dot component"),
     ("UPDATE T SET m.inner = 1 WHERE pk = 'a'", "Invalid path dot component"),
     ("SELECT * FROM T WHERE pk = 1e2147483648", ""),
@@ -81,10 +84,17 @@ UNDERFLOW = (
     "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 )
 PATH_WANTED = "Operator or function requires a document path; operator or function: {}"
+BAD_BAG = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 COUNT_WANTED = (
     "Incorrect number of operands for operator or function; operator or function: {}, "
     "number of operands: {}"
 )
+OVERLAP = (
+    "Two document paths overlap with each other; must remove or rewrite one of these paths; "
+    "path one: {}, path two: {}"
+)
+NO_KEY_VALUE = "Key value must be of type S, N, or B. Key name: pk, Key type: {}"
+EXISTS_MISPLACED = "EXISTS can only be used in ExecuteTransaction write requests."
 WHERE = "SELECT * FROM T WHERE pk = 'a' AND "
 SET = "UPDATE T SET {} WHERE pk = 'a'"
 REFUSED = [
@@ -95,10 +105,38 @@ REFUSED = [
     ("SELECT pk AS k FROM T", "Aliasing is not supported"),
     ("SELECT * FROM T, T", "Only select from a single table or index is supported."),
     ("SELECT * FROM 'T'", "Unexpected from source"),
+    ("SELECT * FROM 1", "Unexpected from source"),
+    ("SELECT * FROM ?", "Unexpected from source"),
+    ("SELECT * FROM T GROUP BY pk", "Unsupported clause: GROUP BY"),
+    ("SELECT * FROM T WHERE pk = 'a' ORDER BY pk GROUP BY pk", "Unsupported clause: GROUP BY"),
     ("SELECT pk, m.pk FROM T", "Duplicate identifiers in select clause: pk"),
     ("x IS INT4", "Unsupported operation: IsType"),
     ("x IS DOUBLE PRECISION", "Unsupported operation: IsType"),
     ("x", "Unsupported operation: VariableReference"),
+    ("x.y", "Unsupported operation: Path"),
+    ("x[0]", "Unsupported operation: Path"),
+    ("'x'", "Unsupported operation: Literal"),
+    ("?", "Unsupported operation: Parameter"),
+    ("{'x': 1}", "Unsupported operation: Struct"),
+    ("x = 1", EXISTS_MISPLACED),
+    ("size(x)", EXISTS_MISPLACED),
+    *(
+        (text, "Path component cannot be an empty string")
+        for text in (
+            'SELECT "" FROM T',
+            'SELECT m."" FROM T',
+            f'{WHERE}"" = 1',
+            SET.format('"" = 1'),
+            SET.format("m[''] = 1"),
+            SET.format("m = {'x': [{'': 1}]}"),
+            "INSERT INTO T VALUE {'pk': 'a', '': 1}",
+        )
+    ),
+    (SET.format("m = 1 SET m.x = 2"), OVERLAP.format("[m, x]", "[m]")),
+    (SET.format("m.x = 1 REMOVE m"), OVERLAP.format("[m]", "[m, x]")),
+    ("DELETE FROM T WHERE pk = NULL", NO_KEY_VALUE.format("NULL")),
+    (SET.format("n = 1").replace("'a'", "[1]"), NO_KEY_VALUE.format("L")),
+    ("SELECT * FROM T WHERE pk = true", NO_KEY_VALUE.format("BOOL")),
     (f"{WHERE}n = 1e126", f"{OVERFLOW} under root"),
     (f"{WHERE}n = 1e-131", f"{UNDERFLOW} under root"),
     (
@@ -142,10 +180,7 @@ REFUSED = [
         SET.format("ss = set_add(ss, <<'x', 'x'>>)"),
         "One or more parameter values were invalid: Input collection [x, x] contains duplicates.",
     ),
-    (
-        SET.format("ss = <<1, 'a'>>"),
-        "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags",
-    ),
+    (SET.format("ss = <<1, 'a'>>"), BAD_BAG),
     (SET.format("n = size(s)"), "The function is not allowed in an update expression; …"),
     (SET.format("n = 2 * 3"), "Unsupported operator in Update Expression. Operator: *"),
     (SET.format("n = -n"), COUNT_WANTED.format("-", 1)),
@@ -179,6 +214,11 @@ def test_refused(table: Table, text: str, message: str) -> None:
 PLACED = [
     ("SELECT attribute_exists(ss) FROM T", "Unexpected path component", "attribute_exists", ""),
     ("SELECT pk + 1 FROM T", "Unexpected path component", "+", ""),
+    ("SELECT * FROM T LIMIT 5", "Unsupported clause: LIMIT", "5", "LIMIT"),
+    (f"{WHERE}n = 1 ORDER BY pk LIMIT ?", "Unsupported clause: LIMIT", "?", "LIMIT"),
+    ("SELECT * FROM T HAVING n < 1", "Unsupported clause: HAVING", "<", ""),
+    (SET.format("ss = <<'x', 7>>"), BAD_BAG, "7", "'x'"),
+    (SET.format("ss = <<true>>"), BAD_BAG, "true", ""),
     (f"{WHERE}EXISTS(ss)", "Unrecognized function: exists", "EXISTS", ""),
     (f"{WHERE}set_add(ss, <<'x'>>) = ss", "Unrecognized function: set_add", "set_add", ""),
     (

@@ -21,7 +21,11 @@ LEAST = (
     "ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy "
     "constraint: Member must have value greater than or equal to 1"
 )
-NUMBER = "ValidationException: SequenceNumber {} be specified when ShardIteratorType is {}"
+NO_NUMBER = "ValidationException: SequenceNumber must be specified when ShardIteratorType is {}"
+NUMBER = (
+    "ValidationException: One or more parameter values were invalid: SequenceNumber should not be "
+    "passed for this iterator type"
+)
 PROVISIONED = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
 
 
@@ -88,7 +92,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         (
             "GetShardIterator",
             {"StreamArn": "STREAM", "ShardId": "SHARD", "ShardIteratorType": kind},
-            NUMBER.format("must", kind),
+            NO_NUMBER.format(kind),
         )
         for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
     ),
@@ -101,7 +105,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
                 "ShardIteratorType": kind,
                 "SequenceNumber": "START",
             },
-            NUMBER.format("must not", kind),
+            NUMBER,
         )
         for kind in ("TRIM_HORIZON", "LATEST")
     ),

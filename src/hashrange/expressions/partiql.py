@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from hashrange.expressions import partiql_tree as tree
 from hashrange.expressions.partiql_binding import condition_of, path_of, update_of
-from hashrange.expressions.partiql_parser import parse
+from hashrange.expressions.partiql_parser import EXISTS_MISPLACED, parse
 from hashrange.expressions.partiql_tree import Order, Returning, Source
 from hashrange.expressions.partiql_values import Parameters, item_of
 from hashrange.expressions.paths import check_disjoint, reader
@@ -21,6 +21,7 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.values import Item
 
 __all__ = [
+    "EXISTS_MISPLACED",
     "Columns",
     "Delete",
     "Exists",
@@ -116,7 +117,7 @@ def _select(parsed: tree.Select, parameters: Parameters) -> Select:
     if parsed.columns is not None:
         paths = [path_of(column) for column in parsed.columns]
         columns = Columns(paths)
-        check_disjoint("Statement", paths)
+        check_disjoint("Statement", paths[::-1])  # messages name the later path first
     if parsed.order and parsed.where is None:
         raise ValidationException(
             "Must have WHERE clause in the statement when using ORDER BY clause."

@@ -78,7 +78,8 @@ def update_of(assignments: Iterable[Assignment], parameters: Parameters) -> Upda
     """The bound update of SET and REMOVE clauses. Raises ValidationException."""
     binding = _Binding(parameters)
     bound = [binding.assignment(each) for each in assignments]
-    check_disjoint("Statement", [target for _, target, _ in bound])
+    # Of two paths messages name the later one first, as the service does.
+    check_disjoint("Statement", [target for _, target, _ in reversed(bound)])
     _check_count([operand for *_, operand in bound if operand is not None])
     return Update.of([change_of(*each) for each in bound])
 

@@ -17,7 +17,7 @@ Types: TypeAlias = Mapping[str, str]
 """S, N or B by key attribute."""
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
+_SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
 
 
 class Plan(NamedTuple):
@@ -51,6 +51,7 @@ def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | Non
         if test is None or test.operator != "=" or test.name not in names:
             others.append(part)
             continue
+        _check_scalar(test)
         [value] = test.values
         if key.setdefault(test.name, value) != value:
             raise ValidationException(
@@ -89,13 +90,14 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     if values is None:
         return Plan(None, where)
     used = [named] if _is_equality(named, hash_name) else []
-    sort = next((part for part in parts if _sort_test(part, range_name)), None)
-    test = _sort_test(sort, range_name) if sort else None
-    if sort and test:
-        _check_type(test, types)
-        used.append(sort)
+    sorts = [(part, test) for part in parts if (test := _sort_test(part, range_name))]
+    for _, each in sorts:
+        _check_type(each, types)
+    sort = next((pair for pair in sorts if pair[1].operator != "IN"), None)  # that is filtered
+    if sort:
+        used.append(sort[0])
     rest = [part for part in parts if all(part is not other for other in used)]
-    queries = [_query(value, test) for value in values]
+    queries = [_query(value, sort[1] if sort else None) for value in values]
     return Plan(queries, all_of(rest), _names_in(rest))
 
 
@@ -178,7 +180,17 @@ def _test_of(node: Node) -> _Test | None:
     return _Test(str(first.parts[0]), operator, values)
 
 
+def _check_scalar(test: _Test) -> None:
+    for value in test.values:
+        [kind] = value
+        if kind not in ("S", "N", "B"):
+            raise ValidationException(
+                f"Key value must be of type S, N, or B. Key name: {test.name}, Key type: {kind}"
+            )
+
+
 def _check_type(test: _Test, types: Types) -> None:
+    _check_scalar(test)
     if any(types[test.name] not in value for value in test.values):
         raise _wrong_type(test.name)
 

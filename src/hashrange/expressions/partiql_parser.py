@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from hashrange.expressions import descent
 from hashrange.expressions.partiql_terms import TermParser
-from hashrange.expressions.partiql_tokens import END, malformed
+from hashrange.expressions.partiql_tokens import END, check_components, malformed
 from hashrange.expressions.partiql_tree import (
     Assignment,
     Delete,
@@ -24,6 +24,7 @@ from hashrange.expressions.partiql_tree import (
 )
 from hashrange.model.errors import ValidationException
 
+EXISTS_MISPLACED = "EXISTS can only be used in ExecuteTransaction write requests."
 CACHED_TEXTS = 100
 """The tree of a text of 8 KB may take 1 MB."""
 
@@ -34,7 +35,16 @@ def parse(text: str) -> Statement:
     return _Parser(text).statement()
 
 
-_NO_STATEMENTS = {"path": "VariableReference", "literal": "Literal", "is": "IsType"}
+_NO_STATEMENTS = {
+    "is": "IsType",
+    "list": "Seq",
+    "literal": "Literal",
+    "missing": "LiteralMissing",
+    "parameter": "Parameter",
+    "path": "Path",
+    "set": "Seq",
+    "struct": "Struct",
+}
 """What a term is called that stands where a statement should."""
 
 
@@ -49,8 +59,7 @@ class _Parser(TermParser):
         if self.word != END:
             raise malformed("Unexpected token after expression")
         if isinstance(found, Term):
-            kind = _NO_STATEMENTS.get(found.kind, "NAry")
-            raise ValidationException(f"Unsupported operation: {kind}")
+            raise _no_statement(found)
         return found
 
     def _statement(self) -> Statement | None:
@@ -96,9 +105,16 @@ class _Parser(TermParser):
             members.append(self._ordered())
             while self.accept(","):
                 members.append(self._ordered())
-        elif self.word in ("LIMIT", "HAVING", "GROUP"):
-            raise ValidationException(f"Unsupported clause: {self.word}")
+        self._check_last_clause()
         return tuple(members)
+
+    def _check_last_clause(self) -> None:
+        """What the service can read but not do; it points at what is asked for."""
+        if self.accept("GROUP"):
+            raise ValidationException("Unsupported clause: GROUP BY")
+        if self.word in ("LIMIT", "HAVING"):
+            clause, asked = self.take().text, descent.run(self.condition())
+            raise ValidationException(f"Unsupported clause: {clause} {asked.at.place}")
 
     def _ordered(self) -> Order:
         name = self.name("Expected identifier in ORDER BY")
@@ -139,15 +155,14 @@ class _Parser(TermParser):
     # ---- clauses ----
 
     def _source(self, missing: str, keyword: str | None = None) -> Source:
-        """A table, or a table and an index."""
-        if self.token.kind == "string":
+        """A table, or a table and an index. `keyword` is of places where a term may stand."""
+        if keyword and (self.token.kind in ("string", "number") or self.word == "?"):
             raise ValidationException("Unexpected from source")
         fault = keyword if keyword and self.token.kind == "keyword" else missing
         parts = [self.name(fault)]
         while self.accept("."):
             parts.append(self.name("Invalid path dot component"))
-        if "" in parts:
-            raise ValidationException("Path component cannot be an empty string")
+        check_components(parts)
         if len(parts) > 2:
             raise ValidationException("A path may contain at most 2 components in the FROM clause")
         return tuple(parts)
@@ -199,3 +214,12 @@ class _Parser(TermParser):
                 "Invalid syntax with multiple returning elements in RETURNING clause"
             )
         return Returning(which.text, image.text)
+
+
+def _no_statement(term: Term) -> ValidationException:
+    """Operators are taken for EXISTS, which is a call like them."""
+    if term.kind in ("operator", "call"):
+        return ValidationException(EXISTS_MISPLACED)
+    name = term.kind == "path" and len(term.content) == 1
+    kind = "VariableReference" if name else _NO_STATEMENTS[term.kind]
+    return ValidationException(f"Unsupported operation: {kind}")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from hashrange.expressions import descent
-from hashrange.expressions.partiql_tokens import END, Token, malformed, tokenize
+from hashrange.expressions.partiql_tokens import END, Token, check_components, malformed, tokenize
 from hashrange.expressions.partiql_tree import Kind, Term
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import LIST_INDEX_MAX
@@ -243,6 +243,7 @@ class TermParser:
                 self.accept("[")
                 parts.append(self._bracketed())
                 self.expect("]", "Expected RIGHT_BRACKET")
+        check_components(parts)
         return Term("path", tuple(parts), (), at)
 
     def _bracketed(self) -> str | int:

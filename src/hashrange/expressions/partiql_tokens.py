@@ -4,6 +4,7 @@ Source of the lexical rules: the PartiQL specification; texts observed.
 """
 
 import re
+from collections.abc import Collection
 from pkgutil import get_data
 from typing import NamedTuple
 
@@ -51,6 +52,12 @@ class Token(NamedTuple):
 def malformed(detail: str = "") -> ValidationException:
     """The error of a text that cannot be read."""
     return ValidationException(f"Statement wasn't well formed, can't be processed: {detail}")
+
+
+def check_components(parts: Collection[str | int]) -> None:
+    """Raises ValidationException where a name in a path, or of a member of a map, is empty."""
+    if "" in parts:
+        raise ValidationException("Path component cannot be an empty string")
 
 
 def tokenize(text: str) -> list[Token]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from hashrange.expressions.partiql_tokens import check_components
 from hashrange.expressions.partiql_tree import Term
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
@@ -64,6 +65,7 @@ def _members(term: Term, under: str) -> Iterator[tuple[str, Term]]:
                 f"under {under} {name.at.place}"
             )
         key = name.content["S"]
+        check_components([key])
         if key in seen:
             raise ValidationException(
                 f"Duplicate keys in tuple. Key: {key} under {under} {name.at.place}"
@@ -91,12 +93,14 @@ def _set(term: Term, parameters: Parameters, under: str, level: int) -> Attribut
     if not term.terms:
         raise ValidationException("Empty bags are not supported")
     members = [value_of(member, parameters, under, level + 1) for member in term.terms]
-    kinds = {kind for member in members for kind in member}
-    kind = kinds.pop()
-    if kinds or kind not in _SETS:
-        raise ValidationException(
-            "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
-        )
+    [kind] = members[0]
+    for member, written in zip(members, term.terms, strict=True):
+        if kind not in member or kind not in _SETS:
+            place = "" if kind == "N" else f" {written.at.place}"
+            raise ValidationException(
+                "Unsupported data type in Bag. DynamoDB only supports either numbers or strings "
+                f"in bags{place}"
+            )
     found = {_SETS[kind]: [member[kind] for member in members]}
     normalize(found)
     return found

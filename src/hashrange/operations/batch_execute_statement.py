@@ -4,7 +4,7 @@ Each answers for itself: a member that fails has an Error in its place and stops
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Raw
 
@@ -13,6 +13,7 @@ from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
 from hashrange.engine.writes import Change, ItemWrite
+from hashrange.expressions import partiql, partiql_tree
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
@@ -44,20 +45,30 @@ class Request(NamedTuple):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.BatchExecuteStatement)
-    bound = [_bind(member) for member in given.statements]
-    kinds = {isinstance(each, Select) for each in bound if not isinstance(each, ApiError)}
+    kinds = {_kind(member) for member in given.statements} - {None}
     if len(kinds) > 1:
         raise ValidationException(
             "Read and write requests together in the same batch is not supported."
         )
-    return Request(given, bound, False in kinds)
+    return Request(given, [_bind(member) for member in given.statements], "write" in kinds)
+
+
+def _kind(member: Member) -> Literal["read", "write"] | None:
+    """What a member is by its text alone, whether or not it can be bound; None: neither."""
+    try:
+        parsed = partiql.parse(member.statement)
+    except ApiError:
+        return None
+    if isinstance(parsed, partiql_tree.Exists):
+        return None
+    return "read" if isinstance(parsed, partiql_tree.Select) else "write"
 
 
 def _bind(member: Member) -> Statement | ApiError:
     try:
         statement = statements.bind(member.statement, member.parameters)
         if isinstance(statement, Exists):
-            raise ValidationException(statements.EXISTS_MISPLACED)
+            raise ValidationException(partiql.EXISTS_MISPLACED)
         return statement
     except ApiError as fault:
         return fault

@@ -6,6 +6,7 @@ from hashrange.engine import fetch, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Moment
+from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -27,7 +28,7 @@ def parse(body: bytes) -> Request:
     given = decode(body, requests.ExecuteStatement)
     statement = statements.bind(given.statement, given.parameters)
     if isinstance(statement, Exists):
-        raise ValidationException(statements.EXISTS_MISPLACED)
+        raise ValidationException(partiql.EXISTS_MISPLACED)
     start = selecting.parse_token(given)
     return Request(given, statement, start, not isinstance(statement, Select))
 

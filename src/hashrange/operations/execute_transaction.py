@@ -14,7 +14,7 @@ from hashrange.engine.capacity import Receipt, read_units
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
-from hashrange.expressions import partiql
+from hashrange.expressions import partiql, partiql_tree
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -44,21 +44,24 @@ def parse(body: bytes) -> Request:
     given = decode(body, requests.ExecuteTransaction)
     members = given.transact_statements
     size = sum(statements.normalize_all(member.parameters) for member in members)
-    bound = [_numbered(at, _bind, member) for at, member in enumerate(members)]
-    reads = [statement for statement in bound if isinstance(statement, Select)]
-    changes = [statement for statement in bound if not isinstance(statement, Select)]
-    if reads and changes:
+    parsed = [_numbered(at, partiql.parse, member.statement) for at, member in enumerate(members)]
+    if len({isinstance(each, partiql_tree.Select) for each in parsed}) > 1:
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same "
             "request."
         )
+    bound = [
+        _numbered(at, _bind, *each) for at, each in enumerate(zip(parsed, members, strict=True))
+    ]
+    reads = [statement for statement in bound if isinstance(statement, Select)]
+    changes = [statement for statement in bound if not isinstance(statement, Select)]
     cancellation.check_size(size)
     return Request(given, reads, changes, transaction.fingerprint(members))
 
 
 @inputs.older
-def _bind(member: requests.ParameterizedStatement) -> Statement:
-    statement = partiql.bind(partiql.parse(member.statement), member.parameters or ())
+def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatement) -> Statement:
+    statement = partiql.bind(parsed, member.parameters or ())
     if getattr(statement, "returning", None):
         raise ValidationException("RETURNING clause is not supported in ExecuteTransaction.")
     read = statement.select if isinstance(statement, Exists) else statement

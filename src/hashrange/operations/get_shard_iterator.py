@@ -3,6 +3,7 @@
 from hashrange.engine import streams
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keys import INVALID
 from hashrange.model import requests
 from hashrange.model.errors import TrimmedDataAccessException, ValidationException
 from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, parse_sequence_number
@@ -17,10 +18,13 @@ def parse(body: bytes) -> requests.GetShardIterator:
     given = decode(body, requests.GetShardIterator)
     streaming.check_arn(given.stream_arn)
     kind = given.shard_iterator_type
-    if (kind in BY_SEQUENCE_NUMBER) != (given.sequence_number is not None):
-        must = "must" if given.sequence_number is None else "must not"
+    if kind in BY_SEQUENCE_NUMBER and given.sequence_number is None:
         raise ValidationException(
-            f"SequenceNumber {must} be specified when ShardIteratorType is {kind}"
+            f"SequenceNumber must be specified when ShardIteratorType is {kind}"
+        )
+    if kind not in BY_SEQUENCE_NUMBER and given.sequence_number is not None:
+        raise ValidationException(
+            f"{INVALID}SequenceNumber should not be passed for this iterator type"
         )
     if kind == "AT_TIMESTAMP" and given.timestamp is None:
         raise ValidationException(

@@ -28,7 +28,6 @@ from hashrange.model.tables import Table
 from hashrange.model.values import AttributeValue, Item, normalize
 from hashrange.operations import inputs
 
-EXISTS_MISPLACED = "EXISTS can only be used in ExecuteTransaction write requests."
 _MULTIPLE_KEYS = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
     "multi-attribute RANGE keys."
