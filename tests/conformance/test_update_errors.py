@@ -47,8 +47,9 @@ def test_a_projection_is_refused(client: Client, expression: str, message: str) 
     refused(refusal, call, client, "Scan", **parameters)
 
 
-ADD_TYPE = "Incorrect operand type for operator or function; operator: ADD, operand type: {}…"
-DELETE_TYPE = "Incorrect operand type for operator or function; operator: DELETE, operand type: {}…"
+WRONG_TYPE = "Incorrect operand type for operator or function; operator: "
+ADD_TYPE = WRONG_TYPE + "ADD, operand type: {}, typeSet: ALLOWED_FOR_ADD_OPERAND"
+DELETE_TYPE = WRONG_TYPE + "DELETE, operand type: {}, typeSet: ALLOWED_FOR_ADD_OPERAND"
 
 # Of an update: (expression, values, the message without its prefix)
 UPDATES: list[tuple[str, Values, str]] = [

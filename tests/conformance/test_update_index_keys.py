@@ -22,7 +22,19 @@ TOO_LONG = (
     "ValidationException: The update expression attempted to update the secondary index key beyond"
     " allowed size limits"
 )
-STORED: dict[str, Any] = {"pk": "a", "sk": "s", "n": 1, "m": {"x": 1}, "long": "x" * 1025}
+EMPTIED = (
+    "ValidationException: One or more parameter values are not valid. The update expression"
+    " attempted to update a secondary index key to a value that is not supported. The"
+    " AttributeValue for a key attribute cannot contain an empty string value."
+)
+STORED: dict[str, Any] = {
+    "pk": "a",
+    "sk": "s",
+    "n": 1,
+    "m": {"x": 1},
+    "long": "x" * 1025,
+    "none": "",
+}
 KEY = item(pk="a", sk="s")
 
 
@@ -49,6 +61,10 @@ UPDATES: list[tuple[str, Any, str]] = [
     ("SET d = m", None, UNSUPPORTED),
     ("SET c = if_not_exists(c, :v)", 1, UNSUPPORTED),
     ("SET d = #long", None, TOO_LONG),
+    ("SET c = :v", "", EMPTIED),
+    ("SET d = :v", "", EMPTIED),
+    ("SET d = #none", None, EMPTIED),
+    ("SET c = if_not_exists(c, :v)", "", EMPTIED),
 ]
 
 
@@ -57,21 +73,23 @@ def test_an_update_is_refused(indexed: Table, expression: str, value: Any, refus
     request: dict[str, Any] = {"Key": KEY, "UpdateExpression": expression}
     if value is not None:
         request["ExpressionAttributeValues"] = item({":v": value})
-    if "#long" in expression:
-        request["ExpressionAttributeNames"] = {"#long": "long"}
+    names = {alias: alias[1:] for alias in ("#long", "#none") if alias in expression}
+    if names:
+        request["ExpressionAttributeNames"] = names
     indexed.refused(refusal, "UpdateItem", **request)
     assert indexed.get(pk="a", sk="s") == STORED
 
 
 def test_what_is_sure_to_be_wrong_is_found_before_the_condition_is_tried(indexed: Table) -> None:
     request: dict[str, Any] = {"Key": KEY, "ConditionExpression": "attribute_exists(nope)"}
-    indexed.refused(
-        MISMATCH.format("N"),
-        "UpdateItem",
-        UpdateExpression="SET c = :v",
-        ExpressionAttributeValues=item({":v": 1}),
-        **request,
-    )
+    for value, refusal in ((1, MISMATCH.format("N")), ("", EMPTIED)):
+        indexed.refused(
+            refusal,
+            "UpdateItem",
+            UpdateExpression="SET c = :v",
+            ExpressionAttributeValues=item({":v": value}),
+            **request,
+        )
     indexed.refused(
         "ConditionalCheckFailedException: …", "UpdateItem", UpdateExpression="SET c = n", **request
     )
@@ -114,3 +132,40 @@ def test_a_projection_does_not_look_into_keys(indexed: Table) -> None:
     )
     [reason] = error["CancellationReasons"]
     assert f"ValidationException: {reason['Message']}" == refusal
+
+
+@pytest.mark.parametrize("names", ["two one", "one two"])
+def test_of_several_indexes_the_first_by_name_is_told_of(new_table: NewTable, names: str) -> None:
+    table = new_table("pk/sk", lsi("within", "pk/c"), *(gsi(name, "c") for name in names.split()))
+    mismatch = MISMATCH.format("N").replace("byC", "one")
+    table.refused(mismatch, "PutItem", Item=item(pk="a", sk="s", c=1))
+    change = {"UpdateExpression": "SET c = :v", "ExpressionAttributeValues": item({":v": 1})}
+    table.refused(mismatch, "UpdateItem", Key=KEY, **change)
+    empty = "ValidationException: …IndexName: one, IndexKey: c"
+    table.refused(empty, "PutItem", Item=item(pk="a", sk="s", c=""))
+
+
+# (action, what it is given, refusal)
+EMPTY_IN_TRANSACTION: list[tuple[str, dict[str, Any], str]] = [
+    ("Put", {"Item": item(pk="a", sk="t", c="")}, "…empty string value. IndexName: byC, …: c"),
+    (
+        "Update",
+        {
+            "Key": KEY,
+            "UpdateExpression": "SET c = :v",
+            "ExpressionAttributeValues": item({":v": ""}),
+        },
+        EMPTIED,
+    ),
+]
+
+
+@cases("action, given, refusal", EMPTY_IN_TRANSACTION)
+def test_an_empty_key_of_an_index_refuses_a_transaction_as_a_whole(
+    indexed: Table, action: str, given: dict[str, Any], refusal: str
+) -> None:
+    wrong_key = {"Delete": {"TableName": indexed.name, "Key": item(pk="a")}}
+    actions = [wrong_key, {action: {"TableName": indexed.name, **given}}]
+    expected = f"ValidationException: {refusal.removeprefix('ValidationException: ')}"
+    refused(expected, call, indexed.client, "TransactWriteItems", TransactItems=actions)
+    assert indexed.all() == [STORED]

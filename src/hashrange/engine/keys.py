@@ -1,6 +1,7 @@
 """Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
 
-from collections.abc import Container, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
+from operator import attrgetter
 
 from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
 from hashrange.model.errors import ValidationException
@@ -19,9 +20,9 @@ RANGE_TOO_LONG = (
     f"{INVALID}Aggregated size of all range keys has exceeded the size limit of "
     f"{SORT_KEY_BYTES_MAX} bytes"
 )
-_UPDATED = "The update expression attempted to update the secondary index key "
-UPDATED_TO_WRONG_TYPE = f"{_UPDATED}to unsupported type"
-UPDATED_TOO_LONG = f"{_UPDATED}beyond allowed size limits"
+_UPDATED = "The update expression attempted to update "
+UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
+UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 
 
@@ -30,12 +31,18 @@ def is_key_value(type_: str, value: AttributeValue) -> bool:
 
 
 def check_not_empty(name: str, value: AttributeValue) -> None:
-    [(type_, content)] = value.items()
-    if content == "":
-        raise ValidationException(
-            f"{NOT_VALID}The AttributeValue for a key attribute cannot contain an empty "
-            f"{_KINDS[type_]} value. Key: {name}"
-        )
+    if _is_empty(value):
+        raise ValidationException(f"{NOT_VALID}{_not_empty(value)} Key: {name}")
+
+
+def _is_empty(value: AttributeValue) -> bool:
+    return "" in value.values()
+
+
+def _not_empty(value: AttributeValue) -> str:
+    [type_] = value
+    kind = _KINDS[type_]
+    return f"The AttributeValue for a key attribute cannot contain an empty {kind} value."
 
 
 def _checked(table: Table, key: Item) -> RowKey:
@@ -81,10 +88,22 @@ def check_scalar(table: Table, containers: Set[str]) -> None:
 
 
 def check_none_empty(table: Table, item: Item) -> None:
-    """Raises ValidationException where an item to be put has an empty key attribute."""
+    """Raises ValidationException where an item to be put has an empty key of table or index."""
     for name in table.key:
         if name in item:
             check_not_empty(name, item[name])
+    for index in _in_order(table):
+        for name in index.key:
+            if name in item:
+                _check_put_not_empty(index, name, item[name])
+
+
+def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
+    """Raises ValidationException where an update is sure to make a key of an index empty."""
+    keys = {name for index in table.indexes for name in index.key}
+    for name, value in literals:
+        if name in keys:
+            _check_updated_not_empty(value)
 
 
 def check_present(table: Table, item: Item) -> None:
@@ -116,9 +135,14 @@ def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
         )
 
 
+def _in_order(table: Table) -> list[Index]:
+    """The indexes in the order of being looked at: of several the first by name is named."""
+    return sorted(table.indexes, key=attrgetter("name"))
+
+
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
     """What an update is sure to give an attribute must be of the type that an index wants."""
-    for index in reversed(table.indexes):
+    for index in _in_order(table):
         for name in index.key:
             if name in types and types[name] != table.types[name]:
                 raise _index_type_mismatch(table, index, name, types[name])
@@ -132,14 +156,15 @@ def check_index_keys(
 ) -> None:
     """A write fails if an index key attribute that it touches is there and cannot be a key.
 
-    Of several indexes the last is named (seen once). What was `computed` has words of its own.
+    What was `computed` has words of its own.
     """
-    for index in reversed(table.indexes):
+    for index in _in_order(table):
         for name in index.key:
             if name in item and name in touched and name not in table.key:
-                if name in computed and table.types[name] not in item[name]:
-                    raise ValidationException(UPDATED_TO_WRONG_TYPE)
-                _check_index_key(table, index, name, item[name])
+                if name in computed:
+                    _check_computed(table, name, item[name])
+                else:
+                    _check_index_key(table, index, name, item[name])
         _check_index_lengths(index, item, touched, computed)
 
 
@@ -151,14 +176,31 @@ def _index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> V
 
 
 def _check_index_key(table: Table, index: Index, name: str, value: AttributeValue) -> None:
-    [(type_, content)] = value.items()
+    [type_] = value
     if type_ != table.types[name]:
         raise _index_type_mismatch(table, index, name, type_)
-    if content == "":
+    _check_put_not_empty(index, name, value)
+
+
+def _check_computed(table: Table, name: str, value: AttributeValue) -> None:
+    if table.types[name] not in value:
+        raise ValidationException(UPDATED_TO_WRONG_TYPE)
+    _check_updated_not_empty(value)
+
+
+def _check_put_not_empty(index: Index, name: str, value: AttributeValue) -> None:
+    if _is_empty(value):
         raise ValidationException(
             f"{NOT_VALID}A value specified for a secondary index key is not supported. "
-            f"The AttributeValue for a key attribute cannot contain an empty {_KINDS[type_]} "
-            f"value. IndexName: {index.name}, IndexKey: {name}"
+            f"{_not_empty(value)} IndexName: {index.name}, IndexKey: {name}"
+        )
+
+
+def _check_updated_not_empty(value: AttributeValue) -> None:
+    if _is_empty(value):
+        raise ValidationException(
+            f"{NOT_VALID}{_UPDATED}a secondary index key to a value that is not supported. "
+            f"{_not_empty(value)}"
         )
 
 

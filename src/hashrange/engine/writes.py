@@ -111,6 +111,7 @@ def update(
 
     if table.indexes:
         keys.check_index_types(table, change.literal_types)
+        keys.check_none_emptied(table, change.literals())
     if change.containers:
         keys.check_scalar(table, change.containers)
     _check_condition(table, condition)

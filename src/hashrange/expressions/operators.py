@@ -132,7 +132,7 @@ _LONG_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
     "B": "BINARY",
-    "BOOL": "BOOLEAN",
+    "BOOL": "BOOL",
     "NULL": "NULL",
     "M": "MAP",
     "L": "LIST",
@@ -183,7 +183,8 @@ def check_action(section: Section, operand: Node) -> None:
         raise invalid(
             "UpdateExpression",
             "Incorrect operand type for operator or function; "
-            f"operator: {section}, operand type: {_LONG_NAMES[kind]}",
+            f"operator: {section}, operand type: {_LONG_NAMES[kind]}, "
+            "typeSet: ALLOWED_FOR_ADD_OPERAND",  # which it says of DELETE too
         )
 
 

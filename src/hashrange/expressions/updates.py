@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self, cast
 
 from hashrange.expressions.evaluation import Read, read_of
-from hashrange.expressions.operators import static_type
+from hashrange.expressions.operators import static_type, value_of
 from hashrange.expressions.paths import PathTree, path_tree, reader
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.statement_size import Clause, statement_bytes
@@ -119,6 +119,14 @@ class Update:
     def literal_types(self) -> dict[str, str]:
         """By top-level attribute, the type that it gets where the text and its values tell."""
         return self._prepared.literal_types
+
+    def literals(self) -> Iterator[tuple[str, AttributeValue]]:
+        """The top-level attributes to which the UpdateExpression gives a value of the request."""
+        for clause in self._prepared.clauses:
+            if len(clause.target.parts) == 1 and clause.operand is not None:
+                value = value_of(clause.operand, self._values)
+                if value is not None:
+                    yield str(clause.target.parts[0]), value
 
     @property
     def computed(self) -> frozenset[str]:

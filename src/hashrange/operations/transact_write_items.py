@@ -114,8 +114,11 @@ def _item_writes(
         if name not in tables:
             tables[name] = yield from fetch.table(name, moment)
     for action in request.actions:
+        table = tables[action.given.table_name]
         if isinstance(action.given, requests.Put):
-            keys.check_none_empty(tables[action.given.table_name], action.given.item)
+            keys.check_none_empty(table, action.given.item)
+        elif action.update:
+            keys.check_none_emptied(table, action.update.literals())
     wanted = cancellation.prepared(
         [
             cancellation.attempt(action.write, tables[action.given.table_name])
