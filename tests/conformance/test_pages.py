@@ -26,11 +26,13 @@ def small(new_shared_table: NewTable) -> Table:
 
 @pytest.fixture(scope="module")
 def large(new_shared_table: NewTable) -> Table:
-    """25 items of 100 KB in one partition; the index holds their keys only."""
-    table = new_shared_table("pk/sk:N", gsi("bySort", "pk/sk:N", "KEYS_ONLY"))
+    """25 items of 100 KB in one partition; the indexes hold their keys only."""
+    table = new_shared_table(
+        "pk/sk:N", gsi("bySort", "pk/sk:N", "KEYS_ONLY"), lsi("byRank", "pk/rank:N", "KEYS_ONLY")
+    )
     for sk in range(25):
-        keys = {"pk": "a", "sk": sk}
-        rest = LARGE_BYTES - len("pkaskfiller") - (1 if sk == 0 else 2)
+        keys = {"pk": "a", "sk": sk, "rank": sk}
+        rest = LARGE_BYTES - len("pkaskrankfiller") - 2 * (1 if sk == 0 else 2)
         table.put({**keys, "filler": "x" * rest})
     return table
 
@@ -136,6 +138,27 @@ def test_a_page_ends_at_1_mb_of_what_is_evaluated(
 def test_the_1_mb_of_an_index_is_of_its_entries(large: Table) -> None:
     page = large.call("Query", IndexName="bySort", **IN_TABLE)
     assert (page["Count"], "LastEvaluatedKey" in page) == (25, False)
+
+
+@cases(
+    "name, operation, more",
+    [
+        ("Query", "Query", IN_TABLE),
+        ("Query backwards", "Query", {**IN_TABLE, "ScanIndexForward": False}),
+        ("Query with a large Limit", "Query", {**IN_TABLE, "Limit": 20}),
+        ("Scan", "Scan", {}),
+    ],
+)
+def test_items_that_a_local_index_fetches_count_towards_1_mb(
+    large: Table, name: str, operation: str, more: dict[str, Any]
+) -> None:
+    """The result set is limited to 1 MB (developer guide, Query.Pagination)."""
+    whole = {"IndexName": "byRank", "Select": "ALL_ATTRIBUTES", **more}
+    pages = list(large.pages(operation, **whole))
+    assert [page["ScannedCount"] for page in pages] == [PER_PAGE, PER_PAGE, 25 - 2 * PER_PAGE]
+    ranks = [found["rank"] for found in chain.from_iterable(map(plains, pages))]
+    order = range(25) if "backwards" not in name else reversed(range(25))
+    assert ranks == list(order)
 
 
 # ---- ExclusiveStartKey: what is refused is in test_start_keys.py ----

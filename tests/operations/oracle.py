@@ -279,7 +279,11 @@ def batch(writes: Sequence[Write]) -> None:
 
 
 def transact(writes: Sequence[Write]) -> None:
-    """All or nothing. The first index key that does not fit ends it before any condition."""
+    """All or nothing. An empty index key refuses the request; the first that else does not fit
+    ends it before any condition.
+    """
+    if any(map(_has_empty_index_key, writes)):
+        raise Refused(INVALID)
     given = list(map(_given_index_keys, writes))
     first = next((at for at, reason in enumerate(given) if reason != "None"), 0)
     _cancel_for([reason if at == first else "None" for at, reason in enumerate(given)])
@@ -293,6 +297,14 @@ def transact(writes: Sequence[Write]) -> None:
 def _check_distinct(writes: Sequence[Write]) -> None:
     if len({(one.table.name, one.table.identity(one.key)) for one in writes}) < len(writes):
         raise Refused(INVALID)
+
+
+def _has_empty_index_key(one: Write) -> bool:
+    keys = {name for index in one.table.indexes for name in index.key}
+    changes = one.changes or {}
+    sets = {name: value for name, (action, value) in changes.items() if action == "SET"}
+    given = one.item or sets
+    return any(plain(given[name]) == b"" for name in keys & given.keys())
 
 
 def _given_index_keys(one: Write) -> str:

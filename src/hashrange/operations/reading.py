@@ -18,7 +18,7 @@ from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 from hashrange.operations import inputs, outputs
 
-FILTERED_ROWS_MAX = 32
+CHUNK_ROWS_MAX = 32
 """How many rows are read at a time where each takes longer; between chunks others are served."""
 
 Given = requests.Query | requests.Scan
@@ -167,8 +167,14 @@ class Page:
         self.scanned = 0
         self.size = 0
         self.units = 0.0
+        self.fetched_size = 0
         self.fetched_units = 0.0
         self.last: bytes | None = None  # as stored
+
+    @property
+    def evaluated(self) -> int:
+        """The bytes that count towards 1 MB: items that a local index fetches do as well."""
+        return self.size + self.fetched_size
 
     def charge(self, consumed: Consumed, view: View) -> None:
         """Enter what the page's rows cost."""
@@ -207,7 +213,7 @@ def walk_all(
 ) -> Fetch[Bounds | None]:
     """Walk one stretch after the other; what each costs is rounded by itself."""
     for bounds in stretches:
-        if found.scanned == limit or found.size >= bytes_max:
+        if found.scanned == limit or found.evaluated >= bytes_max:
             return bounds
         before = found.size
         left = yield from _walk(table, view, bounds, how, limit, bytes_max, found)
@@ -231,13 +237,19 @@ def _walk(
     Gives the bounds that are left; None: all was read.
     """
     left: Bounds | None = bounds
-    while left and found.size < bytes_max and found.scanned != limit:
+    while left and found.evaluated < bytes_max and found.scanned != limit:
+        start, room = left, bytes_max - found.evaluated
         rows_max = None if limit is None else limit - found.scanned
-        if how.matches:
-            rows_max = min(rows_max or FILTERED_ROWS_MAX, FILTERED_ROWS_MAX)
-        stored, left = yield from fetch.stored_rows(
-            view, left, how.reverse, rows_max, bytes_max - found.size
-        )
+        if how.matches or how.fetching:
+            rows_max = min(rows_max or CHUNK_ROWS_MAX, CHUNK_ROWS_MAX)
+        stored, left = yield from fetch.stored_rows(view, left, how.reverse, rows_max, room)
+        fetched: list[Row] | None = None
+        if how.fetching and isinstance(view, Index):
+            fetched = yield from _fetch_items(table, view, stored, room)
+            if len(fetched) < len(stored):  # the page ends among them
+                stored, left = yield from fetch.stored_rows(
+                    view, start, how.reverse, len(fetched), None
+                )
         if stored:
             found.scanned += len(stored)
             found.last = stored[-1]
@@ -246,8 +258,10 @@ def _walk(
             continue
         rows = [Row(value) for value in stored]
         found.size += sum([row.size for row in rows])
-        if how.fetching and isinstance(view, Index):
-            rows = yield from _fetch_items(table, view, rows, found, how.consistent)
+        if fetched is not None:
+            rows = fetched
+            found.fetched_size += sum([row.size for row in rows])
+            found.fetched_units += sum([read_units(row.size, how.consistent) for row in rows])
         _keep(rows, how, found)
     return left
 
@@ -260,12 +274,18 @@ def _keep_as_stored(stored: Sequence[bytes], found: Page) -> None:
 
 
 def _fetch_items(
-    table: Table, index: Index, entries: Sequence[Row], found: Page, consistent: bool
+    table: Table, index: Index, stored: Sequence[bytes], room: int
 ) -> Fetch[list[Row]]:
-    """The items behind entries of a local index; each is charged by itself, before the filter."""
+    """The items behind entries of a local index, until they and the entries fill the room."""
+    entries = [Row(value) for value in stored]
     owners = [(table, ranges.owner(table, index, entry)) for entry in entries]
-    items = [row for row in (yield from fetch.items(owners)) if row]
-    found.fetched_units += sum(read_units(row.size, consistent) for row in items)
+    items = []
+    for entry, row in zip(entries, (yield from fetch.items(owners)), strict=True):
+        assert row, "an entry is there as long as its item is"
+        items.append(row)
+        room -= entry.size + row.size
+        if room <= 0:
+            break
     return items
 
 

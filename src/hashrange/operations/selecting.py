@@ -122,7 +122,7 @@ def _walk_all(
         page.charge(consumed, view)
         items.extend(page.items)
         scanned += page.scanned
-        size += page.size
+        size += page.evaluated
         if left and page.last:
             return Position(number, ranges.last_key(table, view, page.last))
     return None
