@@ -103,8 +103,9 @@ def update(
     if change is None:
         _check_condition(table, condition)
         return ItemWrite(table, row_key, lambda old: old or key, condition, return_old)
+    attributes = change.attributes
     for name in table.key:
-        if name in change.attributes:
+        if name in attributes:
             raise ValidationException(
                 f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
@@ -121,10 +122,10 @@ def update(
             return None  # whatever its paths: there is nothing they could miss (ScyllaDB on AWS)
         # Other than for a condition, an item that is made has its key for the operands.
         new = change.apply(key if old is None else old)
-        if old is None and change.attributes and len(new) == len(key):
+        if old is None and attributes and len(new) == len(key):
             return None  # what only removes makes no item
         if table.indexes:
-            keys.check_index_keys(table, new, change.attributes, change.computed)
+            keys.check_index_keys(table, new, attributes, change.computed)
         return new
 
     return ItemWrite(table, row_key, edit, condition, return_old)

@@ -63,6 +63,8 @@ def filter(
     conditions: Mapping[str, requests.Condition] | None, operator: str | None
 ) -> Condition | None:
     """QueryFilter or ScanFilter, joined by ConditionalOperator. None: all items pass."""
+    if conditions is None and operator is None:
+        return None
     tests = []
     for name, given in (conditions or {}).items():
         values = given.attribute_value_list or []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from hashrange.engine import fetch, keys, ranges
 from hashrange.engine.capacity import Consumed, read_units
@@ -16,7 +16,7 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
-from hashrange.operations import inputs, outputs
+from hashrange.operations import outputs
 
 CHUNK_ROWS_MAX = 32
 """How many rows are read at a time where each takes longer; between chunks others are served."""
@@ -39,20 +39,19 @@ class Reading(Struct, gc=False):
 def check_select(given: Given) -> None:
     """Raises ValidationException where Select does not go with what else is given."""
     select = given.select
-    chosen = next(
-        (
-            name
-            for name in ("ProjectionExpression", "AttributesToGet")
-            if getattr(given, inputs.FIELDS[name]) is not None
-        ),
-        None,
-    )
+    if select is None:
+        return
+    chosen = None
+    if given.projection_expression is not None:
+        chosen = "ProjectionExpression"
+    elif given.attributes_to_get is not None:
+        chosen = "AttributesToGet"
     if select == "SPECIFIC_ATTRIBUTES" and chosen is None:
         raise ValidationException(
             "Must specify the AttributesToGet or ProjectionExpression when choosing "
             "to get SPECIFIC_ATTRIBUTES"
         )
-    if chosen and select not in (None, "SPECIFIC_ATTRIBUTES"):
+    if chosen and select != "SPECIFIC_ATTRIBUTES":
         raise ValidationException(
             f"Cannot specify the {chosen} when choosing to get "
             f"{'only the Count' if select == 'COUNT' else select}"
@@ -158,18 +157,17 @@ class Walk(Struct, gc=False):
         return not (self.matches or self.project or self.fetching or self.count_only)
 
 
-class Page:
-    """A page as it grows: what was evaluated, what is kept."""
+class Page(Struct):
+    """A page as it grows: what was evaluated, what is kept. `last` is a row as stored."""
 
-    def __init__(self) -> None:
-        self.items: list[Any] = []
-        self.count = 0
-        self.scanned = 0
-        self.size = 0
-        self.units = 0.0
-        self.fetched_size = 0
-        self.fetched_units = 0.0
-        self.last: bytes | None = None  # as stored
+    items: list[Any] = field(default_factory=list)
+    count: int = 0
+    scanned: int = 0
+    size: int = 0
+    units: float = 0.0
+    fetched_size: int = 0
+    fetched_units: float = 0.0
+    last: bytes | None = None
 
     @property
     def evaluated(self) -> int:

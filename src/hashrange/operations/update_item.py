@@ -72,7 +72,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
 def _attributes(request: Request, change: Change) -> Response:
     """The image that ReturnValues asks for; the member is absent when there is nothing in it."""
     update, old, new = request.update, change.old, change.new
-    if new is None:
+    if new is None or request.returned == "NONE":
         return {}
     image: Item = {}
     match request.returned:

@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import transition
@@ -35,48 +36,24 @@ encode_response = msgspec.json.Encoder().encode
 Outcome = bytes | BaseException
 
 
-class Submission:
+class Submission(Struct, eq=False):
     """A parsed request on its way to a commit. `outcome` is None until it is known.
 
     It stands when it is `settled`. One that came from an event loop has `done`, to be called on
     that `loop` with the outcome; a thread that sleeps is woken by `news`.
     """
 
-    __slots__ = (
-        "done",
-        "entropy",
-        "loop",
-        "news",
-        "operation",
-        "outcome",
-        "region",
-        "request",
-        "settings",
-        "settled",
-        "size_bytes",
-    )
-
-    def __init__(
-        self,
-        operation: Operation,
-        request: Any,
-        size_bytes: int,
-        entropy: bytes,
-        region: str,
-        settings: Settings,
-        done: Callable[[Outcome], None] | None = None,
-    ) -> None:
-        self.operation = operation
-        self.request = request
-        self.size_bytes = size_bytes
-        self.entropy = entropy
-        self.region = region
-        self.settings = settings
-        self.done = done
-        self.loop: AbstractEventLoop | None = None
-        self.news: Event | None = None
-        self.settled = False
-        self.outcome: Outcome | None = None
+    operation: Operation
+    request: Any
+    size_bytes: int
+    entropy: bytes
+    region: str
+    settings: Settings
+    done: Callable[[Outcome], None] | None = None
+    loop: AbstractEventLoop | None = None
+    news: Event | None = None
+    settled: bool = False
+    outcome: Outcome | None = None
 
 
 def internal_error(error: BaseException) -> InternalServerError:
