@@ -18,7 +18,7 @@ from hashrange.model.tables import Index, Table, View
 from hashrange.model.values import Item
 from hashrange.operations import outputs
 
-CHUNK_ROWS_MAX = 32
+SLOW_CHUNK_ROWS = 32
 """How many rows are read at a time where each takes longer; between chunks others are served."""
 
 Given = requests.Query | requests.Scan
@@ -239,7 +239,7 @@ def _walk(
         start, room = left, bytes_max - found.evaluated
         rows_max = None if limit is None else limit - found.scanned
         if how.matches or how.fetching:
-            rows_max = min(rows_max or CHUNK_ROWS_MAX, CHUNK_ROWS_MAX)
+            rows_max = min(rows_max or SLOW_CHUNK_ROWS, SLOW_CHUNK_ROWS)
         stored, left = yield from fetch.stored_rows(view, left, how.reverse, rows_max, room)
         fetched: list[Row] | None = None
         if how.fetching and isinstance(view, Index):
