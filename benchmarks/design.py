@@ -26,7 +26,7 @@ import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
 from hashrange.design.reading import Items
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import Server
 
 ITEMS = 50
@@ -297,11 +297,11 @@ def served(database: hashrange.Database) -> Iterator[str]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    entrance = open_entrance("127.0.0.1", 0)
-    server = Server(database.runtime, entrance)
+    listener = open_listener("127.0.0.1", 0)
+    server = Server(database.runtime, listener)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result()
     try:
-        yield f"http://127.0.0.1:{entrance.port}"
+        yield f"http://127.0.0.1:{listener.port}"
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
         loop.call_soon_threadsafe(loop.stop)

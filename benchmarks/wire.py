@@ -26,7 +26,7 @@ import uvloop
 
 from benchmarks import load
 from hashrange.interfaces.calls import Outcome
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import serve
 
 ROUNDS = 3
@@ -84,7 +84,7 @@ async def serve_bare(port: int) -> None:
 
 SERVERS: dict[str, Callable[[int], None]] = {
     "hashrange": lambda port: serve(
-        ConstantRuntime(), open_entrance("127.0.0.1", port), lambda: None
+        ConstantRuntime(), open_listener("127.0.0.1", port), lambda: None
     ),
     "bare": lambda port: uvloop.run(serve_bare(port)),
 }

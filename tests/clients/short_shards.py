@@ -3,12 +3,12 @@
 import sys
 
 import hashrange
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import serve
 
 if __name__ == "__main__":
     settings = hashrange.Settings(shard_seconds=int(sys.argv[1]))
-    entrance = open_entrance("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{entrance.port}"
+    listener = open_listener("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.port}"
     with hashrange.connect(settings=settings) as database:
-        serve(database.runtime, entrance, lambda: print(url, flush=True))
+        serve(database.runtime, listener, lambda: print(url, flush=True))

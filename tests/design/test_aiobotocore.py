@@ -11,7 +11,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import Server
 
 aiobotocore = pytest.importorskip("aiobotocore.session", reason="make test-python-clients has it")
@@ -35,12 +35,12 @@ table = st.Table("notes", Notes)
 
 
 async def over_http(database: hashrange.Database) -> None:
-    entrance = open_entrance("127.0.0.1", 0)
-    server = Server(database.runtime, entrance)
+    listener = open_listener("127.0.0.1", 0)
+    server = Server(database.runtime, listener)
     await server.start()
     client: Any = aiobotocore.get_session().create_client(
         "dynamodb",
-        endpoint_url=f"http://127.0.0.1:{entrance.port}",
+        endpoint_url=f"http://127.0.0.1:{listener.port}",
         region_name="us-east-1",
         aws_access_key_id="example",
         aws_secret_access_key="example",

@@ -17,7 +17,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -58,11 +58,11 @@ def served(database: hashrange.Database) -> Iterator[int]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    entrance = open_entrance("127.0.0.1", 0)
-    server = Server(database.runtime, entrance)
+    listener = open_listener("127.0.0.1", 0)
+    server = Server(database.runtime, listener)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(20)
-        yield entrance.port
+        yield listener.port
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)

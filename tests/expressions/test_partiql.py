@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Condition, Expressions, partiql, partiql_keys
+from hashrange.expressions import Condition, Expressions, partiql
+from hashrange.expressions.partiql import keys as partiql_keys
 from hashrange.model.errors import ValidationException
 from hashrange.model.values import Item, normalize, normalize_item
 

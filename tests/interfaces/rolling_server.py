@@ -4,11 +4,11 @@ import sys
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.entrance import open_entrance
+from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import serve
 
 if __name__ == "__main__":
-    entrance = open_entrance("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     settings = Settings(shard_seconds=float(sys.argv[1]))
-    with entrance.listener, hashrange.connect(settings=settings) as database:
-        serve(database.runtime, entrance, lambda: print(entrance.port, flush=True))
+    with listener.sock, hashrange.connect(settings=settings) as database:
+        serve(database.runtime, listener, lambda: print(listener.port, flush=True))

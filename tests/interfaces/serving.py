@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from hashrange.interfaces.calls import Outcome
-from hashrange.interfaces.entrance import Entrance, open_entrance
+from hashrange.interfaces.listener import Listener, open_listener
 from hashrange.interfaces.server import Server
 from hashrange.model.errors import ResourceNotFoundException
 
@@ -73,13 +73,13 @@ def on_an_event_loop() -> bool:
 class Running:
     """A server in a thread of its own."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, entrance: Entrance) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, listener: Listener) -> None:
         self.runtime = EchoRuntime()
-        self.server = Server(self.runtime, entrance)
+        self.server = Server(self.runtime, listener)
         self._loop = loop
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        self.port = entrance.port
+        self.port = listener.port
         self.run(self.server.start())
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -104,9 +104,9 @@ class Running:
 
 
 @contextmanager
-def running(loop: asyncio.AbstractEventLoop, entrance: Entrance | None = None) -> Iterator[Running]:
-    """Without an `entrance`, on a free port of 127.0.0.1 for whoever comes."""
-    server = Running(loop, entrance or open_entrance("127.0.0.1", 0))
+def running(loop: asyncio.AbstractEventLoop, listener: Listener | None = None) -> Iterator[Running]:
+    """Without a `listener`, the server takes a free port of 127.0.0.1."""
+    server = Running(loop, listener or open_listener("127.0.0.1", 0))
     try:
         yield server
         server.run(server.server.stop())

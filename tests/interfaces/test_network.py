@@ -17,9 +17,14 @@ from botocore.exceptions import ClientError
 from serving import Client, Running, request, running
 
 import hashrange
-from hashrange.interfaces import entrance as entrances
 from hashrange.interfaces.connection import UNFINISHED_SECONDS_MAX
-from hashrange.interfaces.entrance import ServerError, configured_keys, open_entrance, tls_context
+from hashrange.interfaces.listener import (
+    ServerError,
+    configured_keys,
+    open_listener,
+    room_for_connections,
+    tls_context,
+)
 from hashrange.interfaces.server import Server
 from hashrange.wire import read_keys
 from hashrange.wire.connection import BODY_BYTES_MAX
@@ -71,8 +76,8 @@ def get_item(url: str, secret: str, verify: str | None = None) -> int:
 def test_who_has_the_key_comes_in(host: str) -> None:
     if host == "0.0.0.0":
         with pytest.raises(ServerError, match="--keys FILE or HASHRANGE_KEYS"):
-            open_entrance(host, 0)
-    with running(asyncio.new_event_loop(), open_entrance(host, 0, KEYS)) as server:
+            open_listener(host, 0)
+    with running(asyncio.new_event_loop(), open_listener(host, 0, KEYS)) as server:
         url = f"http://127.0.0.1:{server.port}"
         assert get_item(url, "secret") == 200
         with pytest.raises(ClientError, match="InvalidSignatureException"):
@@ -82,7 +87,7 @@ def test_who_has_the_key_comes_in(host: str) -> None:
 
 def test_an_address_of_another_machine() -> None:
     with pytest.raises(ServerError, match=r"^cannot listen on 192\.0\.2\.1:0: [^(]+$"):
-        open_entrance("192.0.2.1", 0, KEYS)
+        open_listener("192.0.2.1", 0, KEYS)
 
 
 def test_a_file_of_keys_goes_before_the_environment(tmp_path: Path) -> None:
@@ -111,8 +116,8 @@ def test_keys_that_cannot_be_read_tell_no_secret(tmp_path: Path) -> None:
 
 @pytest.fixture
 def secure(certificate: Path) -> Iterator[Running]:
-    entrance = open_entrance("127.0.0.1", 0, KEYS, tls_context(certificate, None))
-    with running(asyncio.new_event_loop(), entrance) as server:
+    listener = open_listener("127.0.0.1", 0, KEYS, tls_context(certificate, None))
+    with running(asyncio.new_event_loop(), listener) as server:
         yield server
 
 
@@ -205,7 +210,7 @@ def test_files_are_left_for_the_database() -> None:
     hard = before[1]
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        assert entrances.room_for_connections(500) == 500
+        assert room_for_connections(500) == 500
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 500
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -256,12 +261,12 @@ def test_a_body_of_17_mb_is_refused(server: Running, chunked: bool) -> None:
 def test_nesting_of_10_000_is_refused(opening: str, closing: str) -> None:
     async def serve() -> tuple[int, int]:
         with hashrange.connect() as database:
-            entrance = open_entrance("127.0.0.1", 0)
-            server = Server(database.runtime, entrance)
+            listener = open_listener("127.0.0.1", 0)
+            server = Server(database.runtime, listener)
             await server.start()
             value = opening * 10_000 + '{"S":"a"}' + closing * 10_000
             deep = f'{{"TableName":"Things","Item":{{"a":{value}}}}}'.encode()
-            refused, served = await asyncio.to_thread(ask_both, entrance.port, deep)
+            refused, served = await asyncio.to_thread(ask_both, listener.port, deep)
             await server.stop()
             return refused, served
 

@@ -15,7 +15,7 @@ from hashrange import wire
 from hashrange.interfaces import connection as client_connection
 from hashrange.interfaces import server as serving_server
 from hashrange.interfaces.connection import ClientConnection, access_log
-from hashrange.interfaces.entrance import ServerError, open_entrance
+from hashrange.interfaces.listener import ServerError, open_listener
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.turns import Turns
 from hashrange.wire.connection import BODY_BYTES_MAX
@@ -330,9 +330,9 @@ def test_a_connection_that_fails_is_not_the_end_of_the_others() -> None:
 
 def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
     async def answered_by_turn() -> list[int]:
-        entrance = open_entrance("127.0.0.1", 0)
-        entrance.listener.close()
-        server = Server(EchoRuntime(), entrance)
+        listener = open_listener("127.0.0.1", 0)
+        listener.sock.close()
+        server = Server(EchoRuntime(), listener)
         server.loop = asyncio.get_running_loop()
         server.turns = Turns(server.loop, server.runtime)
         connection = ClientConnection(server)
@@ -354,19 +354,19 @@ def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", ""])
 def test_only_this_machine_is_served_without_keys(host: str) -> None:
     with pytest.raises(ServerError, match="is not a loopback address: name the keys"):
-        open_entrance(host, 0)
+        open_listener(host, 0)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3"])
 def test_loopback_addresses(host: str) -> None:
-    entrance = open_entrance(host, 0)
-    with entrance.listener:
-        assert entrance.port > 0
+    listener = open_listener(host, 0)
+    with listener.sock:
+        assert listener.port > 0
 
 
 def test_a_port_in_use(server: Running) -> None:
     with pytest.raises(ServerError, match=f"^port {server.port} of 127.0.0.1 is in use$"):
-        open_entrance("127.0.0.1", server.port)
+        open_listener("127.0.0.1", server.port)
 
 
 def test_a_line_for_each_request_when_asked(

@@ -9,7 +9,7 @@ import pytest
 import hashrange
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.operations import OPERATIONS
-from hashrange.operations.true_empty import LISTS, NOT_FOUND, UNSUPPORTED
+from hashrange.operations.unsupported import LISTS, NOT_FOUND, UNSUPPORTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 STATES = ("done", "partly", "not yet")

@@ -13,7 +13,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.model.requests import Structure
 from hashrange.model.validation import shapes, validate
-from hashrange.operations.parse import decode
+from hashrange.operations.common.parse import decode
 
 OPERATIONS = [name for name in shapes.tables().operations if hasattr(requests, name)]
 VALUES_MAX = 2

@@ -15,7 +15,8 @@ from customers import simulate
 from world import Violation
 
 from hashrange import kv
-from hashrange.engine import changes, streams, transition
+from hashrange.engine import changes, transition
+from hashrange.engine.log import streams
 from hashrange.runtime.batch import Batch
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer

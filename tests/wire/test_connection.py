@@ -131,7 +131,7 @@ class TestExchange:
         assert said(feed([data + request()])) == expected(events) + follows
 
     def test_after_a_call(self, data: bytes, events: list[object]) -> None:
-        """With a precedent there is another way through the code."""
+        """The header cache makes another path through the code."""
         assert said(feed([request(), data])) == [CALL, *expected(events)]
 
 

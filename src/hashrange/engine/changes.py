@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from hashrange import kv
-from hashrange.engine import expiry, streams
 from hashrange.engine.capacity import Consumed, Receipt, write_units
-from hashrange.engine.entries import entry, put_entry
+from hashrange.engine.indexes import expiry
+from hashrange.engine.indexes.secondary import entry, put_entry
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, parse_raw
 from hashrange.engine.keyspace.rows import encode_item, encode_row
+from hashrange.engine.log import streams
 from hashrange.engine.writes import Change
 from hashrange.model.tables import Index, Table
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.entries import local_size
+from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Condition, Update

@@ -1,6 +1,6 @@
-"""Tokens -> tree, by recursive descent.
+"""Tokens -> tree, by recursive trampoline.
 
-The methods that may nest are rules of `descent`.
+The methods that may nest are rules for `trampoline`.
 
 Source of the grammar: developer guide, pages "Expressions.*"; what they leave open was observed.
 """
@@ -8,7 +8,7 @@ Source of the grammar: developer guide, pages "Expressions.*"; what they leave o
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, get_args
 
-from hashrange.expressions import descent
+from hashrange.expressions import trampoline
 from hashrange.expressions.tokens import END, syntax_error, tokenize
 from hashrange.expressions.tree import (
     Action,
@@ -28,7 +28,7 @@ _LOGICAL = ("AND", "OR", "NOT", "BETWEEN", "IN")
 _SECTIONS: tuple[Section, ...] = get_args(Section)
 _CONDITIONS = frozenset({*_LOGICAL, *COMPARATORS})
 
-Rule: TypeAlias = descent.Rule[Node]
+Rule: TypeAlias = trampoline.Rule[Node]
 
 
 class Update(NamedTuple):
@@ -45,7 +45,7 @@ class Update(NamedTuple):
 def parse_condition(parameter: Parameter, text: str) -> Node:
     """A condition, filter or key condition. Raises ValidationException."""
     parser = _Parser(parameter, text, _LOGICAL)
-    root = descent.run(parser.condition())
+    root = trampoline.run(parser.condition())
     parser.expect(END)
     return root
 
@@ -227,7 +227,7 @@ class _Parser:
             return Action(section, target, None)
         if section == "SET":
             self.expect("=")
-            return Action(section, target, descent.run(self._value()))
+            return Action(section, target, trampoline.run(self._value()))
         return Action(section, target, self.placeholder())
 
     def _value(self) -> Rule:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from hashrange.expressions import checks
 from hashrange.expressions.binding import Binding
+from hashrange.expressions.bounded_cache import BoundedCache
 from hashrange.expressions.conditions import PreparedCondition
-from hashrange.expressions.kept import Kept
 from hashrange.expressions.operators import VALUES_MATTER, check_operands
 from hashrange.expressions.paths import check_disjoint
 from hashrange.expressions.projections import Projection
@@ -20,7 +20,7 @@ from hashrange.expressions.substitutions import Substitutions
 from hashrange.expressions.tree import Node, Operation, Parameter
 from hashrange.expressions.updates import PreparedUpdate, change_of
 
-_kept: Kept["Prepared"] = Kept()
+_kept: BoundedCache["Prepared"] = BoundedCache()
 
 
 class Prepared(NamedTuple):
@@ -37,7 +37,7 @@ def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> P
     found = _kept.get(key)
     if found is None:
         found = _prepare(parameter, text, substitutions)
-        _kept.keep(key, found)
+        _kept.put(key, found)
     else:
         for operation in found.late:
             check_operands(parameter, operation, substitutions.values)

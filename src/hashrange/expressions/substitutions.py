@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from hashrange.expressions.kept import Kept
+from hashrange.expressions.bounded_cache import BoundedCache
 from hashrange.expressions.tree import Parameter, Values, invalid
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
@@ -18,7 +18,7 @@ _VALUES = "ExpressionAttributeValues"
 _NAME_KEY = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
 
-_passed: Kept[bool] = Kept()
+_passed: BoundedCache[bool] = BoundedCache()
 """Shapes of substitutions that were found to be sound."""
 
 
@@ -47,7 +47,7 @@ class Substitutions:
         """All but the values themselves: the names, and the types of the values."""
         if not _passed.get(self.shape):
             _check_shape(names, values)
-            _passed.keep(self.shape, True)
+            _passed.put(self.shape, True)
         if values is not None:
             _check_values(values, older)
 

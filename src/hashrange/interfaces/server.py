@@ -1,4 +1,4 @@
-"""The server: DynamoDB's HTTP interface on an entrance."""
+"""The server: DynamoDB's HTTP interface on a listener."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from time import time
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, Runtime
 from hashrange.interfaces.connection import ClientConnection
-from hashrange.interfaces.entrance import Entrance, room_for_connections
+from hashrange.interfaces.listener import Listener, room_for_connections
 from hashrange.interfaces.turns import Turns
 
 DRAIN_SECONDS_MAX = 10
@@ -28,11 +28,11 @@ _BACKLOG = 1024
 
 
 class Server:
-    def __init__(self, runtime: Runtime, entrance: Entrance) -> None:
+    def __init__(self, runtime: Runtime, listener: Listener) -> None:
         self.runtime = runtime
-        self.entrance = entrance
+        self.listener = listener
         self.targets = wire.targets(runtime.operations)
-        self.verifier = None if entrance.keys is None else wire.Verifier(entrance.keys, time)
+        self.verifier = None if listener.keys is None else wire.Verifier(listener.keys, time)
         self._aside = ThreadPoolExecutor(1, "hashrange-aside")
         self.connections: set[ClientConnection] = set()
         self.connections_max = room_for_connections(CONNECTIONS_MAX)
@@ -40,10 +40,10 @@ class Server:
     async def start(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.turns = Turns(self.loop, self.runtime)
-        listener, _, tls = self.entrance
+        sock, _, tls = self.listener
         self._listener = await self.loop.create_server(
             lambda: ClientConnection(self),
-            sock=listener,
+            sock=sock,
             backlog=_BACKLOG,
             ssl=tls,
             ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
@@ -80,10 +80,10 @@ class Server:
                 connection.sweep(_SWEEP_SECONDS)
 
 
-def serve(runtime: Runtime, entrance: Entrance, ready: Callable[[], None]) -> None:
+def serve(runtime: Runtime, listener: Listener, ready: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when clients are answered."""
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        runner.run(_serve(Server(runtime, entrance), ready))
+        runner.run(_serve(Server(runtime, listener), ready))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

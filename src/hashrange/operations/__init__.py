@@ -6,37 +6,43 @@
 from operator import attrgetter
 from types import ModuleType
 
-from hashrange.operations import (
-    batch_execute_statement,
+from hashrange.operations import unsupported
+from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
-    create_table,
     delete_item,
-    delete_table,
-    describe_endpoints,
-    describe_limits,
-    describe_stream,
-    describe_table,
-    describe_time_to_live,
+    get_item,
+    put_item,
+    update_item,
+)
+from hashrange.operations.operation import Operation
+from hashrange.operations.partiql import (
+    batch_execute_statement,
     execute_statement,
     execute_transaction,
-    get_item,
+)
+from hashrange.operations.queries import query, scan
+from hashrange.operations.streams import (
+    describe_stream,
     get_records,
     get_shard_iterator,
     list_streams,
+)
+from hashrange.operations.tables import (
+    create_table,
+    delete_table,
+    describe_endpoints,
+    describe_limits,
+    describe_table,
+    describe_time_to_live,
     list_tables,
-    put_item,
-    query,
-    scan,
-    tags,
-    transact_get_items,
-    transact_write_items,
-    true_empty,
-    update_item,
-    update_table,
+    list_tags_of_resource,
+    tag_resource,
+    untag_resource,
     update_time_to_live,
 )
-from hashrange.operations.operation import Operation
+from hashrange.operations.tables.update import update_table
+from hashrange.operations.transactions import transact_get_items, transact_write_items
 
 READS: dict[str, ModuleType] = {
     "BatchGetItem": batch_get_item,
@@ -49,6 +55,7 @@ READS: dict[str, ModuleType] = {
     "GetShardIterator": get_shard_iterator,
     "ListStreams": list_streams,
     "ListTables": list_tables,
+    "ListTagsOfResource": list_tags_of_resource,
     "TransactGetItems": transact_get_items,
 }
 TABLE_READS: dict[str, ModuleType] = {"Query": query, "Scan": scan}
@@ -60,7 +67,9 @@ TABLE_WRITES: dict[str, ModuleType] = {
 WRITES: dict[str, ModuleType] = {
     "BatchWriteItem": batch_write_item,
     "DeleteTable": delete_table,
+    "TagResource": tag_resource,
     "TransactWriteItems": transact_write_items,
+    "UntagResource": untag_resource,
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
 }
@@ -69,7 +78,7 @@ STATEMENTS: dict[str, ModuleType] = {
     "ExecuteStatement": execute_statement,
     "ExecuteTransaction": execute_transaction,
 }
-"""What they do is for their statements to say."""
+"""Whether they read or write depends on their statements."""
 
 OPERATIONS = {
     "GetItem": Operation(
@@ -78,9 +87,6 @@ OPERATIONS = {
     "CreateTable": Operation(
         "CreateTable", create_table.parse, create_table.decide, writes=True, random=True
     ),
-    "ListTagsOfResource": Operation("ListTagsOfResource", tags.parse_list, tags.list_),
-    "TagResource": Operation("TagResource", tags.parse_tag, tags.change, writes=True),
-    "UntagResource": Operation("UntagResource", tags.parse_untag, tags.change, writes=True),
     **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
     **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
     **{
@@ -95,5 +101,5 @@ OPERATIONS = {
         name: Operation(name, it.parse, it.decide, writes=attrgetter("writes"))
         for name, it in STATEMENTS.items()
     },
-    **true_empty.OPERATIONS,
+    **unsupported.OPERATIONS,
 }

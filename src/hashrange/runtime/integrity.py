@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashrange import kv
-from hashrange.engine import entries
-from hashrange.engine.entries import Entry
+from hashrange.engine.indexes import secondary
+from hashrange.engine.indexes.secondary import Entry
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
@@ -68,7 +68,7 @@ def _entry_problems(
     row: Row,
     counts: Counter[bytes],
 ) -> Iterator[str]:
-    entry = entries.entry(table, index, owner, row.item)
+    entry = secondary.entry(table, index, owner, row.item)
     if entry is None:
         return
     value = source.row(snapshot, index.space, entry.key.key)

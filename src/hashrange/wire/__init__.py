@@ -1,8 +1,8 @@
 """Bytes in, calls of operations out; bodies in, responses out. No sockets, no event loop."""
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
-from hashrange.wire.gate import Targets, targets
 from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed, unavailable
+from hashrange.wire.routing import Targets, targets
 from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
 
 __all__ = [

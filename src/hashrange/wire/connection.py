@@ -13,9 +13,8 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
-from hashrange.wire.elsewhere import answer_elsewhere
-from hashrange.wire.gate import NotFoundError, Targets, admit, content_type
-from hashrange.wire.precedent import Precedent
+from hashrange.wire.header_cache import HeaderCache
+from hashrange.wire.non_api import answer_non_api
 from hashrange.wire.responses import (
     APPLICATION_JSON,
     CONTINUE,
@@ -25,6 +24,7 @@ from hashrange.wire.responses import (
     fail,
     respond,
 )
+from hashrange.wire.routing import NotFoundError, Targets, admit, content_type
 from hashrange.wire.signature import Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -62,10 +62,10 @@ class Connection:
     def __init__(self, targets: Targets, verifier: Verifier | None = None) -> None:
         self._targets = targets
         self._verifier = verifier
-        self._precedent = Precedent(targets)
+        self._header_cache = HeaderCache(targets)
         self._events: list[Event] = []
         self._closed = False
-        # The request being read. `_operation` is known by the head if a precedent admits it.
+        # The request being read. `_operation` is known by the head if the header cache admits it.
         self._url: list[bytes] = []
         self._fields: dict[bytes, bytes] = {}
         self._operation: str | None = None
@@ -134,7 +134,7 @@ class Connection:
     def on_headers_complete(self) -> None:
         parser = self._parser
         if parser.should_keep_alive() and parser.get_method() == b"POST":
-            self._operation = self._precedent.operation(self._url, self._fields)
+            self._operation = self._header_cache.operation(self._url, self._fields)
         if self._operation is None:
             self._read_head()
         self._stray_bytes = 0
@@ -149,16 +149,16 @@ class Connection:
         if self._operation is None:
             self._complete_closely(body)
         else:
-            precedent = self._precedent
+            cached = self._header_cache
             self._events.append(
-                Call(self._operation, body, precedent.region, precedent.form, precedent.access_key)
+                Call(self._operation, body, cached.region, cached.form, cached.access_key)
             )
             self._operation = None
         self._url.clear()
         self._fields.clear()
         self._stray_bytes = 0
 
-    # ---- requests without a precedent ----
+    # ---- requests that the header cache does not admit ----
 
     def _read_head(self) -> None:
         parser, headers = self._parser, {k.lower(): v for k, v in self._fields.items()}
@@ -197,7 +197,7 @@ class Connection:
                 body = codings.decode(body, coding, BODY_BYTES_MAX)
             event = Call(operation, body, signer.region, form, signer.access_key)
             if self._verifier is None:  # else each signature is looked at
-                self._precedent.set(self._url, self._fields, signer, form)
+                self._header_cache.set(self._url, self._fields, signer, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
         except codings.CodingError:
@@ -205,5 +205,5 @@ class Connection:
         except codings.TooLargeError:
             event = Answer(respond(413, b"", form), form.close)
         except NotFoundError:
-            event = Answer(answer_elsewhere(method, url, headers, form), form.close)
+            event = Answer(answer_non_api(method, url, headers, form), form.close)
         self._events.append(event)

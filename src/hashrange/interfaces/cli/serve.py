@@ -78,7 +78,7 @@ def serve(
 ) -> None:
     """Answer DynamoDB's HTTP interface until Ctrl-C or SIGTERM."""
     import hashrange
-    from hashrange.interfaces.entrance import configured_keys, open_entrance, tls_context
+    from hashrange.interfaces.listener import configured_keys, open_listener, tls_context
     from hashrange.interfaces.server import serve as serve_at
 
     logging.basicConfig(
@@ -88,10 +88,10 @@ def serve(
 
     with told_in_one_line():
         tls = tls_context(tls_cert, tls_key)
-        entrance = open_entrance(host, port, configured_keys(keys, os.environ), tls)
+        listener = open_listener(host, port, configured_keys(keys, os.environ), tls)
         where = f"{path} (durability {durability})" if path else "a database in memory"
         scheme = "https" if tls else "http"
         address = f"[{host}]" if ":" in host else host
-        greeting = f"Serving {where} on {scheme}://{address}:{entrance.port} - Ctrl-C ends it"
-        with entrance.listener, hashrange.connect(path, durability=durability) as database:
-            serve_at(database.runtime, entrance, lambda: print(greeting, flush=True))
+        greeting = f"Serving {where} on {scheme}://{address}:{listener.port} - Ctrl-C ends it"
+        with listener.sock, hashrange.connect(path, durability=durability) as database:
+            serve_at(database.runtime, listener, lambda: print(greeting, flush=True))

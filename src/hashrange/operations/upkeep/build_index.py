@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from hashrange.engine import backfill, fetch
+from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
+from hashrange.engine.indexes import backfill
 from hashrange.model.tables import Index, Table
 
 

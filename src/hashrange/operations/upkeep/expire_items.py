@@ -5,9 +5,10 @@ from math import ceil
 import msgspec
 from msgspec.structs import replace
 
-from hashrange.engine import backfill, expiry, fetch
+from hashrange.engine import fetch
 from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
+from hashrange.engine.indexes import backfill, expiry
 
 
 class Request(msgspec.Struct, rename="pascal"):

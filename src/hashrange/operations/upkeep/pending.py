@@ -1,8 +1,9 @@
 """What is to be done: a list of steps, each the name and the body of an upkeep operation."""
 
-from hashrange.engine import fetch, streams
+from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
+from hashrange.engine.log import streams
 
 STREAMS_MAX = 10_000
 """More than there can be: one a table, and those closed in the last day."""

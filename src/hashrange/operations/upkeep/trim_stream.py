@@ -2,9 +2,9 @@
 
 import msgspec
 
-from hashrange.engine import streams
 from hashrange.engine.decision import Decide, Decision, StreamChange, Trim, answer
 from hashrange.engine.fetch import Moment
+from hashrange.engine.log import streams
 from hashrange.model.streams import RETENTION_SECONDS
 
 

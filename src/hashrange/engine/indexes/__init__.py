@@ -1,0 +1,1 @@
+"""Maintainers of indexes: what a change of an item does to each kind of index."""

@@ -1,0 +1,1 @@
+"""The log of changes that streams are read from."""

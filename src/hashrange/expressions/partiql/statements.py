@@ -1,0 +1,148 @@
+"""PartiQL statements, and binding: a parsed statement and its parameters -> a bound one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from hashrange.expressions.partiql import tree
+from hashrange.expressions.partiql.binding import condition_of, path_of, update_of
+from hashrange.expressions.partiql.tree import Order, Returning, Source
+from hashrange.expressions.partiql.values import Parameters, item_of
+from hashrange.expressions.paths import check_disjoint, reader
+from hashrange.expressions.tree import NO_VALUES, Node, Path
+from hashrange.expressions.updates import Update as Changes
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import Item
+
+MANDATORY_KEY = "Where clause does not contain a mandatory equality on all key attributes"
+
+
+class Columns:
+    """The columns of a SELECT: unlike a projection's paths they come out flat, by last name."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._columns = [(_column_name(path), reader(path)) for path in paths]
+        self.attributes = tuple(dict.fromkeys(str(path.parts[0]) for path in paths))
+        """The top-level attributes that are read, in the order of the text."""
+        seen = set()
+        for name, _ in self._columns:
+            if name in seen:
+                raise ValidationException(f"Duplicate identifiers in select clause: {name}")
+            seen.add(name)
+
+    def project(self, item: Item) -> Item:
+        found = ((name, read(item, NO_VALUES)) for name, read in self._columns)
+        return {name: value for name, value in found if value is not None}
+
+
+class Select(NamedTuple):
+    """`columns` None: all attributes. `order`: as in ORDER BY."""
+
+    table_name: str
+    index_name: str | None
+    columns: Columns | None
+    where: Node | None
+    order: tuple[Order, ...]
+
+
+class Insert(NamedTuple):
+    table_name: str
+    item: Item
+
+
+class Update(NamedTuple):
+    table_name: str
+    where: Node
+    changes: Changes
+    returning: Returning | None
+
+
+class Delete(NamedTuple):
+    table_name: str
+    where: Node
+    returning: Returning | None
+
+
+class Exists(NamedTuple):
+    """A condition check: the WHERE clause of `select` has a key and what must hold."""
+
+    select: Select
+
+
+Write: TypeAlias = Insert | Update | Delete
+Statement: TypeAlias = Select | Write | Exists
+
+
+def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
+    """The statement with its parameters, which are canonical, in their places."""
+    match parsed:
+        case tree.Select():
+            return _select(parsed, parameters)
+        case tree.Exists(select):
+            return Exists(_select(select, parameters))
+        case tree.Insert(source, value):
+            return _insert(source, value, parameters)
+        case tree.Update(source, assignments, where, returning):
+            name = _table_of(source)
+            changes = update_of(assignments, parameters)
+            return Update(name, _required(where, parameters), changes, returning)
+        case tree.Delete(source, where, returning):
+            return _delete(source, where, returning, parameters)
+
+
+def _select(parsed: tree.Select, parameters: Parameters) -> Select:
+    columns = None
+    if parsed.columns is not None:
+        paths = [path_of(column) for column in parsed.columns]
+        columns = Columns(paths)
+        check_disjoint("Statement", paths[::-1])  # messages name the later path first
+    if parsed.order and parsed.where is None:
+        raise ValidationException(
+            "Must have WHERE clause in the statement when using ORDER BY clause."
+        )
+    where = None if parsed.where is None else condition_of(parsed.where, parameters)
+    table, *index = parsed.source
+    return Select(table, index[0] if index else None, columns, where, parsed.order)
+
+
+def _insert(source: Source, value: tree.Term, parameters: Parameters) -> Insert:
+    if len(source) > 1:
+        raise ValidationException(
+            "FROM clause may only contain a single table name in data manipulation statements"
+        )
+    if value.kind != "struct":
+        raise ValidationException(
+            "Unsupported format in item expression. Please use struct format {...} to express "
+            f"item values for insert statement. {value.at.place}"
+        )
+    return Insert(source[0], item_of(value, parameters))
+
+
+def _delete(
+    source: Source, where: tree.Term | None, returning: Returning | None, parameters: Parameters
+) -> Delete:
+    name = _table_of(source)
+    if returning and returning != Returning("ALL", "OLD"):
+        raise ValidationException(
+            f"Invalid returning clause: RETURNING {' '.join(returning)} *. "
+            "Only RETURNING ALL OLD * is allowed in DELETE statements."
+        )
+    return Delete(name, _required(where, parameters), returning)
+
+
+def _table_of(source: Source) -> str:
+    if len(source) > 1:
+        raise ValidationException("This operation is not supported on an index")
+    return source[0]
+
+
+def _required(where: tree.Term | None, parameters: Parameters) -> Node:
+    if where is None:
+        raise ValidationException(MANDATORY_KEY)
+    return condition_of(where, parameters)
+
+
+def _column_name(path: Path) -> str:
+    """The last name in the path, and the indexes behind it: `m.a[0]` comes out as `a[0]`."""
+    parts = path.parts
+    last = max(at for at, part in enumerate(parts) if isinstance(part, str))
+    return str(parts[last]) + "".join(f"[{index}]" for index in parts[last + 1 :])

@@ -1,0 +1,28 @@
+"""A trampoline for rules that may nest: the depth is held in a list, not on Python's stack.
+
+A rule is a generator. It gets the result of another rule by `node = yield other_rule()`, so a
+text of nothing but parentheses is as harmless as any other.
+"""
+
+from collections.abc import Generator
+from typing import TypeAlias, TypeVar, cast
+
+T = TypeVar("T")
+Rule: TypeAlias = Generator["Rule[T]", T, T]
+
+
+def run(rule: Rule[T]) -> T:
+    """Run a rule and all the rules that it asks for; return its result."""
+    waiting = [rule]
+    answer: T | None = None
+    try:
+        while waiting:
+            try:
+                waiting.append(waiting[-1].send(cast(T, answer)))
+                answer = None
+            except StopIteration as end:
+                answer = end.value
+                waiting.pop()
+    finally:
+        waiting.clear()  # an error that is kept would keep them, megabytes for a few kilobytes
+    return cast(T, answer)

@@ -1,0 +1,125 @@
+"""The listener: the address that clients connect to, and the keys and TLS that they need.
+
+The address is taken before anything else is opened, so that a second server on the same port
+ends before it touches a file.
+"""
+
+import errno
+import ipaddress
+import socket
+import ssl
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.wire import Keys, KeysError, read_keys
+
+KEYS_VARIABLE = "HASHRANGE_KEYS"
+
+_OTHER_FILES = 64
+"""Open files beside the connections: the database, its log, libraries."""
+
+
+class ServerError(Exception):
+    """The server cannot start, in one line for the operator."""
+
+
+class Listener(NamedTuple):
+    """An open socket. Without keys any well-formed credentials are accepted; without TLS all
+    traffic is readable.
+    """
+
+    sock: socket.socket
+    keys: Keys | None = None
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def port(self) -> int:
+        port: int = self.sock.getsockname()[1]
+        return port
+
+
+def open_listener(
+    host: str, port: int, keys: Keys | None = None, tls: ssl.SSLContext | None = None
+) -> Listener:
+    """Take an address; port 0 is any that is free. Raises ServerError.
+
+    An address that others than this machine could reach is taken only with keys.
+    """
+    if keys is None and not is_loopback(host):
+        raise ServerError(
+            f"{host} is not a loopback address: name the keys that may come in with "
+            f"--keys FILE or {KEYS_VARIABLE}"
+        )
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(found)  # IPv4 before IPv6
+        sock = socket.create_server(address[:2], family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ServerError(f"port {port} of {host} is in use") from None
+        reason = str(error.strerror).partition(" (")[0]  # the socket module adds the address
+        raise ServerError(f"cannot listen on {host}:{port}: {reason}") from None
+    return Listener(sock, keys, tls)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
+    """Of a file, else of the environment, else none. Raises ServerError, or OSError."""
+    source, text = (
+        (str(path), path.read_text("utf-8-sig", "replace"))  # an editor's mark is no part of a key
+        if path
+        else (KEYS_VARIABLE, environment.get(KEYS_VARIABLE))
+    )
+    if text is None:
+        return None
+    try:
+        return read_keys(text)
+    except KeysError as error:
+        raise ServerError(f"{source}: {error}") from None
+
+
+def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Of files in PEM form; the key may be in the certificate's. Raises ServerError, or OSError."""
+    if certificate is None:
+        if key is not None:
+            raise ServerError("--tls-key needs --tls-cert")
+        return None
+    files = [certificate, key] if key else [certificate]
+    for file in files:
+        file.open("rb").close()  # this OSError names the file, that of OpenSSL does not
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        # A key under a passphrase would ask for it on the terminal: it is refused instead.
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        reason = "no certificate, or no private key without a passphrase, in PEM form"
+        if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+            reason = "the private key is not that of the certificate"
+        raise ServerError(f"{', '.join(map(str, files))}: {reason}") from None
+    return context
+
+
+def room_for_connections(connections_max: int) -> int:
+    """How many may be open at once, having raised the system's limit of open files to it."""
+    if sys.platform == "win32":
+        return connections_max
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections_max + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return min(connections_max, max(wanted, soft) - _OTHER_FILES)

@@ -1,0 +1,1 @@
+"""What all operations share: parsing bodies, checking inputs, members of answers."""

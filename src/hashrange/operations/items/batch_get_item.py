@@ -1,0 +1,93 @@
+"""BatchGetItem: up to 100 items of any tables by key; what exceeds 16 MB is left for later."""
+
+from typing import Any
+
+from msgspec import Raw, Struct, to_builtins
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.capacity import Consumed, read_units
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment, Row
+from hashrange.expressions import Projection
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import BATCH_GET_BYTES_MAX, BATCH_GET_KEYS_MAX
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+
+
+class Request(Struct, gc=False):
+    given: requests.BatchGetItem
+    projections: dict[str, Projection | None]
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.BatchGetItem)
+    tables = given.request_items
+    inputs.check_one_kind(tables.values(), ("ProjectionExpression",), ("AttributesToGet",))
+    for wanted in tables.values():
+        for key in wanted.keys:
+            inputs.key(key)
+    projections: dict[str, Projection | None] = {}
+    for name, wanted in tables.items():
+        placeholders = inputs.expressions(wanted, ("ProjectionExpression",), ("AttributesToGet",))
+        projections[name] = inputs.projection(wanted, placeholders)
+        if placeholders:
+            placeholders.finish()
+    if sum(len(wanted.keys) for wanted in tables.values()) > BATCH_GET_KEYS_MAX:
+        raise ValidationException("Too many items requested for the BatchGetItem call")
+    for wanted in tables.values():
+        inputs.check_distinct(wanted.keys)
+    return Request(given, projections)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    tables: dict[str, Table] = {}
+    for name in request.given.request_items:
+        tables[name] = yield from fetch.table(name, moment)
+    targets = [
+        (tables[name], keys.of_key(tables[name], key))
+        for name, wanted in request.given.request_items.items()
+        for key in wanted.keys
+    ]
+    for name, projection in request.projections.items():
+        if projection and projection.containers:
+            keys.check_scalar(tables[name], projection.containers)
+    rows = yield from fetch.items(targets)
+    return answer(_respond(request, tables, iter(rows)))
+
+
+def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
+    """Rows come in the order of the request; from the one that exceeds 16 MB on they are left."""
+    given = request.given
+    mode = given.return_consumed_capacity
+    responses: dict[str, list[Any]] = {}
+    unprocessed: dict[str, Any] = {}
+    consumed: list[dict[str, Any]] = []
+    size = 0
+    for name, wanted in given.request_items.items():
+        responses[name] = found = []
+        left = []
+        projection = request.projections[name]
+        units = Consumed(tables[name])
+        for key in wanted.keys:
+            row: Row | None = next(rows)
+            if size > BATCH_GET_BYTES_MAX or (
+                size and row and size + row.size > BATCH_GET_BYTES_MAX
+            ):
+                size = BATCH_GET_BYTES_MAX + 1
+                left.append(key)
+                continue
+            if mode:
+                units.add(read_units(row.size if row else 0, bool(wanted.consistent_read)))
+            if row:
+                size += row.size
+                found.append(projection.project(row.item) if projection else Raw(row.json))
+        if left:
+            unprocessed[name] = {**to_builtins(wanted), "Keys": left}
+        consumed.extend(outputs.table_consumed(units, mode, name))
+    response: Response = {"Responses": responses, "UnprocessedKeys": unprocessed}
+    if consumed:
+        response["ConsumedCapacity"] = consumed
+    return response

@@ -1,0 +1,83 @@
+"""BatchWriteItem: up to 25 puts and deletes of any tables, without conditions."""
+
+from msgspec import Struct
+
+from hashrange.engine import fetch, keys, writes
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Decision, Response
+from hashrange.engine.fetch import Moment
+from hashrange.engine.writes import ItemWrite
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
+from hashrange.model.tables import Table
+from hashrange.model.values import Item
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+
+
+class Write(Struct, gc=False):
+    """A put of `item`, whose size in bytes is known, or a delete of `key`."""
+
+    item: Item | None
+    key: Item | None
+    size: int
+
+
+class Request(Struct, gc=False):
+    given: requests.BatchWriteItem
+    writes: dict[str, list[Write]]
+
+
+@inputs.older
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.BatchWriteItem)
+    checked = {
+        name: [_write(write) for write in wanted] for name, wanted in given.request_items.items()
+    }
+    if sum(map(len, checked.values())) > BATCH_WRITE_REQUESTS_MAX:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+    return Request(given, checked)
+
+
+def _write(given: requests.WriteRequest) -> Write:
+    put, delete = given.put_request, given.delete_request
+    if put is not None and delete is None:
+        return Write(put.item, None, inputs.item(put.item))
+    if delete is not None and put is None:
+        inputs.key(delete.key)
+        return Write(None, delete.key, 0)
+    raise ValidationException(
+        "Supplied AttributeValue has more than one datatypes set, "
+        "must contain exactly one of the supported datatypes"
+    )
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    tables: dict[str, Table] = {}
+    for name in request.writes:
+        tables[name] = yield from fetch.table(name, moment)
+    wanted = [
+        _item_write(tables[name], write)
+        for name, group in request.writes.items()
+        for write in group
+    ]
+    if len({(write.table.space, write.key.key) for write in wanted}) < len(wanted):
+        raise ValidationException(inputs.DUPLICATES)
+    before = yield from writes.read(wanted)
+    changes = [writes.decide(write, old, moment) for write, old in zip(wanted, before, strict=True)]
+
+    def respond(receipt: Receipt) -> Response:
+        response: Response = {"UnprocessedItems": {}}
+        outputs.add_batch(response, receipt, tables, request.given)
+        return response
+
+    return Decision(changes, respond)
+
+
+def _item_write(table: Table, write: Write) -> ItemWrite:
+    if write.item is not None:
+        keys.check_present(table, write.item)
+        return writes.put(table, write.item, write.size, None, return_old=False)
+    assert write.key is not None
+    return writes.delete(table, write.key, None, return_old=False)

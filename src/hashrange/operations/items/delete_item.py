@@ -1,0 +1,42 @@
+"""DeleteItem: remove one item by its key; of nothing it succeeds as well."""
+
+from msgspec import Struct
+
+from hashrange.engine import writes
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import Condition
+from hashrange.model import requests
+from hashrange.model.tables import Table
+from hashrange.model.values import normalize_item
+from hashrange.operations.common import inputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.items import replace
+
+
+class Request(Struct, gc=False):
+    given: requests.DeleteItem
+    condition: Condition | None
+    returned: str
+
+
+def parse(body: bytes) -> Request:
+    request = _check(decode(body, requests.DeleteItem))
+    inputs.check_key_not_empty(request.given.key)
+    return request
+
+
+@inputs.enveloped
+def _check(given: requests.DeleteItem) -> Request:
+    expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
+    normalize_item(given.key)
+    returned = inputs.returned(given, *replace.RETURN_VALUES)
+    placeholders = inputs.placeholders(given) if expressed else None
+    return Request(given, inputs.condition(given, placeholders), returned)
+
+
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
+    given = request.given
+    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.delete(table, given.key, request.condition, return_old)
+    return (yield from replace.decide(given, request.returned, write, moment))

@@ -1,0 +1,47 @@
+"""GetItem: one item by its key."""
+
+from msgspec import Raw, Struct
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.capacity import Consumed, read_units
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import Projection
+from hashrange.model import requests
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+
+
+class Request(Struct, gc=False):
+    given: requests.GetItem
+    projection: Projection | None
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.GetItem)
+    expressed = inputs.uses_expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
+    inputs.key(given.key)
+    placeholders = inputs.placeholders(given) if expressed else None
+    projection = inputs.projection(given, placeholders)
+    if placeholders:
+        placeholders.finish()
+    return Request(given, projection)
+
+
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
+    given = request.given
+    key = keys.of_key(table, given.key)
+    if request.projection and request.projection.containers:
+        keys.check_scalar(table, request.projection.containers)
+    row = yield from fetch.item(table, key)
+    response: Response = {}
+    if row and request.projection:
+        response["Item"] = request.projection.project(row.item)
+    elif row:
+        response["Item"] = Raw(row.json)
+    if given.return_consumed_capacity:
+        consumed = Consumed(table)
+        consumed.add(read_units(row.size if row else 0, bool(given.consistent_read)))
+        outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
+    return answer(response)

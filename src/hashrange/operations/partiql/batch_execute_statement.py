@@ -1,0 +1,187 @@
+"""BatchExecuteStatement: up to 25 PartiQL statements, each of one item, all reads or all writes.
+
+Each answers for itself: a member that fails has an Error in its place and stops no other.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Raw
+
+from hashrange.engine import fetch, writes
+from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
+from hashrange.engine.writes import Change, ItemWrite
+from hashrange.expressions import partiql
+from hashrange.expressions.partiql import Exists, Select, Statement
+from hashrange.expressions.partiql import tree as partiql_tree
+from hashrange.model import requests
+from hashrange.model.errors import ApiError, ValidationException
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.partiql import statements
+
+Member = requests.BatchStatementRequest
+
+
+class Wanted(NamedTuple):
+    """An item to be read."""
+
+    table: Table
+    key: RowKey
+
+
+Target = Wanted | ItemWrite
+"""What a member reads or writes."""
+
+
+class Request(NamedTuple):
+    """`bound` holds a statement for each member, or why there is none."""
+
+    given: requests.BatchExecuteStatement
+    bound: list[Statement | ApiError]
+    writes: bool
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.BatchExecuteStatement)
+    kinds = {_kind(member) for member in given.statements} - {None}
+    if len(kinds) > 1:
+        raise ValidationException(
+            "Read and write requests together in the same batch is not supported."
+        )
+    return Request(given, [_bind(member) for member in given.statements], "write" in kinds)
+
+
+def _kind(member: Member) -> Literal["read", "write"] | None:
+    """What a member is by its text alone, whether or not it can be bound; None: neither."""
+    try:
+        parsed = partiql.parse(member.statement)
+    except ApiError:
+        return None
+    if isinstance(parsed, partiql_tree.Exists):
+        return None
+    return "read" if isinstance(parsed, partiql_tree.Select) else "write"
+
+
+def _bind(member: Member) -> Statement | ApiError:
+    try:
+        statement = statements.bind(member.statement, member.parameters)
+        if isinstance(statement, Exists):
+            raise ValidationException(partiql.EXISTS_MISPLACED)
+        return statement
+    except ApiError as fault:
+        return fault
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    targets: list[Target | ApiError] = []
+    for member, each in zip(request.given.statements, request.bound, strict=True):
+        if isinstance(each, ApiError):
+            targets.append(each)
+        else:
+            targets.append((yield from _target(member, each, moment)))
+    _check_distinct(targets)
+    if request.writes:
+        return (yield from _write(request, targets, moment))
+    return (yield from _read(request, targets))
+
+
+def _target(member: Member, statement: Statement, moment: Moment) -> Fetch[Target | ApiError]:
+    try:
+        table = yield from fetch.table(statements.table_name(statement), moment)
+        if isinstance(statement, Select):
+            key = statements.single_key(statement, table, "BatchExecuteStatement")
+            return Wanted(table, statements.row_key(table, key))
+        return_old = member.return_values_on_condition_check_failure == "ALL_OLD"
+        return statements.item_write(statement, table, return_old)
+    except ApiError as fault:
+        return fault
+
+
+def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
+    found = [target for target in targets if not isinstance(target, ApiError)]
+    if len({(target.table.space, target.key.key) for target in found}) < len(found):
+        raise ValidationException(inputs.DUPLICATES)
+
+
+def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
+    wanted = [target for target in targets if isinstance(target, Wanted)]
+    rows = iter((yield from fetch.items(wanted)))
+    receipt = Receipt()
+    outcomes: list[Any] = []
+    for member, target in zip(request.given.statements, targets, strict=True):
+        if not isinstance(target, Wanted):
+            outcomes.append(target)
+            continue
+        row: Row | None = next(rows)
+        units = read_units(row.size if row else 0, bool(member.consistent_read))
+        receipt.of(target.table).add(units)
+        outcomes.append(row)
+
+    def shown(statement: Any, row: Row | None) -> Any:
+        columns = statement.columns
+        return row and (columns.project(row.item) if columns else Raw(row.json))
+
+    return answer(_respond(request, targets, outcomes, shown, receipt))
+
+
+def _write(request: Request, targets: Sequence[Target | ApiError], moment: Moment) -> Decide:
+    wanted = [target for target in targets if isinstance(target, ItemWrite)]
+    before = iter((yield from writes.read(wanted)))
+    outcomes: list[Any] = []
+    for target in targets:
+        if not isinstance(target, ItemWrite):
+            outcomes.append(target)
+            continue
+        try:
+            outcomes.append(writes.decide(target, next(before), moment))
+        except ApiError as refusal:
+            outcomes.append(refusal)
+    changes = [outcome for outcome in outcomes if isinstance(outcome, Change)]
+
+    def respond(receipt: Receipt) -> Response:
+        return _respond(request, targets, outcomes, statements.returned, receipt)
+
+    return Decision(changes, respond)
+
+
+def _respond(
+    request: Request,
+    targets: Sequence[Target | ApiError],
+    outcomes: Sequence[Any],
+    shown: Callable[[Any, Any], Any],
+    receipt: Receipt,
+) -> Response:
+    """A member that got as far as its table says its name, also where it failed."""
+    responses: list[dict[str, Any]] = []
+    names: dict[str, str] = {}
+    for statement, target, outcome in zip(request.bound, targets, outcomes, strict=True):
+        response: dict[str, Any] = {}
+        if isinstance(outcome, ApiError):
+            response["Error"] = _error(outcome)
+        elif (item := shown(statement, outcome)) is not None:
+            response["Item"] = item
+        if not isinstance(target, ApiError) and not isinstance(statement, ApiError):
+            response["TableName"] = statements.table_name(statement)
+            names[target.table.name] = response["TableName"]
+        responses.append(response)
+    answered: Response = {"Responses": responses}
+    mode = request.given.return_consumed_capacity
+    consumed = [
+        entry
+        for name, each in receipt.consumed.items()
+        for entry in outputs.table_consumed(each, mode, names[name])
+    ]
+    if consumed:
+        answered["ConsumedCapacity"] = consumed
+    return answered
+
+
+def _error(fault: ApiError) -> dict[str, Any]:
+    code = fault.code.removesuffix("Exception")
+    if isinstance(fault, ValidationException):
+        code = "ValidationError"
+    return {"Code": code, "Message": fault.message, **fault.members}

@@ -1,0 +1,56 @@
+"""ExecuteStatement: one PartiQL statement. A SELECT gives a page, anything else writes an item."""
+
+from typing import NamedTuple
+
+from hashrange.engine import fetch, writes
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import partiql
+from hashrange.expressions.partiql import Exists, Select, Statement
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.operations.common import outputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.partiql import statements
+from hashrange.operations.queries import selecting
+from hashrange.operations.queries.selecting import Position
+
+
+class Request(NamedTuple):
+    """`start`: where a page begins. `writes`: whether it may change anything."""
+
+    given: requests.ExecuteStatement
+    statement: Statement
+    start: Position
+    writes: bool
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.ExecuteStatement)
+    statement = statements.bind(given.statement, given.parameters)
+    if isinstance(statement, Exists):
+        raise ValidationException(partiql.EXISTS_MISPLACED)
+    start = selecting.parse_token(given)
+    return Request(given, statement, start, not isinstance(statement, Select))
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given, statement = request.given, request.statement
+    if isinstance(statement, Select):
+        return answer((yield from selecting.select(given, statement, request.start, moment)))
+    table = yield from fetch.table(statements.table_name(statement), moment)
+    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+    write = statements.item_write(statement, table, return_old)
+    [old] = yield from writes.read([write])
+    change = writes.decide(write, old, moment)
+    item = statements.returned(statement, change)
+
+    def respond(receipt: Receipt) -> Response:
+        response: Response = {"Items": [] if item is None else [item]}
+        mode = given.return_consumed_capacity
+        name = statements.table_name(statement)
+        outputs.add_consumed(response, receipt.of(table), mode, name)
+        return response
+
+    return Decision([change], respond)

@@ -1,0 +1,172 @@
+"""ExecuteTransaction: up to 100 PartiQL statements, all of them reads or all of them writes.
+
+Writes become the same `ItemWrite`s as in TransactWriteItems, EXISTS a ConditionCheck.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Raw
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.writes import ItemWrite
+from hashrange.expressions import partiql
+from hashrange.expressions.partiql import Exists, Select, Statement
+from hashrange.expressions.partiql import tree as partiql_tree
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.partiql import statements
+from hashrange.operations.partiql.statements import AnyWrite
+from hashrange.operations.transactions import cancellation, transaction
+from hashrange.operations.transactions.transaction import Tables
+
+T = TypeVar("T")
+
+
+class Request(NamedTuple):
+    """`reads` or `changes`, one of them empty."""
+
+    given: requests.ExecuteTransaction
+    reads: list[Select]
+    changes: list[AnyWrite]
+    fingerprint: bytes
+
+    @property
+    def writes(self) -> bool:
+        return bool(self.changes)
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.ExecuteTransaction)
+    members = given.transact_statements
+    size = sum(statements.normalize_all(member.parameters) for member in members)
+    parsed = [_numbered(at, partiql.parse, member.statement) for at, member in enumerate(members)]
+    if len({isinstance(each, partiql_tree.Select) for each in parsed}) > 1:
+        raise ValidationException(
+            "ExecuteTransaction API does not support both read and write operations in the same "
+            "request."
+        )
+    bound = [
+        _numbered(at, _bind, *each) for at, each in enumerate(zip(parsed, members, strict=True))
+    ]
+    reads = [statement for statement in bound if isinstance(statement, Select)]
+    changes = [statement for statement in bound if not isinstance(statement, Select)]
+    cancellation.check_size(size)
+    return Request(given, reads, changes, transaction.fingerprint(members))
+
+
+@inputs.older
+def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatement) -> Statement:
+    statement = partiql.bind(parsed, member.parameters or ())
+    if getattr(statement, "returning", None):
+        raise ValidationException("RETURNING clause is not supported in ExecuteTransaction.")
+    read = statement.select if isinstance(statement, Exists) else statement
+    if isinstance(read, Select) and read.index_name is not None:
+        raise ValidationException("Reads on indices are not supported within transactions.")
+    return statement
+
+
+def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
+    """What the function gives; a refusal says which statement it is about."""
+    try:
+        return function(*arguments)
+    except ValidationException as fault:
+        raise ValidationException(
+            f"Validation failed in TransactStatements[{position}]: {fault.message}"
+        ) from None
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    if request.reads:
+        return answer((yield from _read(request, moment)))
+    token = transaction.Token(request.given.client_request_token, request.fingerprint)
+    item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
+    return (yield from transaction.decide(token, item_writes, respond, moment))
+
+
+def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
+    tables: Tables = {}
+    for statement in (*request.reads, *request.changes):
+        name = statements.table_name(statement)
+        if name not in tables:
+            tables[name] = yield from fetch.table(name, moment)
+    return tables
+
+
+# ---- writes ----
+
+
+def _item_writes(request: Request, moment: Moment) -> Fetch[tuple[Tables, list[ItemWrite]]]:
+    tables = yield from _tables(request, moment)
+    pairs = list(zip(request.given.transact_statements, request.changes, strict=True))
+    for position, statement in enumerate(request.changes):
+        table = tables[statements.table_name(statement)]
+        key, _ = _numbered(position, statements.target, statement, table)
+        keys.check_none_empty(table, key)
+    wanted = cancellation.prepared(
+        [
+            cancellation.attempt(
+                statements.item_write,
+                statement,
+                tables[statements.table_name(statement)],
+                member.return_values_on_condition_check_failure == "ALL_OLD",
+            )
+            for member, statement in pairs
+        ]
+    )
+    cancellation.check_distinct([(write.table, write.key) for write in wanted])
+    return tables, wanted
+
+
+def _respond(request: Request, receipt: Receipt, tables: Tables, split: str) -> Response:
+    response: Response = {"Responses": []}
+    _add_consumed(request, response, receipt, tables, split)
+    return response
+
+
+# ---- reads ----
+
+
+def _read(request: Request, moment: Moment) -> Fetch[Response]:
+    tables = yield from _tables(request, moment)
+    places = [tables[select.table_name] for select in request.reads]
+    named = [
+        _numbered(position, statements.single_key, select, table, "ExecuteTransaction")
+        for position, (select, table) in enumerate(zip(request.reads, places, strict=True))
+    ]
+    targets = [
+        cancellation.attempt(statements.row_key, table, key)
+        for table, key in zip(places, named, strict=True)
+    ]
+    found = list(zip(places, cancellation.prepared(targets), strict=True))
+    cancellation.check_distinct(found)
+    rows = yield from fetch.items(found)
+    if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(cancellation.READS_TOO_MUCH)
+    receipt = Receipt()
+    responses: list[dict[str, Any]] = []
+    for select, (table, _), row in zip(request.reads, found, rows, strict=True):
+        receipt.of(table).add(2 * read_units(row.size if row else 0, consistent=True))
+        if row is None:
+            responses.append({})
+        else:
+            columns = select.columns
+            responses.append({"Item": columns.project(row.item) if columns else Raw(row.json)})
+    response: Response = {"Responses": responses}
+    _add_consumed(request, response, receipt, tables, "ReadCapacityUnits")
+    return response
+
+
+def _add_consumed(
+    request: Request, response: Response, receipt: Receipt, tables: Tables, split: str
+) -> None:
+    names = {table.name: name for name, table in tables.items()}
+    mode = request.given.return_consumed_capacity
+    outputs.add_transaction(response, receipt, names, mode, split)

@@ -1,0 +1,139 @@
+"""What the operations of PartiQL share: a statement becomes a write of one item, or a key to read.
+
+Source: developer guide, "PartiQL - a SQL-compatible query language for Amazon DynamoDB"; texts
+observed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from hashrange.engine import keys, writes
+from hashrange.engine.fetch import RowKey
+from hashrange.engine.writes import Change, ItemWrite
+from hashrange.expressions import Condition, partiql
+from hashrange.expressions.partiql import (
+    Delete,
+    Exists,
+    Insert,
+    Select,
+    Statement,
+    Update,
+    Write,
+)
+from hashrange.expressions.partiql import keys as partiql_keys
+from hashrange.expressions.tree import Node, Operation, Path
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Table
+from hashrange.model.values import AttributeValue, Item, normalize
+from hashrange.operations.common import inputs
+
+_MULTIPLE_KEYS = (
+    "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
+    "multi-attribute RANGE keys."
+)
+
+AnyWrite = Write | Exists
+
+
+@inputs.older
+def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
+    """A statement with its parameters, which become canonical in place."""
+    parsed = partiql.parse(text)
+    normalize_all(parameters)
+    return partiql.bind(parsed, parameters or ())
+
+
+@inputs.older
+def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
+    """Make the values canonical in place, and return their size in bytes."""
+    return sum(map(normalize, parameters or ()))
+
+
+def table_name(statement: Statement) -> str:
+    """The name or ARN of the table that a statement is about."""
+    return statement.select.table_name if isinstance(statement, Exists) else statement.table_name
+
+
+def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
+    """The key of the item that a statement writes, or more of it, and what else must hold.
+
+    Raises ValidationException where the statement names no single item.
+    """
+    if isinstance(statement, Insert):
+        return statement.item, None
+    where = statement.select.where if isinstance(statement, Exists) else statement.where
+    found = where and partiql_keys.one_key(where, table.key)
+    if isinstance(statement, Exists) and (not found or found[1] is None):
+        raise ValidationException(
+            "EXISTS() must contain a single item read with additional condition"
+        )
+    if not found:
+        raise ValidationException(partiql.MANDATORY_KEY)
+    return found
+
+
+def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite:
+    """The write that a statement makes of one item. Raises ValidationException."""
+    key, rest = target(statement, table)
+    partiql_keys.check_key(key, table.key, table.types)
+    keys.check_none_empty(table, key)
+    path = (Path((table.hash[0],)),)
+    exists, absent = Operation("attribute_exists", path), Operation("attribute_not_exists", path)
+    there = Condition.of(exists if rest is None else Operation("AND", (exists, rest)))
+    match statement:
+        case Insert():
+            return writes.insert(table, key, inputs.item(key))
+        case Update():
+            return writes.update(table, key, statement.changes, there, return_old)
+        case Delete():
+            # Where there is no item there is nothing to delete, which is fine.
+            allowed = None if rest is None else Condition.of(Operation("OR", (absent, rest)))
+            return writes.delete(table, key, allowed, return_old)
+        case Exists():
+            return writes.condition_check(table, key, there, return_old)
+
+
+def returned(statement: Statement, change: Change) -> Any:
+    """What RETURNING gives of a write; None if it asks for nothing, or there is nothing in it."""
+    returning = getattr(statement, "returning", None)
+    if returning is None:
+        return None
+    old, new = change.old, change.new
+    if tuple(returning) == ("ALL", "OLD"):
+        return Raw(old.json) if old else None
+    assert isinstance(statement, Update), "a DELETE returns ALL OLD only"
+    assert new is not None, "an update leaves an item"
+    if returning.which == "ALL":
+        return new
+    if returning.image == "NEW":
+        return statement.changes.new_values(new) or None
+    assert old, "an update changes what is there"
+    return statement.changes.old_values(old.item) or None
+
+
+def single_key(select: Select, table: Table, operation: str) -> Item:
+    """The key of the one item that a SELECT must name, where many are sent together."""
+    check_index_keys(select, table)
+    found = select.where and partiql_keys.one_key(select.where, table.key)
+    if select.index_name is not None or not found or found[1] is not None:
+        raise ValidationException(
+            f"Select statements within {operation} must specify the primary key in the where "
+            "clause."
+        )
+    return found[0]
+
+
+def row_key(table: Table, key: Item) -> RowKey:
+    """Where the item of a `single_key` is. Raises ValidationException."""
+    partiql_keys.check_key(key, table.key, table.types)
+    keys.check_none_empty(table, key)
+    return keys.of_key(table, key)
+
+
+def check_index_keys(select: Select, table: Table) -> None:
+    """PartiQL knows no keys of several attributes."""
+    index = table.index(select.index_name) if select.index_name else None
+    if index and (len(index.hash) > 1 or len(index.range) > 1):
+        raise ValidationException(_MULTIPLE_KEYS)

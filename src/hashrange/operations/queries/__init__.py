@@ -1,0 +1,1 @@
+"""Query and Scan: pages of items."""

@@ -1,0 +1,114 @@
+"""Query: items of one partition key value, in the order of the sort key."""
+
+from msgspec import Struct
+
+from hashrange.engine import ranges, start_keys
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import Condition, KeyCondition, Projection, legacy
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Table, View
+from hashrange.operations.common import inputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.queries import reading
+from hashrange.operations.queries.reading import Reading
+
+
+class Request(Struct, gc=False):
+    given: requests.Query
+    key_condition: KeyCondition
+    reading: Reading
+
+
+_NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
+_OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
+_OLD_AND_KEY = (*_OLD, "KeyConditions")
+"""KeyConditions go with the other expressions, only not with the one that replaced them."""
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.Query)
+    old = _OLD if given.key_condition_expression is None else _OLD_AND_KEY
+    expressed = inputs.uses_expressions(given, _NEW, old)
+    filter_ = legacy.filter(given.query_filter, given.conditional_operator)
+    projection = None
+    if given.attributes_to_get is not None:
+        projection = legacy.projection(given.attributes_to_get)
+    if given.exclusive_start_key is not None:
+        inputs.start_key(given.exclusive_start_key)
+    key_condition = None
+    if given.key_conditions is not None:
+        key_condition = legacy.key_conditions(given.key_conditions)
+    if expressed:
+        return _parse_expressions(given, key_condition)
+    return _parsed(given, key_condition, filter_, projection)
+
+
+def _parse_expressions(given: requests.Query, key_condition: KeyCondition | None) -> Request:
+    placeholders = inputs.placeholders(given)
+    filter_, projection, bound = None, None, None
+    if given.key_condition_expression is not None:
+        bound = placeholders.key_condition(given.key_condition_expression)
+    if given.filter_expression is not None:
+        filter_ = placeholders.filter(given.filter_expression)
+    if given.projection_expression is not None:
+        projection = placeholders.projection(given.projection_expression)
+    if bound is not None:
+        key_condition = bound.as_key_condition()
+    request = _parsed(given, key_condition, filter_, projection)
+    placeholders.finish()
+    return request
+
+
+def _parsed(
+    given: requests.Query,
+    key_condition: KeyCondition | None,
+    filter_: Condition | None,
+    projection: Projection | None,
+) -> Request:
+    reading.check_select(given)
+    if key_condition is None:
+        raise ValidationException(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified "
+            "in the request."
+        )
+    return Request(given, key_condition, Reading(given, filter_, projection))
+
+
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
+    given, condition = request.given, request.key_condition
+    view = reading.view_of(table, request.reading)
+    start = given.exclusive_start_key
+    if start is not None:
+        start_keys.check_partition(table, view, start)
+    condition.check_partition(view)
+    if start is not None:
+        start_keys.check_sort(table, view, start)
+        start_keys.check_table(table, view, start)
+    query = condition.resolve(view, table.types)
+    bounds = ranges.of_query(view, query)
+    if start is not None:
+        reverse = given.scan_index_forward is False
+        bounds = start_keys.resume_query(table, view, query, bounds, start, reverse)
+    _check_filter(view, request.reading)
+    reading.check_projected(view, table, request.reading)
+    reading.check_filter_projected(view, table, request.reading)
+    reading.check_paths(table, request.reading)
+    return answer((yield from reading.page(table, view, bounds, request.reading)))
+
+
+def _check_filter(view: View, common: Reading) -> None:
+    if common.filter is None:
+        return
+    for name in view.key:
+        if name in common.filter.attributes:
+            if common.given.filter_expression is None:
+                raise ValidationException(
+                    "QueryFilter can only contain non-primary key attributes: "
+                    f"Primary key attribute: {name}"
+                )
+            raise ValidationException(
+                "Filter Expression can only contain non-primary key attributes: "
+                f"Primary key attribute: {name}"
+            )

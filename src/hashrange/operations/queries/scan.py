@@ -1,0 +1,89 @@
+"""Scan: all items of a table or an index in the order of their hash, or one segment of them."""
+
+from msgspec import Struct
+
+from hashrange.engine import ranges, start_keys
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.expressions import legacy
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.queries import reading
+from hashrange.operations.queries.reading import Reading
+
+_NEW = ("ProjectionExpression", "FilterExpression")
+_OLD = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
+
+
+class Request(Struct, gc=False):
+    given: requests.Scan
+    reading: Reading
+
+
+@inputs.older
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.Scan)
+    expressed = inputs.uses_expressions(given, _NEW, _OLD)
+    projection = None
+    if given.attributes_to_get is not None:
+        projection = legacy.projection(given.attributes_to_get)
+    filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
+    if given.exclusive_start_key is not None:
+        inputs.start_key(given.exclusive_start_key)
+    _check_segment(given)
+    if expressed:
+        return _parse_expressions(given)
+    reading.check_select(given)
+    return Request(given, Reading(given, filter_, projection))
+
+
+def _parse_expressions(given: requests.Scan) -> Request:
+    placeholders = inputs.placeholders(given)
+    filter_, projection = None, None
+    if given.filter_expression is not None:
+        filter_ = placeholders.filter(given.filter_expression)
+    if given.projection_expression is not None:
+        projection = placeholders.projection(given.projection_expression)
+    reading.check_select(given)
+    placeholders.finish()
+    return Request(given, Reading(given, filter_, projection))
+
+
+def _check_segment(given: requests.Scan) -> None:
+    segment, total = given.segment, given.total_segments
+    if segment is not None and total is None:
+        raise ValidationException(
+            "The TotalSegments parameter is required but was not present in the request when "
+            "Segment parameter is present"
+        )
+    if total is not None and segment is None:
+        raise ValidationException(
+            "The Segment parameter is required but was not present in the request when parameter "
+            "TotalSegments is present"
+        )
+    if segment is not None and total is not None and segment >= total:
+        raise ValidationException(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total}"
+        )
+
+
+def decide(request: Request, table: Table, moment: Moment) -> Decide:
+    given = request.given
+    view = reading.view_of(table, request.reading)
+    start = given.exclusive_start_key
+    if start is not None and view is not table:
+        start_keys.check_partition(table, view, start)
+        start_keys.check_sort(table, view, start)
+    reading.check_projected(view, table, request.reading)
+    bounds = ranges.of_scan(given.segment, given.total_segments)
+    if start is not None:
+        start_keys.check_table(table, view, start)
+        bounds = start_keys.resume_scan(
+            table, view, bounds, start, given.segment, given.total_segments
+        )
+    reading.check_paths(table, request.reading)
+    return answer((yield from reading.page(table, view, bounds, request.reading)))

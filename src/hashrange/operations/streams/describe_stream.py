@@ -1,0 +1,67 @@
+"""DescribeStream: a stream and its shards with their lineage, at most 100 shards a page."""
+
+from itertools import islice
+from typing import Any
+
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.log import streams
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import DESCRIBE_STREAM_SHARDS_MAX
+from hashrange.model.streams import Shard, Stream, is_closed, sequence_number, shards
+from hashrange.operations.common.parse import decode
+from hashrange.operations.streams import lookup
+
+
+def parse(body: bytes) -> requests.DescribeStream:
+    given = decode(body, requests.DescribeStream)
+    lookup.check_arn(given.stream_arn)
+    lookup.check_limit(given.limit, DESCRIBE_STREAM_SHARDS_MAX)
+    if given.shard_filter and given.shard_filter.type and not given.shard_filter.shard_id:
+        raise ValidationException("ShardId must be specified when ShardFilter type is CHILD_SHARDS")
+    return given
+
+
+def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
+    stream = yield from lookup.find(given.stream_arn)
+    latest = yield from streams.latest_commit()
+    found = shards(stream, latest, int(moment.now * 1000))
+    if given.shard_filter and given.shard_filter.type:
+        parent = given.shard_filter.shard_id
+        found = (shard for shard in found if shard.parent_id == parent)
+    after = given.exclusive_start_shard_id
+    if after is not None:
+        found = (shard for shard in found if shard.id > after)
+    limit = given.limit or DESCRIBE_STREAM_SHARDS_MAX
+    page = list(islice(found, limit + 1))
+    description = _description(stream)
+    description["Shards"] = [_shard(stream, shard, latest) for shard in page[:limit]]
+    if len(page) > limit:
+        description["LastEvaluatedShardId"] = page[limit - 1].id
+    return answer({"StreamDescription": description})
+
+
+def _description(stream: Stream) -> dict[str, Any]:
+    key_schema = [{"AttributeName": stream.hash, "KeyType": "HASH"}]
+    if stream.range is not None:
+        key_schema.append({"AttributeName": stream.range, "KeyType": "RANGE"})
+    return {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.label,
+        "StreamStatus": "ENABLED" if stream.disabled_at is None else "DISABLED",
+        "StreamViewType": stream.view,
+        "CreationRequestDateTime": stream.enabled_at / 1000,
+        "TableName": stream.table_name,
+        "KeySchema": key_schema,
+    }
+
+
+def _shard(stream: Stream, shard: Shard, latest: int) -> dict[str, Any]:
+    numbers = {"StartingSequenceNumber": sequence_number(shard.start, 0)}
+    if is_closed(stream, shard, latest):
+        numbers["EndingSequenceNumber"] = sequence_number(shard.end, -1)
+    shown: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
+    if shard.parent_id:
+        shown["ParentShardId"] = shard.parent_id
+    return shown

@@ -1,0 +1,74 @@
+"""GetShardIterator: a place in a shard to read from, valid for 15 minutes."""
+
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keys import INVALID
+from hashrange.engine.log import streams
+from hashrange.model import requests
+from hashrange.model.errors import TrimmedDataAccessException, ValidationException
+from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, parse_sequence_number
+from hashrange.operations.common.parse import decode
+from hashrange.operations.streams import lookup
+from hashrange.operations.streams.shard_iterator import Iterator
+
+BY_SEQUENCE_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+
+
+def parse(body: bytes) -> requests.GetShardIterator:
+    given = decode(body, requests.GetShardIterator)
+    lookup.check_arn(given.stream_arn)
+    kind = given.shard_iterator_type
+    if kind in BY_SEQUENCE_NUMBER and given.sequence_number is None:
+        raise ValidationException(
+            f"SequenceNumber must be specified when ShardIteratorType is {kind}"
+        )
+    if kind not in BY_SEQUENCE_NUMBER and given.sequence_number is not None:
+        raise ValidationException(
+            f"{INVALID}SequenceNumber should not be passed for this iterator type"
+        )
+    if kind == "AT_TIMESTAMP" and given.timestamp is None:
+        raise ValidationException(
+            "Timestamp must be specified when ShardIteratorType is AT_TIMESTAMP"
+        )
+    return given
+
+
+def decide(given: requests.GetShardIterator, moment: Moment) -> Decide:
+    now = int(moment.now * 1000)
+    stream = yield from lookup.find(given.stream_arn)
+    latest = yield from streams.latest_commit()
+    shard = lookup.shard_of(stream, given.shard_id, latest)
+    position = yield from _position(given, stream, shard, now)
+    iterator = Iterator(stream.arn, shard.id, position, now)
+    return answer({"ShardIterator": iterator.text()})
+
+
+def _position(
+    given: requests.GetShardIterator, stream: Stream, shard: Shard, now: int
+) -> Fetch[bytes]:
+    if given.shard_iterator_type == "LATEST":
+        return (yield from streams.latest_position(stream, shard))
+    if given.shard_iterator_type == "AT_TIMESTAMP":
+        assert given.timestamp is not None
+        milliseconds = int(given.timestamp * 1000)
+        if milliseconds > now:
+            raise ValidationException("Timestamp must not be in the future")
+        return streams.position(shard, max(milliseconds, 0))
+    if given.sequence_number is not None:
+        return _at_sequence_number(given, given.sequence_number, shard, now)
+    return streams.position(shard, shard.start)
+
+
+def _at_sequence_number(
+    given: requests.GetShardIterator, text: str, shard: Shard, now: int
+) -> bytes:
+    parsed = parse_sequence_number(text)
+    if parsed is None or not shard.start <= parsed[0] < shard.end:
+        raise ValidationException(
+            f"Invalid SequenceNumber: {text} is not in the range of shard {shard.id}"
+        )
+    milliseconds, number = parsed
+    if milliseconds < now - RETENTION_SECONDS * 1000:
+        raise TrimmedDataAccessException(lookup.TRIMMED)
+    at = streams.position(shard, milliseconds, number)
+    return at + b"\x00" if given.shard_iterator_type == "AFTER_SEQUENCE_NUMBER" else at

@@ -1,0 +1,49 @@
+"""What the operations of streams check of their requests alike, and look up.
+
+Wording as seen on the service, but for what is marked (?).
+"""
+
+import re
+
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.log import streams
+from hashrange.model.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.streams import Shard, Stream, find_shard
+
+INVALID_ARN = "Invalid StreamArn"
+TRIMMED = "The data you are trying to access has been trimmed"
+EXPIRED = "The provided iterator exceeds the maximum age allowed"
+"""(?) As the service model has it; that of trimmed data is as the service model has it too."""
+
+_is_stream_arn = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+/stream/[^/]+").fullmatch
+
+
+def check_arn(arn: str) -> None:
+    """Raises ValidationException."""
+    if not _is_stream_arn(arn):
+        raise ValidationException(INVALID_ARN)
+
+
+def check_limit(limit: int | None, most: int) -> None:
+    """Raises ValidationException; the service model tells of the least only."""
+    if limit is not None and limit > most:
+        raise ValidationException(
+            f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
+            f"constraint: Member must have value less than or equal to {most}"
+        )
+
+
+def find(arn: str) -> Fetch[Stream]:
+    """The stream of this ARN. Raises ResourceNotFoundException."""
+    stream = yield from streams.find(arn)
+    if stream is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
+    return stream
+
+
+def shard_of(stream: Stream, id_: str, latest: int) -> Shard:
+    """The shard of this id. Raises ResourceNotFoundException."""
+    shard = find_shard(stream, id_, max(latest, stream.enabled_at))
+    if shard is None:
+        raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
+    return shard

@@ -1,0 +1,1 @@
+"""Operations on tables: definitions, tags, time to live, limits."""

@@ -1,0 +1,138 @@
+"""CreateTable: a table with its keys, indexes and settings."""
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, TableChange
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import ResourceInUseException
+from hashrange.model.tables import KeyType, Table
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import (
+    stream_settings,
+    table_capacity,
+    table_encryption,
+    table_schema,
+    tags,
+)
+from hashrange.operations.tables.table_description import describe
+from hashrange.operations.tables.table_schema import refuse
+
+ACCOUNT = "000000000000"
+"""Of every table: all callers share one account."""
+UNSUPPORTED = {
+    "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
+    "global_table_source_arn": "GlobalTableSourceArn",
+    "resource_policy": "ResourcePolicy",
+    "vector_indexes": "VectorIndexes",
+}
+
+
+class Request(NamedTuple):
+    given: requests.CreateTable
+    types: dict[str, KeyType]
+    tags: dict[str, str]
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.CreateTable)
+    _check_throughput(given)
+    types = table_schema.attribute_types(given.attribute_definitions)
+    table_schema.check_table(given, types)
+    stream_settings.check_new(given.stream_specification)
+    table_encryption.check(given.sse_specification)
+    table_schema.check_class(given.table_class)
+    tagged = tags.check(given.tags or ())
+    table_schema.check_supported(given, UNSUPPORTED)
+    return Request(given, types, tagged)
+
+
+def _check_throughput(given: requests.CreateTable) -> None:
+    """The throughput of the table fits its billing mode; before its keys are looked at."""
+    on_demand, capacity = given.billing_mode == "PAY_PER_REQUEST", given.provisioned_throughput
+    if on_demand and capacity is not None:
+        raise refuse(table_capacity.NOT_ON_DEMAND)
+    if not on_demand and capacity is None:
+        raise refuse(
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode "
+            "is PROVISIONED"
+        )
+    table_capacity.check_bounds(capacity)
+    for name in table_capacity.units(given.on_demand_throughput):
+        if not on_demand:
+            raise refuse(
+                f"{name} for OnDemandThroughput cannot be specified when table BillingMode is "
+                "PROVISIONED."
+            )
+    table_capacity.check_on_demand(given.on_demand_throughput)
+    table_capacity.check_new_warm(given.warm_throughput, capacity)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    name = fetch.plain_name(given.table_name)
+    there = yield from fetch.find_table(name)
+    if there is not None:
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {name}"
+            if moment.now < there.active_at
+            else f"Table already exists: {name}"
+        )
+    _check_maxima(given, moment)
+    indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
+    spaces = iter((yield from fetch.new_spaces(2 + len(indexes))))
+    capacity = given.provisioned_throughput
+    table = Table(
+        name=name,
+        id=str(UUID(bytes=moment.entropy, version=4)),
+        account=ACCOUNT,
+        region=moment.region,
+        space=next(spaces),
+        hash=table_schema.names_of(given.key_schema, "HASH"),
+        range=table_schema.names_of(given.key_schema, "RANGE"),
+        types=dict(sorted(request.types.items())),
+        indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
+        created_at=moment.now,
+        active_at=moment.now + moment.settings.table_delay,
+        on_demand=capacity is None,
+        on_demand_since=moment.now if capacity is None else None,
+        throughput=table_capacity.new_throughput(capacity),
+        on_demand_limits=table_capacity.changed_on_demand(None, given.on_demand_throughput),
+        warm=table_capacity.new_warm(given.warm_throughput, capacity),
+        deletion_protection=bool(given.deletion_protection_enabled),
+        table_class=given.table_class,
+        kms_key_arn=table_encryption.key_arn(given.sse_specification, moment.region, ACCOUNT),
+        tags=request.tags,
+    )
+    wanted = given.stream_specification
+    stream = wanted if wanted and wanted.stream_enabled else None
+    table, streams = yield from stream_settings.changed(table, stream, spaces, moment)
+    response = {"TableDescription": _described(table, given, moment)}
+    return Decision([TableChange(None, table), *streams], response)
+
+
+def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
+    table_capacity.check_maxima(
+        moment, given.provisioned_throughput, given.on_demand_throughput, given.warm_throughput
+    )
+    for index in given.global_secondary_indexes or ():
+        table_capacity.check_maxima(
+            moment,
+            index.provisioned_throughput,
+            index.on_demand_throughput,
+            index.warm_throughput,
+            index=index.index_name,
+        )
+
+
+def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
+    """The answer lacks what the service works out later."""
+    description = describe(table, moment.now, "CREATING")
+    description.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
+    if given.warm_throughput is None:
+        del description["WarmThroughput"]
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        del index["WarmThroughput"]
+    return description

@@ -1,0 +1,45 @@
+"""DeleteTable: the answer is instant at any size, the rows go in the background."""
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, TableChange
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import ResourceInUseException, ValidationException
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import stream_settings
+from hashrange.operations.tables.table_description import described
+from hashrange.operations.tables.update.index_updates import IN_USE
+
+GONE = (
+    "AttributeDefinitions",
+    "CreationDateTime",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+    "WarmThroughput",
+)
+"""What a description does not tell of a table that is deleted. [seen]"""
+
+
+def parse(body: bytes) -> requests.DeleteTable:
+    return decode(body, requests.DeleteTable)
+
+
+def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
+    table = yield from fetch.described_table(given.table_name)
+    if moment.now < table.active_at:
+        raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
+    if any(index.building for index in table.indexes):
+        raise ResourceInUseException(
+            f"{IN_USE}Cannot delete table while indexes are being created, updated, or deleted."
+        )
+    if table.deletion_protection:
+        raise ValidationException(
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
+        )
+    description = yield from described(table, moment)
+    shown = {name: value for name, value in description.items() if name not in GONE}
+    response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
+    _, streams = stream_settings.disabled(table, moment)
+    return Decision([TableChange(table, None), *streams], response)

@@ -1,0 +1,17 @@
+"""DescribeTable."""
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables.table_description import described
+
+
+def parse(body: bytes) -> requests.DescribeTable:
+    return decode(body, requests.DescribeTable)
+
+
+def decide(given: requests.DescribeTable, moment: Moment) -> Decide:
+    table = yield from fetch.described_table(given.table_name)
+    return answer({"Table": (yield from described(table, moment))})

@@ -1,0 +1,21 @@
+"""ListTables: names in order, at most 100 a page."""
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.limits import LIST_TABLES_MAX
+from hashrange.operations.common.parse import decode
+
+
+def parse(body: bytes) -> requests.ListTables:
+    return decode(body, requests.ListTables)
+
+
+def decide(given: requests.ListTables, moment: Moment) -> Decide:
+    limit = given.limit or LIST_TABLES_MAX
+    found = yield from fetch.table_names(given.exclusive_start_table_name or "", limit + 1)
+    names = found[:limit]
+    if len(found) > limit:
+        return answer({"TableNames": names, "LastEvaluatedTableName": names[-1]})
+    return answer({"TableNames": names})

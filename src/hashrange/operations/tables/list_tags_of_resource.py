@@ -1,0 +1,21 @@
+"""ListTagsOfResource: the tags of a table.
+
+A list is never so long that it comes in pages, and a NextToken is ignored.
+"""
+
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import resource_arns, tags
+
+
+def parse(body: bytes) -> requests.ListTagsOfResource:
+    given = decode(body, requests.ListTagsOfResource)
+    resource_arns.parse(given.resource_arn)
+    return given
+
+
+def decide(given: requests.ListTagsOfResource, moment: Moment) -> Decide:
+    table = yield from tags.tagged_table(given.resource_arn, moment)
+    return answer({"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]})

@@ -1,0 +1,38 @@
+"""ResourceArn: the table, or a stream of it, that a request about tags or a policy is about.
+
+Wording as observed on the service in 2026, but for an absent ARN, which was seen years before.
+"""
+
+import re
+from typing import NamedTuple
+
+from hashrange.model.errors import ValidationException
+from hashrange.operations.tables.table_schema import refuse
+
+_RESOURCE = re.compile(
+    r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/(?P<table>[^/]+)(?:/(?P<kind>stream|index)/(?P<id>.+))?"
+).fullmatch
+
+
+class Resource(NamedTuple):
+    """`stream` is the label of a stream, None where the table itself is meant."""
+
+    table: str
+    stream: str | None
+
+
+def parse(arn: str | None) -> Resource:
+    """Raises ValidationException for what is the ARN of neither."""
+    if arn is None:
+        raise ValidationException("Invalid TableArn")
+    if not arn.startswith("arn:"):
+        raise refuse(f"ARNs must start with 'arn:': {arn}")
+    found = _RESOURCE(arn)
+    if found is None:
+        raise refuse(f"Provided Arn is not a DynamoDB resource arn: {arn}")
+    if found["kind"] == "index":
+        raise refuse(
+            "Invalid resource arn provided, only table or stream is accepted. "
+            f"Provided resource arn: {arn}"
+        )
+    return Resource(found["table"], found["id"])

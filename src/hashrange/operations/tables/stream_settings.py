@@ -1,0 +1,80 @@
+"""StreamSpecification in CreateTable and UpdateTable: a stream comes, or is closed."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from msgspec.structs import replace
+
+from hashrange.engine.decision import StreamChange
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.log import streams
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.streams import Stream, slots_for
+from hashrange.model.tables import Table
+from hashrange.operations.tables.table_schema import refuse
+
+
+def check_new(given: requests.StreamSpecification | None) -> None:
+    """The stream of a new table."""
+    if given is None:
+        return
+    if given.stream_enabled and given.stream_view_type is None:
+        raise refuse("Table is being created with a stream enabled, UpdateViewType is required")
+    if not given.stream_enabled and given.stream_view_type is not None:
+        raise refuse(
+            "Table is being created with a stream disabled, UpdateViewType should not be specified"
+        )
+
+
+def check_change(given: requests.StreamSpecification | None) -> None:
+    """The stream of a table that is there."""
+    if given is None:
+        return
+    if given.stream_enabled and given.stream_view_type is None:
+        raise refuse("If stream is being enabled then UpdateViewType is required")
+    if not given.stream_enabled and given.stream_view_type is not None:
+        raise refuse("If stream is being disabled, then UpdateViewType must not be specified")
+
+
+def is_enabled(table: Table) -> bool:
+    return table.stream is not None and table.stream.disabled_at is None
+
+
+def changed(
+    table: Table, given: requests.StreamSpecification | None, spaces: Iterator[int], moment: Moment
+) -> Fetch[tuple[Table, list[StreamChange]]]:
+    """The table with its stream enabled, in the next of `spaces`, or disabled."""
+    if given is None:
+        return table, []
+    if not given.stream_enabled:
+        if not is_enabled(table):
+            raise ValidationException(f"Table has no stream to disable: TableName: {table.name}")
+        return disabled(table, moment)
+    if is_enabled(table):
+        raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
+    assert given.stream_view_type, "checked before"
+    stream = Stream(
+        table_name=table.name,
+        table_arn=table.arn,
+        view=given.stream_view_type,
+        space=next(spaces),
+        hash=table.hash[0],
+        range=table.range[0] if table.range else None,
+        enabled_at=ceil(moment.now * 1000),
+        shard_milliseconds=int(moment.settings.shard_seconds * 1000),
+        slots=slots_for(table.warm.read, table.warm.write),
+    )
+    while (yield from streams.find(stream.arn)) is not None:
+        # A label is never used twice, not even within one millisecond.
+        stream = replace(stream, enabled_at=stream.enabled_at + 1)
+    return replace(table, stream=stream), [StreamChange(None, stream)]
+
+
+def disabled(table: Table, moment: Moment) -> tuple[Table, list[StreamChange]]:
+    """The table with its stream closed, if it has one; records stay readable for a day."""
+    if table.stream is None or table.stream.disabled_at is not None:
+        return table, []
+    now = max(ceil(moment.now * 1000), table.stream.enabled_at)
+    closed = replace(table.stream, disabled_at=now)
+    return replace(table, stream=closed), [StreamChange(table.stream, closed)]

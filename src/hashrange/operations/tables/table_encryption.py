@@ -1,0 +1,53 @@
+"""SSESpecification: the key that a description names. Items are not encrypted with it.
+
+Rules and wording as observed on the service.
+"""
+
+from uuid import NAMESPACE_URL, uuid5
+
+from hashrange.model import requests
+from hashrange.model.tables import Table
+from hashrange.operations.tables.table_schema import refuse
+
+AWS_MANAGED_KEY = "alias/aws/dynamodb"
+
+
+def check(given: requests.SSESpecification | None) -> None:
+    if given is None:
+        return
+    if given.enabled is False:
+        if given.sse_type is not None:
+            raise refuse("SSEType can not be specified if Enabled is false")
+        if given.kms_master_key_id is not None:
+            raise refuse("KMSMasterKeyId can not be specified if Enabled is false")
+    if given.sse_type == "AES256":
+        raise refuse("SSEType AES256 is not supported")
+    if given.kms_master_key_id is not None and given.sse_type is None:
+        raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
+
+
+def key_arn(given: requests.SSESpecification | None, region: str, account: str) -> str | None:
+    """The ARN of the key that is asked for; None for the service's own, which is the default."""
+    if given is None or not (given.enabled or given.sse_type):
+        return None
+    key = given.kms_master_key_id or AWS_MANAGED_KEY
+    prefix = f"arn:aws:kms:{region}:{account}:"
+    if key.startswith("alias/"):
+        key = prefix + key
+    if key.startswith(f"{prefix}alias/"):
+        # descriptions name the key behind an alias; which one that is, the alias alone tells here
+        key = str(uuid5(NAMESPACE_URL, key))
+    return key if key.startswith("arn:") else f"{prefix}key/{key}"
+
+
+def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:
+    """As `key_arn`; to ask for what there is already is refused."""
+    wanted = key_arn(given, table.region, table.account)
+    if wanted is None and table.kms_key_arn is None:
+        raise refuse("Table is already encrypted by default")
+    if table.kms_key_arn is not None and table.kms_key_arn == given.kms_master_key_id:
+        raise refuse(
+            "Table is already encrypted with given KMSMasterKeyId. "
+            "Use KMSMasterKeyId parameter if you want to change Master Key"
+        )
+    return wanted

@@ -1,0 +1,314 @@
+"""Key schemas, attribute definitions, projections and indexes as requests give them, checked.
+
+Used by CreateTable, and by UpdateTable for an index that it creates. Source: API reference of
+CreateTable; wording and order observed on the service.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+
+from hashrange.engine.keys import INVALID
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import (
+    GLOBAL_INDEXES_MAX,
+    GLOBAL_KEY_ATTRIBUTES_MAX,
+    KEY_ATTRIBUTES_MAX,
+    LOCAL_INDEXES_MAX,
+    PROJECTED_NAMES_MAX,
+)
+from hashrange.model.tables import Index, KeyType
+from hashrange.model.validation import java
+from hashrange.operations.tables import table_capacity
+
+GivenGlobalIndex = requests.GlobalSecondaryIndex | requests.CreateGlobalSecondaryIndexAction
+GivenIndex = requests.LocalSecondaryIndex | GivenGlobalIndex
+Elements = Sequence[requests.KeySchemaElement]
+Types = Mapping[str, str]
+TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
+
+
+def refuse(message: str) -> ValidationException:
+    return ValidationException(INVALID + message)
+
+
+def check_supported(
+    given: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
+) -> None:
+    """`unsupported` names members as the request's structure and as the API spells them."""
+    for field, member in unsupported.items():
+        if getattr(given, field) is not None:
+            raise ValidationException(f"{member} is not supported by this server")
+
+
+def check_class(table_class: str | None) -> None:
+    if table_class not in (None, *TABLE_CLASSES):
+        raise ValidationException(
+            "Invalid table-class parameter provided. Please try again with a valid table-class "
+            f"value: {_listed(TABLE_CLASSES)}."
+        )
+
+
+def attribute_types(definitions: Iterable[requests.AttributeDefinition]) -> dict[str, KeyType]:
+    types: dict[str, KeyType] = {}
+    for definition in definitions:
+        name = definition.attribute_name
+        if name in types:
+            raise ValidationException(f"Attribute Name is duplicated: {name}")
+        types[name] = definition.attribute_type
+    return types
+
+
+def names_of(schema: Elements, key_type: Literal["HASH", "RANGE"]) -> tuple[str, ...]:
+    return tuple(element.attribute_name for element in schema if element.key_type == key_type)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+# ---- all of a new table, in the service's order ----
+
+
+def check_table(given: requests.CreateTable, types: Types) -> None:
+    """The keys and indexes of a new table."""
+    local, global_ = given.local_secondary_indexes, given.global_secondary_indexes
+    _check_lengths(given.key_schema, local or ())
+    _check_table_key(given.key_schema, types)
+    if local is None and global_ is None:
+        if len(given.key_schema) < len(types):
+            raise refuse(
+                "Number of attributes in KeySchema does not exactly match number of attributes "
+                "defined in AttributeDefinitions"
+            )
+        return
+    if local is not None:
+        _check_may_have_local_indexes(local, given.key_schema)
+    if global_ is not None and not global_:
+        raise refuse("List of GlobalSecondaryIndexes is empty")
+    indexes = [*(local or ()), *(global_ or ())]
+    for index in indexes:
+        _check_defined(index.key_schema, types)
+    _check_all_used(types, [given.key_schema, *(index.key_schema for index in indexes)])
+    _check_local_indexes(local or (), given.key_schema)
+    _check_global_indexes(global_ or (), on_demand=given.billing_mode == "PAY_PER_REQUEST")
+    _check_names(indexes)
+    check_projected_names(len(index.projection.non_key_attributes or ()) for index in indexes)
+
+
+def _check_lengths(key: Elements, local: Sequence[requests.LocalSecondaryIndex]) -> None:
+    """Only keys of global indexes are of more than two attributes."""
+    schemas = {"keySchema": key}
+    for place, index in enumerate(local, 1):
+        schemas[f"localSecondaryIndexes.{place}.member.keySchema"] = index.key_schema
+    for path, schema in schemas.items():
+        if len(schema) > KEY_ATTRIBUTES_MAX:
+            value = java.printed(msgspec.to_builtins(schema), "KeySchema")
+            raise ValidationException(
+                f"1 validation error detected: Value '{value}' at '{path}' failed to satisfy "
+                f"constraint: Member must have length less than or equal to {KEY_ATTRIBUTES_MAX}"
+            )
+
+
+def _check_table_key(schema: Elements, types: Types) -> None:
+    if len(schema) > len(types):
+        raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
+    _check_defined(schema, types)
+    _check_pair(schema)
+
+
+def _check_defined(schema: Elements, types: Types) -> None:
+    names = [element.attribute_name for element in schema]
+    if any(name not in types for name in names):
+        raise refuse(
+            "Some index key attributes are not defined in AttributeDefinitions. "
+            f"Keys: {_listed(names)}, AttributeDefinitions: {_listed(types)}"
+        )
+
+
+def _check_pair(schema: Elements) -> None:
+    """One HASH, then at most one RANGE of another name."""
+    _check_different(schema)
+    _check_hash_first(schema)
+    if len(schema) == KEY_ATTRIBUTES_MAX and schema[1].key_type != "RANGE":
+        raise ValidationException(
+            "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
+        )
+
+
+def _check_different(schema: Elements) -> None:
+    names = [element.attribute_name for element in schema]
+    if len(set(names)) < len(names):
+        raise ValidationException(
+            "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+            if len(schema) == KEY_ATTRIBUTES_MAX
+            else "The KeySchema contains multiple key attributes with the same name"
+        )
+
+
+def _check_hash_first(schema: Elements) -> None:
+    if schema[0].key_type != "HASH":
+        raise ValidationException(
+            "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
+        )
+
+
+def _check_may_have_local_indexes(
+    indexes: Sequence[requests.LocalSecondaryIndex], key: Elements
+) -> None:
+    if not indexes:
+        raise refuse("List of LocalSecondaryIndexes is empty")
+    if len(key) < KEY_ATTRIBUTES_MAX:
+        raise refuse(
+            "Table KeySchema does not have a range key, "
+            "which is required when specifying a LocalSecondaryIndex"
+        )
+
+
+def _check_all_used(types: Types, schemas: Iterable[Elements]) -> None:
+    used = dict.fromkeys(element.attribute_name for element in chain(*schemas))
+    if len(used) < len(types):
+        raise refuse(
+            f"Some AttributeDefinitions are not used. AttributeDefinitions: {_listed(types)}, "
+            f"keys used: {_listed(used)}"
+        )
+
+
+def _check_names(indexes: Iterable[GivenIndex]) -> None:
+    seen: set[str] = set()
+    for index in indexes:
+        if index.index_name in seen:
+            raise refuse(f"Duplicate index name: {index.index_name}")
+        seen.add(index.index_name)
+
+
+def check_projected_names(counts: Iterable[int]) -> None:
+    """INCLUDE lists are bounded over all indexes of a table."""
+    if sum(counts) > PROJECTED_NAMES_MAX:
+        raise refuse(
+            "Number of NonKeyAttributes over all indexes exceeds the limit of "
+            f"{PROJECTED_NAMES_MAX}"
+        )
+
+
+# ---- indexes ----
+
+
+def _check_local_indexes(indexes: Sequence[requests.LocalSecondaryIndex], key: Elements) -> None:
+    for index in indexes:
+        _check_pair(index.key_schema)
+        if len(index.key_schema) < KEY_ATTRIBUTES_MAX:
+            raise refuse(f"Index KeySchema does not have a range key for index: {index.index_name}")
+        own, table_hash = index.key_schema[0].attribute_name, key[0].attribute_name
+        if own != table_hash:
+            raise refuse(
+                "Index KeySchema does not have the same leading hash key as table KeySchema for "
+                f"index: {index.index_name}. index hash key: {own}, table hash key: {table_hash}"
+            )
+        _check_projection(index.projection)
+    if len(indexes) > LOCAL_INDEXES_MAX:
+        raise refuse(
+            f"Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES_MAX}"
+        )
+
+
+def _check_global_indexes(
+    indexes: Sequence[requests.GlobalSecondaryIndex], on_demand: bool
+) -> None:
+    for index in indexes:
+        _check_global_index(index)
+        _check_throughput(index, on_demand)
+    if len(indexes) > GLOBAL_INDEXES_MAX:
+        raise refuse(
+            f"GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES_MAX}"
+        )
+
+
+def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: Types) -> None:
+    """An index that is added to a table; its throughput is checked by itself."""
+    _check_defined(index.key_schema, types)
+    _check_global_index(index)
+
+
+def _check_global_index(index: GivenGlobalIndex) -> None:
+    _check_global_key(index.key_schema)
+    _check_projection(index.projection)
+
+
+def _check_global_key(schema: Elements) -> None:
+    """Up to four HASH, then up to four RANGE attributes, none twice."""
+    _check_different(schema)
+    _check_hash_first(schema)
+    for kind in ("HASH", "RANGE"):
+        if sum(element.key_type == kind for element in schema) > GLOBAL_KEY_ATTRIBUTES_MAX:
+            raise refuse(
+                f"The KeySchema exceeds the maximum allowed number of {kind} key attributes"
+            )
+    kinds = [element.key_type for element in schema]
+    if kinds != sorted(kinds):
+        raise refuse("All HASH key attributes must precede RANGE key attributes in the KeySchema")
+
+
+def _check_throughput(index: requests.GlobalSecondaryIndex, on_demand: bool) -> None:
+    name, capacity = index.index_name, index.provisioned_throughput
+    if on_demand and capacity is not None:
+        raise refuse(
+            f"ProvisionedThroughput should not be specified for index: {name} "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    if not on_demand and capacity is None:
+        raise refuse(f"ProvisionedThroughput is not specified for index: {name}")
+    table_capacity.check_bounds(capacity)
+    for member in table_capacity.units(index.on_demand_throughput):
+        if not on_demand:
+            raise refuse(
+                f"{member} for OnDemandThroughput for index: {name} cannot be specified when "
+                "table BillingMode is PROVISIONED."
+            )
+    table_capacity.check_on_demand(index.on_demand_throughput, name)
+    table_capacity.check_new_warm(index.warm_throughput, capacity, name)
+
+
+def _check_projection(projection: requests.Projection) -> None:
+    kind, names = projection.projection_type, projection.non_key_attributes
+    if kind is None:
+        raise refuse("Unknown ProjectionType: null")
+    if kind == "INCLUDE" and names is None:
+        raise refuse("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    if kind != "INCLUDE" and names is not None:
+        raise refuse(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
+    seen: set[str] = set()
+    for name in names or ():
+        if name in seen:
+            raise refuse(f"Duplicate element in NonKeyAttributes: {name}")
+        seen.add(name)
+
+
+# ---- what is stored ----
+
+
+def index(given: GivenIndex, space: int) -> Index:
+    """The definition of an index that was checked."""
+    settings: dict[str, Any] = {}
+    if not isinstance(given, requests.LocalSecondaryIndex):
+        capacity = given.provisioned_throughput
+        settings = {
+            "throughput": table_capacity.new_throughput(capacity),
+            "on_demand": table_capacity.changed_on_demand(None, given.on_demand_throughput),
+            "warm": table_capacity.new_warm(given.warm_throughput, capacity),
+        }
+    projection = given.projection
+    assert projection.projection_type, "checked above"
+    return Index(
+        space=space,
+        hash=names_of(given.key_schema, "HASH"),
+        range=names_of(given.key_schema, "RANGE"),
+        name=given.index_name,
+        local=isinstance(given, requests.LocalSecondaryIndex),
+        projection=projection.projection_type,
+        include=tuple(sorted(projection.non_key_attributes or ())),
+        **settings,
+    )

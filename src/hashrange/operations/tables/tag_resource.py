@@ -1,0 +1,17 @@
+"""TagResource: set tags of a table."""
+
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import resource_arns, tags
+from hashrange.operations.tables.tags import Tagging
+
+decide = tags.change
+
+
+def parse(body: bytes) -> Tagging:
+    given = decode(body, requests.TagResource)
+    resource_arns.parse(given.resource_arn)
+    if not given.tags:
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+    return Tagging(given.resource_arn, tags.check(given.tags), frozenset())

@@ -1,0 +1,18 @@
+"""UntagResource: remove tags of a table."""
+
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import resource_arns, tags
+from hashrange.operations.tables.tags import Tagging
+
+decide = tags.change
+
+
+def parse(body: bytes) -> Tagging:
+    given = decode(body, requests.UntagResource)
+    resource_arns.parse(given.resource_arn)
+    if not given.tag_keys:
+        raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
+    tags.check_count(given.tag_keys)
+    return Tagging(given.resource_arn, {}, frozenset(map(tags.checked_key, given.tag_keys)))

@@ -1,0 +1,1 @@
+"""UpdateTable, a file for each kind of change."""

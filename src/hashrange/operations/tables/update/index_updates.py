@@ -1,0 +1,268 @@
+"""The global index part of UpdateTable: one create or delete, and any number of updates."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from hashrange.model.limits import GLOBAL_INDEXES_MAX
+from hashrange.model.tables import Index, KeyType, Table
+from hashrange.operations.tables import table_capacity, table_schema
+from hashrange.operations.tables.table_schema import refuse
+
+IN_USE = "Attempt to change a resource which is still in use: "
+ONE_AT_A_TIME = (
+    "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously "
+    "per table"
+)
+
+
+class IndexUpdates(NamedTuple):
+    """`types` is None where the request has no AttributeDefinitions."""
+
+    creates: tuple[requests.CreateGlobalSecondaryIndexAction, ...]
+    deletes: tuple[requests.DeleteGlobalSecondaryIndexAction, ...]
+    updates: tuple[requests.UpdateGlobalSecondaryIndexAction, ...]
+    types: dict[str, KeyType] | None
+
+
+def parse(given: requests.UpdateTable) -> IndexUpdates:
+    """What can be checked of the index updates without the table."""
+    names: set[str] = set()
+    wanted = given.global_secondary_index_updates or ()
+    for update in wanted:
+        name = _action(update).index_name
+        if name in names:
+            raise refuse(
+                "Only one global secondary index update per index is allowed simultaneously. "
+                f"Index: {name}"
+            )
+        names.add(name)
+    updates = tuple(update.update for update in wanted if update.update)
+    for change in updates:
+        if change.warm_throughput and not table_capacity.units(change.warm_throughput):
+            raise refuse(
+                "WarmThroughput must have at least one of ReadUnitsPerSecond or "
+                f"WriteUnitsPerSecond specified for index: {change.index_name}"
+            )
+    definitions = given.attribute_definitions
+    return IndexUpdates(
+        tuple(update.create for update in wanted if update.create),
+        tuple(update.delete for update in wanted if update.delete),
+        updates,
+        None if definitions is None else table_schema.attribute_types(definitions),
+    )
+
+
+def _action(
+    update: requests.GlobalSecondaryIndexUpdate,
+) -> (
+    requests.CreateGlobalSecondaryIndexAction
+    | requests.DeleteGlobalSecondaryIndexAction
+    | requests.UpdateGlobalSecondaryIndexAction
+):
+    actions = [action for action in (update.update, update.create, update.delete) if action]
+    if not actions:
+        raise refuse(
+            "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+            "GlobalSecondaryIndexUpdate.Delete must not be null"
+        )
+    if len(actions) > 1:
+        raise refuse(
+            "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate "
+            "object"
+        )
+    return actions[0]
+
+
+def apply(
+    table: Table, given: IndexUpdates, on_demand: bool, spaces: Iterator[int], moment: Moment
+) -> Table:
+    """The table after the updates; a new index gets the next space, and is to be built.
+
+    `on_demand` is the table's mode after the request.
+    """
+    indexes = {index.name: index for index in table.indexes}
+    for change in given.updates:
+        old = _existing(table, change.index_name, "update")
+        indexes[old.name] = _updated(table, old, change, on_demand, moment)
+    changed = replace(table, indexes=tuple(indexes.values()))
+    for create in given.creates:
+        _check_new(table, create, given.types, on_demand, moment)
+    if len(given.creates) + len(given.deletes) > 1:  # before whether the indexes exist
+        raise LimitExceededException(ONE_AT_A_TIME)
+    gone = [_existing(table, delete.index_name, "delete") for delete in given.deletes]
+    if given.creates or gone:
+        _check_one_at_a_time(table, given)
+    for index in gone:
+        changed = _without(changed, index.name)
+    for create in given.creates:
+        changed = _with(changed, create, given.types or {}, next(spaces))
+    return changed
+
+
+def _existing(table: Table, name: str, verb: str) -> Index:
+    index = table.index(name)
+    if index is None:
+        raise ResourceNotFoundException(
+            f"Requested resource not found: Index {name} for table {table.name}"
+        )
+    if index.local:
+        raise ValidationException(
+            f"Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}"
+        )
+    return index
+
+
+# ---- updates ----
+
+
+def _updated(
+    table: Table,
+    old: Index,
+    given: requests.UpdateGlobalSecondaryIndexAction,
+    on_demand: bool,
+    moment: Moment,
+) -> Index:
+    capacity, maxima, warm = (
+        given.provisioned_throughput,
+        given.on_demand_throughput,
+        given.warm_throughput,
+    )
+    _check_mode(given, on_demand)
+    if old.name in table.allocating:
+        raise ResourceInUseException(
+            f"{IN_USE}Index is being created but is not backfilling yet.  "
+            f"Table: {table.name} Index: {old.name}"
+        )
+    table_capacity.check_on_demand(maxima, old.name, can_clear=True)
+    table_capacity.check_raises_warm(old.warm, warm, old.name)
+    throughput = old.throughput
+    if capacity is not None:
+        throughput = table_capacity.provisioned(throughput, capacity, old.name, moment)
+    table_capacity.check_maxima(moment, capacity, maxima, warm, index=old.name)
+    return replace(
+        old,
+        throughput=throughput,
+        on_demand=table_capacity.changed_on_demand(old.on_demand, maxima),
+        warm=table_capacity.raised_warm(old.warm, warm).raised(throughput.read, throughput.write),
+    )
+
+
+def _check_mode(given: requests.UpdateGlobalSecondaryIndexAction, on_demand: bool) -> None:
+    name, maxima = given.index_name, table_capacity.units(given.on_demand_throughput)
+    if on_demand:
+        if given.provisioned_throughput or not (maxima or given.warm_throughput):
+            raise refuse(
+                f"The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST "
+                "can be to OnDemandThroughput, WarmThroughput"
+            )
+        return
+    for member in maxima:
+        raise refuse(
+            f"{member} for OnDemandThroughput for index : {name} cannot be specified when the "
+            "table BillingMode is PROVISIONED"
+        )
+    if not (given.provisioned_throughput or given.warm_throughput):
+        raise refuse(f"ProvisionedThroughput must be specified for index: {name}")
+
+
+# ---- an index comes or goes ----
+
+
+def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
+    """An index can be deleted while it is built, but not before its second phase has begun."""
+    for delete in given.deletes:
+        if delete.index_name in table.allocating:
+            raise ResourceInUseException(
+                f"{IN_USE}Index creation is in resource allocation phase. Retry deletion during "
+                "backfilling phase or when the index is active. "
+                f"Table: {table.name} Index: {delete.index_name}"
+            )
+    deleted = {delete.index_name for delete in given.deletes}
+    building = any(index.building and index.name not in deleted for index in table.indexes)
+    if building:
+        raise LimitExceededException(ONE_AT_A_TIME)
+    if given.creates and sum(not index.local for index in table.indexes) >= GLOBAL_INDEXES_MAX:
+        raise LimitExceededException(
+            "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table "
+            f"limit of {GLOBAL_INDEXES_MAX}"
+        )
+
+
+def _check_new(
+    table: Table,
+    create: requests.CreateGlobalSecondaryIndexAction,
+    types: dict[str, KeyType] | None,
+    on_demand: bool,
+    moment: Moment,
+) -> None:
+    """That there is one of this name already comes before all that is wrong with the new one."""
+    name, capacity = create.index_name, create.provisioned_throughput
+    there = table.index(name)
+    if there is not None and there.building:
+        raise ResourceInUseException(
+            f"{IN_USE}Index is being created.  Table: {table.name} Index: {name}"
+        )
+    if there is not None:
+        raise ValidationException("Attempting to create an index which already exists")
+    if types is None:
+        raise refuse(f"AttributeDefinitions is not specified for index: {name}")
+    table_schema.check_added_index(create, {**types, **table.types})
+    projected = [index.include for index in table.indexes]
+    table_schema.check_projected_names(
+        [len(create.projection.non_key_attributes or ()), *map(len, projected)]
+    )
+    if on_demand and capacity is not None:
+        raise refuse(
+            f"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    if not on_demand and capacity is None:
+        raise refuse(
+            f"Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}"
+        )
+    for member in table_capacity.units(create.on_demand_throughput):
+        if not on_demand:
+            raise refuse(
+                f"{member} for OnDemandThroughput for index : {name} cannot be specified when the "
+                "table BillingMode is PROVISIONED"
+            )
+    table_capacity.check_on_demand(create.on_demand_throughput, name)
+    table_capacity.check_new_warm(create.warm_throughput, capacity, name)
+    table_capacity.check_maxima(
+        moment, capacity, create.on_demand_throughput, create.warm_throughput, index=name
+    )
+
+
+def _without(table: Table, name: str) -> Table:
+    """Without the index, and without definitions of attributes that only it used."""
+    indexes = tuple(index for index in table.indexes if index.name != name)
+    used = {*table.key, *(key for index in indexes for key in index.key)}
+    types = {key: type_ for key, type_ in table.types.items() if key in used}
+    return replace(table, indexes=indexes, types=types)
+
+
+def _with(
+    table: Table,
+    create: requests.CreateGlobalSecondaryIndexAction,
+    definitions: dict[str, KeyType],
+    space: int,
+) -> Table:
+    """Definitions that the new index does not use are dropped; known types stay as they are."""
+    index = replace(table_schema.index(create, space), building=True, backfilling=False)
+    types = {**definitions, **table.types}
+    used = {*table.types, *index.key}
+    return replace(
+        table,
+        indexes=(*table.indexes, index),
+        types={name: types[name] for name in sorted(used)},
+    )

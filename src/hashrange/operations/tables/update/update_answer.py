@@ -1,0 +1,94 @@
+"""What UpdateTable answers: what the service does afterwards is not seen in it yet.
+
+Here all is done by then, and the next DescribeTable shows it. Which members are old and which are
+new, and what says UPDATING, was observed on the service in 2026.
+"""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from hashrange.engine import fetch
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.model import requests
+from hashrange.model.tables import Index, Table, Throughput
+from hashrange.operations.tables import table_capacity
+from hashrange.operations.tables.table_description import describe
+
+
+def description(
+    before: Table, after: Table, given: requests.UpdateTable, moment: Moment
+) -> Fetch[dict[str, Any]]:
+    shown = _table(before, after, moment.now)
+    statistics = yield from fetch.statistics([shown, *shown.indexes])
+    described = describe(shown, moment.now, _status(before, given, moment), statistics)
+    if given.billing_mode is not None:
+        described["BillingModeSummary"] = {"BillingMode": given.billing_mode}
+    if maxima := table_capacity.units(given.on_demand_throughput):
+        described["OnDemandThroughput"] = {**(before.on_demand_limits or {}), **maxima}
+    if given.warm_throughput is not None:
+        described["WarmThroughput"]["Status"] = "UPDATING"
+    if given.sse_specification is not None:
+        described.setdefault("SSEDescription", {})["Status"] = "UPDATING"
+    for index in described.get("GlobalSecondaryIndexes", ()):
+        _show_index(index, before, given)
+    return described
+
+
+def _status(before: Table, given: requests.UpdateTable, moment: Moment) -> str:
+    updates = given.global_secondary_index_updates or ()
+    at_work = (
+        given.provisioned_throughput,
+        given.billing_mode,
+        given.table_class,
+        given.stream_specification,
+        *(update.create or update.delete for update in updates),
+    )
+    return "UPDATING" if any(at_work) else before.status(moment.now)
+
+
+def _table(before: Table, after: Table, now: float) -> Table:
+    """The table with its old throughput (unless the billing mode changes), class and key."""
+    kept = {index.name: index for index in after.indexes}
+    switches = before.on_demand != after.on_demand
+    indexes = [_index(old, kept.pop(old.name, old), switches, now) for old in before.indexes]
+    throughput = after.throughput
+    return replace(
+        after,
+        types=dict(sorted((before.types | after.types).items())),
+        indexes=(*indexes, *kept.values()),
+        throughput=throughput if switches else _throughput(before.throughput, throughput, now),
+        warm=before.warm,
+        table_class=before.table_class,
+        table_class_since=before.table_class_since,
+        kms_key_arn=before.kms_key_arn,
+    )
+
+
+def _index(old: Index, new: Index, switches: bool, now: float) -> Index:
+    throughput = new.throughput if switches else _throughput(old.throughput, new.throughput, now)
+    return replace(new, throughput=throughput, warm=old.warm)
+
+
+def _throughput(old: Throughput, new: Throughput, now: float) -> Throughput:
+    """The times are new already."""
+    return replace(
+        old,
+        increased_at=new.increased_at,
+        decreased_at=new.decreased_at,
+        decreases=old.decreases_on_day_of(now),
+    )
+
+
+def _show_index(shown: dict[str, Any], before: Table, given: requests.UpdateTable) -> None:
+    if given.billing_mode not in (None, before.billing_mode):
+        shown["IndexStatus"] = "UPDATING"
+    for update in given.global_secondary_index_updates or ():
+        if update.delete and update.delete.index_name == shown["IndexName"]:
+            shown["IndexStatus"] = "DELETING"
+            shown.pop("Backfilling", None)
+        if update.update and update.update.index_name == shown["IndexName"]:
+            if update.update.warm_throughput:
+                shown["WarmThroughput"]["Status"] = "UPDATING"
+            if update.update.provisioned_throughput or update.update.on_demand_throughput:
+                shown["IndexStatus"] = "UPDATING"

@@ -1,0 +1,93 @@
+"""Which members of UpdateTable go together: few do. Checked before the table is looked up.
+
+Rules, wording and precedence as observed on the service in 2026.
+"""
+
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.operations.tables import table_capacity
+from hashrange.operations.tables.table_schema import refuse
+from hashrange.operations.tables.update import replica_updates
+
+NOTHING = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+    "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "
+    "ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
+    "OnDemandThroughput, WarmThroughput or TableClass is required"
+)
+NO_CHANGE = ("TableName", "AttributeDefinitions")
+"""Members that change nothing by themselves."""
+ALONE = {
+    "SSESpecification": "Server-Side Encryption modification must be the only operation in the "
+    "request",
+    "TableClass": "TableClass modification must be the only operation in the request",
+    "DeletionProtectionEnabled": "DeletionProtection modification must be the only operation in "
+    "the request",
+}
+
+
+def check(given: requests.UpdateTable) -> None:
+    members = _members(given)
+    replica_updates.check(given, members)
+    if given.replica_updates is None and not members:
+        raise ValidationException(NOTHING)
+    if given.global_secondary_index_updates == []:
+        raise refuse("List of GlobalSecondaryIndexUpdates is empty")
+    for member, message in ALONE.items():
+        if member in members and len(members) > 1:
+            raise refuse(message)
+    _check_throughput(given, members)
+    _check_online_changes(given, members)
+
+
+def _members(given: requests.UpdateTable) -> set[str]:
+    """The members that change something; one that is empty is as good as absent."""
+    indexes = given.global_secondary_index_updates
+    values = {
+        "ProvisionedThroughput": given.provisioned_throughput,
+        "BillingMode": given.billing_mode,
+        "StreamSpecification": given.stream_specification,
+        "GlobalSecondaryIndexUpdates": indexes or None,
+        "SSESpecification": given.sse_specification,
+        "DeletionProtectionEnabled": given.deletion_protection_enabled,
+        "OnDemandThroughput": table_capacity.units(given.on_demand_throughput) or None,
+        "WarmThroughput": table_capacity.units(given.warm_throughput) or None,
+        "TableClass": given.table_class,
+    }
+    return {member for member, value in values.items() if value is not None}
+
+
+def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
+    if "OnDemandThroughput" in members and members & {"StreamSpecification", "WarmThroughput"}:
+        raise refuse(
+            "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
+        )
+    updates = given.global_secondary_index_updates or ()
+    if "WarmThroughput" in members:
+        if any(update.create for update in updates):
+            raise refuse(
+                "Create global secondary index cannot be specified when updating WarmThroughput"
+            )
+        if members - {"WarmThroughput", "GlobalSecondaryIndexUpdates"}:
+            raise refuse("WarmThroughput must be the only operation in the request")
+    capacity = given.provisioned_throughput
+    if given.billing_mode == "PAY_PER_REQUEST" and capacity is not None:
+        raise refuse(
+            "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
+        )
+    if given.billing_mode == "PROVISIONED" and capacity is None:
+        raise refuse("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
+    table_capacity.check_bounds(capacity)
+
+
+def _check_online_changes(given: requests.UpdateTable, members: set[str]) -> None:
+    """Throughput, the stream, and which indexes there are change one at a time."""
+    updates = given.global_secondary_index_updates or ()
+    builds = any(update.create or update.delete for update in updates)
+    if "ProvisionedThroughput" in members:
+        if "StreamSpecification" in members:
+            raise refuse("You cannot modify stream status while updating table IOPS")
+        if builds:
+            raise refuse("You cannot create or delete index while updating table IOPS")
+    if "StreamSpecification" in members and builds:
+        raise refuse("You cannot create or delete index while changing stream status")

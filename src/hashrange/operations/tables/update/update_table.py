@@ -1,0 +1,172 @@
+"""UpdateTable: throughput, billing mode, settings, the stream, and global indexes."""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, TableChange
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import ResourceInUseException
+from hashrange.model.tables import Table
+from hashrange.operations.common.parse import decode
+from hashrange.operations.tables import (
+    stream_settings,
+    table_capacity,
+    table_encryption,
+    table_schema,
+)
+from hashrange.operations.tables.table_schema import refuse
+from hashrange.operations.tables.update import (
+    index_updates,
+    replica_updates,
+    update_answer,
+    update_combinations,
+)
+from hashrange.operations.tables.update.index_updates import IN_USE, IndexUpdates
+
+UNSUPPORTED = {
+    "disassociation_protection_enabled": "DisassociationProtectionEnabled",
+    "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
+    "global_table_witness_updates": "GlobalTableWitnessUpdates",
+    "multi_region_consistency": "MultiRegionConsistency",
+    "vector_index_updates": "VectorIndexUpdates",
+}
+
+
+class Request(NamedTuple):
+    given: requests.UpdateTable
+    indexes: IndexUpdates
+
+
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.UpdateTable)
+    table_schema.check_supported(given, UNSUPPORTED)
+    update_combinations.check(given)
+    stream_settings.check_change(given.stream_specification)
+    table_encryption.check(given.sse_specification)
+    table_schema.check_class(given.table_class)
+    return Request(given, index_updates.parse(given))
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    table = yield from fetch.described_table(given.table_name)
+    if moment.now < table.active_at:
+        raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
+    if given.replica_updates is not None:
+        raise replica_updates.refusal(table, given.replica_updates)
+    on_demand = (given.billing_mode or table.billing_mode) == "PAY_PER_REQUEST"
+    _check_capacity(table, request, on_demand)
+    _check_not_allocating(table, given)
+    spaces = iter((yield from fetch.new_spaces(2)))
+    changed = index_updates.apply(table, request.indexes, on_demand, spaces, moment)
+    changed = _with_settings(_with_capacity(changed, given, moment), given, moment)
+    changed, streams = yield from stream_settings.changed(
+        changed, given.stream_specification, spaces, moment
+    )
+    description = yield from update_answer.description(table, changed, given, moment)
+    response = {"TableDescription": description}
+    return Decision([TableChange(table, changed), *streams], response)
+
+
+# ---- may it change ----
+
+
+def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
+    """Throughput fits the billing mode that the table has after the request."""
+    given = request.given
+    if on_demand and given.provisioned_throughput is not None:
+        raise refuse(table_capacity.NOT_ON_DEMAND)
+    for name in table_capacity.units(given.on_demand_throughput):
+        if not on_demand:
+            raise refuse(
+                f"{name} for OnDemandThroughput cannot be specified when the table BillingMode "
+                "is PROVISIONED"
+            )
+    if table.on_demand and not on_demand:
+        updated = {update.index_name for update in request.indexes.updates}
+        without = [i.name for i in table.indexes if not i.local and i.name not in updated]
+        if without:
+            raise refuse(f"ProvisionedThroughput must be specified for index: {','.join(without)}")
+
+
+def _check_not_allocating(table: Table, given: requests.UpdateTable) -> None:
+    """In the first phase of an index build some settings have to wait."""
+    if not table.allocating:
+        return
+    indexes = f"[{', '.join(table.allocating)}]"
+    if given.provisioned_throughput is not None or given.billing_mode is not None:
+        raise ResourceInUseException(
+            f"{IN_USE}Can't change table IOPS when an index is being created. "
+            f"Table: {table.name} Indexes: {indexes}"
+        )
+    if given.stream_specification is not None:
+        raise ResourceInUseException(
+            f"{IN_USE}Can't change stream status when an index is being created. "
+            f"Table: {table.name} Indexes: {indexes}"
+        )
+    if given.on_demand_throughput is not None:
+        raise ResourceInUseException(
+            f"{IN_USE}OnDemandThroughput cannot be updated while index creation is in progress "
+            f"for indexes: {indexes}"
+        )
+
+
+# ---- the table after the update ----
+
+
+def _with_capacity(table: Table, given: requests.UpdateTable, moment: Moment) -> Table:
+    capacity, maxima, warm = (
+        given.provisioned_throughput,
+        given.on_demand_throughput,
+        given.warm_throughput,
+    )
+    table_capacity.check_on_demand(maxima, can_clear=True)
+    table_capacity.check_raises_warm(table.warm, warm)
+    if given.billing_mode not in (None, table.billing_mode):
+        table = _switched(table, moment.now)
+    throughput = table.throughput
+    if capacity is not None:
+        throughput = table_capacity.provisioned(throughput, capacity, None, moment)
+    table_capacity.check_maxima(moment, capacity, maxima, warm)
+    return replace(
+        table,
+        throughput=throughput,
+        on_demand_limits=table_capacity.changed_on_demand(table.on_demand_limits, maxima),
+        warm=table_capacity.raised_warm(table.warm, warm).raised(throughput.read, throughput.write),
+    )
+
+
+def _switched(table: Table, now: float) -> Table:
+    """The other billing mode: it has no use for the settings of the one before."""
+    if table.on_demand:
+        indexes = tuple(replace(index, on_demand=None) for index in table.indexes)
+        return replace(table, on_demand=False, on_demand_limits=None, indexes=indexes)
+    return replace(
+        table,
+        on_demand=True,
+        on_demand_since=now,
+        throughput=replace(table.throughput, read=0, write=0),
+        warm=table.warm.raised(*table_capacity.ON_DEMAND_START),
+        indexes=tuple(
+            replace(
+                index,
+                throughput=replace(index.throughput, read=0, write=0),
+                warm=index.warm.raised(*table_capacity.ON_DEMAND_START),
+            )
+            for index in table.indexes
+        ),
+    )
+
+
+def _with_settings(table: Table, given: requests.UpdateTable, moment: Moment) -> Table:
+    if given.deletion_protection_enabled is not None:
+        table = replace(table, deletion_protection=given.deletion_protection_enabled)
+    if given.table_class is not None and given.table_class != (table.table_class or "STANDARD"):
+        table = replace(table, table_class=given.table_class, table_class_since=moment.now)
+    if given.sse_specification is not None:
+        key = table_encryption.changed_key_arn(table, given.sse_specification)
+        table = replace(table, kms_key_arn=key)
+    return table

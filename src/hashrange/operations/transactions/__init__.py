@@ -1,0 +1,1 @@
+"""TransactGetItems and TransactWriteItems."""

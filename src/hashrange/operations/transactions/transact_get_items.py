@@ -1,0 +1,81 @@
+"""TransactGetItems: up to 100 items of any tables by key, as of one moment."""
+
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from hashrange.engine import fetch, keys
+from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment, Row, RowKey
+from hashrange.expressions import Projection
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.transactions import cancellation
+
+
+class Request(Struct, gc=False):
+    given: requests.TransactGetItems
+    projections: list[Projection | None]
+
+
+@inputs.older
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.TransactGetItems)
+    projections: list[Projection | None] = []
+    for action in given.transact_items:
+        placeholders = inputs.expressions(action.get, ("ProjectionExpression",))
+        inputs.key(action.get.key)
+        projections.append(inputs.projection(action.get, placeholders))
+        if placeholders:
+            placeholders.finish()
+    return Request(given, projections)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    gets = [action.get for action in request.given.transact_items]
+    tables: list[Table] = []
+    for get in gets:
+        tables.append((yield from fetch.table(get.table_name, moment)))
+    targets = [
+        cancellation.attempt(_row_key, *each)
+        for each in zip(tables, gets, request.projections, strict=True)
+    ]
+    found = list(zip(tables, cancellation.prepared(targets), strict=True))
+    cancellation.check_distinct(found)
+    rows = yield from fetch.items(found)
+    if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
+        raise ValidationException(cancellation.READS_TOO_MUCH)
+    return answer(_respond(request, tables, rows))
+
+
+def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> RowKey:
+    row_key = keys.of_key(table, get.key)
+    if projection and projection.containers:
+        keys.check_scalar(table, projection.containers)
+    return row_key
+
+
+def _respond(request: Request, tables: list[Table], rows: list[Row | None]) -> Response:
+    receipt = Receipt()
+    responses: list[dict[str, Any]] = []
+    for table, row, projection in zip(tables, rows, request.projections, strict=True):
+        receipt.of(table).add(2 * read_units(row.size if row else 0, consistent=True))
+        if row is None:
+            responses.append({})
+        else:
+            shown = projection.project(row.item) if projection else Raw(row.json)
+            responses.append({"Item": shown})
+    response: Response = {"Responses": responses}
+    names = {
+        table.name: action.get.table_name
+        for table, action in zip(tables, request.given.transact_items, strict=True)
+    }
+    outputs.add_transaction(
+        response, receipt, names, request.given.return_consumed_capacity, "ReadCapacityUnits"
+    )
+    return response

@@ -1,0 +1,138 @@
+"""TransactWriteItems: up to 100 writes and checks of any tables, all or none.
+
+Each action becomes the `ItemWrite` that its single operation builds.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from hashrange.engine import fetch, keys, writes
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Response
+from hashrange.engine.fetch import Moment
+from hashrange.engine.writes import ItemWrite
+from hashrange.expressions import Condition, Update
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Table
+from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.transactions import cancellation, transaction
+
+AnyAction = requests.Put | requests.Update | requests.Delete | requests.ConditionCheck
+
+
+class Action(NamedTuple):
+    """One action, checked as far as it can be without its table."""
+
+    given: AnyAction
+    size: int
+    condition: Condition | None
+    update: Update | None
+
+    def write(self, table: Table) -> ItemWrite:
+        given = self.given
+        return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+        if isinstance(given, requests.Put):
+            return writes.put(table, given.item, self.size, self.condition, return_old)
+        if isinstance(given, requests.Update):
+            return writes.update(table, given.key, self.update, self.condition, return_old)
+        if isinstance(given, requests.Delete):
+            return writes.delete(table, given.key, self.condition, return_old)
+        assert self.condition
+        return writes.condition_check(table, given.key, self.condition, return_old)
+
+
+_OF_UPDATE = ("UpdateExpression", "ConditionExpression")
+_OF_OTHERS = ("ConditionExpression",)
+
+
+class Request(Struct, gc=False):
+    given: requests.TransactWriteItems
+    actions: list[Action]
+    fingerprint: bytes
+
+
+@inputs.older
+def parse(body: bytes) -> Request:
+    given = decode(body, requests.TransactWriteItems)
+    actions = [_action(item) for item in given.transact_items]
+    cancellation.check_size(sum(action.size for action in actions))
+    return Request(given, actions, _fingerprint(given))
+
+
+def _fingerprint(given: requests.TransactWriteItems) -> bytes:
+    """Of what a request with a token writes, in canonical form."""
+    if given.client_request_token is None:
+        return b""
+    return transaction.fingerprint(given.transact_items)
+
+
+def _action(item: requests.TransactWriteItem) -> Action:
+    present = [
+        given
+        for given in (item.condition_check, item.put, item.delete, item.update)
+        if given is not None
+    ]
+    if len(present) != 1:
+        raise ValidationException(
+            "TransactItems can only contain one of Check, Put, Update or Delete"
+            if present
+            else "Invalid Request: TransactWriteRequest should contain Delete or Put or Update "
+            "request"
+        )
+    given: AnyAction = present[0]
+    update_too = isinstance(given, requests.Update)
+    placeholders = inputs.expressions(given, _OF_UPDATE if update_too else _OF_OTHERS)
+    update: Update | None = None
+    if isinstance(given, requests.Update):
+        assert placeholders
+        update = placeholders.update(given.update_expression)
+    condition: Condition | None = None
+    if placeholders:
+        if given.condition_expression is not None:
+            condition = placeholders.condition(given.condition_expression)
+        placeholders.finish()
+    size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
+    return Action(given, size, condition, update)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    token = transaction.Token(request.given.client_request_token, request.fingerprint)
+    item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
+    return (yield from transaction.decide(token, item_writes, respond, moment))
+
+
+def _item_writes(
+    request: Request, moment: Moment
+) -> fetch.Fetch[tuple[dict[str, Table], list[ItemWrite]]]:
+    """The tables by the name they were called, and what each action writes."""
+    tables: dict[str, Table] = {}
+    for action in request.actions:
+        name = action.given.table_name
+        if name not in tables:
+            tables[name] = yield from fetch.table(name, moment)
+    for action in request.actions:
+        table = tables[action.given.table_name]
+        if isinstance(action.given, requests.Put):
+            keys.check_none_empty(table, action.given.item)
+        elif action.update:
+            keys.check_none_emptied(table, action.update.literals())
+    wanted = cancellation.prepared(
+        [
+            cancellation.attempt(action.write, tables[action.given.table_name])
+            for action in request.actions
+        ]
+    )
+    cancellation.check_distinct([(write.table, write.key) for write in wanted])
+    return tables, wanted
+
+
+def _respond(request: Request, receipt: Receipt, tables: dict[str, Table], split: str) -> Response:
+    given, response = request.given, Response()
+    names = {table.name: name for name, table in tables.items()}
+    outputs.add_transaction(response, receipt, names, given.return_consumed_capacity, split)
+    outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
+    return response

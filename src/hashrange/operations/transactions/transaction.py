@@ -1,0 +1,85 @@
+"""The common end of TransactWriteItems and ExecuteTransaction: all writes or none.
+
+A token makes a repeated request succeed without being done twice, for ten minutes.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.engine import fetch, tokens, writes
+from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.writes import ItemWrite
+from hashrange.model.errors import IdempotentParameterMismatchException
+from hashrange.model.tables import Table
+from hashrange.operations.transactions import cancellation
+
+Tables = dict[str, Table]
+"""By the name or ARN that the request uses."""
+
+Respond = Callable[[Receipt, Tables, str], Response]
+"""Makes the response; the last argument is the member that units are repeated under."""
+
+
+class Token(NamedTuple):
+    """ClientRequestToken, if there is one, and what the request with it asks for."""
+
+    text: str | None
+    fingerprint: bytes
+
+
+def fingerprint(content: Any) -> bytes:
+    """Of what a request writes, whatever the order in which it names attributes.
+
+    Some SDKs (Go's) write the members of a map in another order each time.
+    """
+    canonical = msgspec.json.encode(content, order="deterministic")
+    return blake2b(canonical, digest_size=32).digest()
+
+
+def decide(
+    token: Token,
+    item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]],
+    respond: Respond,
+    moment: Moment,
+) -> Decide:
+    """`item_writes` gives the tables and what each action writes."""
+    used = (yield from tokens.find(token.text)) if token.text is not None else None
+    if used and used.is_current(moment):
+        if used.fingerprint != token.fingerprint:
+            raise IdempotentParameterMismatchException(
+                "DynamoDB rejected the request because you retried a request with a different "
+                "payload but with an idempotent token that was already used."
+            )
+        return (yield from _repeat(item_writes, respond))
+    tables, wanted = yield from item_writes()
+    before = yield from writes.read(wanted)
+    changes: list[AnyChange] = list(
+        cancellation.succeeded(
+            [
+                cancellation.attempt(writes.decide, write, old, moment)
+                for write, old in zip(wanted, before, strict=True)
+            ]
+        )
+    )
+    if token.text is not None:
+        changes.append(tokens.remember(token.text, token.fingerprint, moment, used))
+    return Decision(
+        changes, lambda receipt: respond(receipt, tables, "WriteCapacityUnits"), transactional=True
+    )
+
+
+def _repeat(
+    item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]], respond: Respond
+) -> Decide:
+    """Done before: success, charged as reads of the items as they are now."""
+    tables, wanted = yield from item_writes()
+    rows = yield from fetch.items([(write.table, write.key) for write in wanted])
+    receipt = Receipt()
+    for write, row in zip(wanted, rows, strict=True):
+        receipt.of(write.table).add(2 * read_units(row.size if row else 0, consistent=True))
+    return answer(respond(receipt, tables, "ReadCapacityUnits"))

@@ -1,0 +1,228 @@
+"""Operations on what this server does not have: what there is to see, and what cannot be done.
+
+Infrastructure tools ask for backups, replicas, exports and policies of every table. Describe and
+List operations answer the true empty state. Operations that would start work are refused; none
+pretends success.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.log import streams
+from hashrange.model.errors import (
+    ApiError,
+    BackupNotFoundException,
+    ExportNotFoundException,
+    GlobalTableNotFoundException,
+    ImportNotFoundException,
+    PolicyNotFoundException,
+    ResourceNotFoundException,
+    TableNotFoundException,
+    ValidationException,
+)
+from hashrange.model.tables import Table
+from hashrange.model.validation import validate
+from hashrange.operations.operation import Operation
+from hashrange.operations.tables import resource_arns
+from hashrange.operations.tables.table_schema import refuse
+
+Request = dict[str, Any]
+
+LISTS: dict[str, str] = {
+    "ListBackups": "BackupSummaries",
+    "ListBulkOperations": "BulkOperationsSummaryList",
+    "ListExports": "ExportSummaries",
+    "ListGlobalTables": "GlobalTables",
+    "ListImports": "ImportSummaryList",
+}
+"""The member that is an empty list."""
+
+_NO_BACKUP = (BackupNotFoundException, "Backup not found: {}", "BackupArn")
+_NO_BULK_OPERATION = (
+    ResourceNotFoundException,
+    "Requested resource not found: Bulk operation: {} not found",
+    "BulkOperationArn",
+)
+_NOT_GLOBAL = "Global table with name: '{}' does not exist."
+_NO_GLOBAL_TABLE = (GlobalTableNotFoundException, _NOT_GLOBAL, "GlobalTableName")
+_NO_REPLICAS = (ResourceNotFoundException, _NOT_GLOBAL, "TableName")
+NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
+    "CancelBulkOperation": _NO_BULK_OPERATION,
+    "DeleteBackup": _NO_BACKUP,
+    "DescribeBackup": _NO_BACKUP,
+    "DescribeBulkOperation": _NO_BULK_OPERATION,
+    "DescribeExport": (ExportNotFoundException, "Export not found: {}", "ExportArn"),
+    "DescribeGlobalTable": _NO_GLOBAL_TABLE,
+    "DescribeGlobalTableSettings": _NO_GLOBAL_TABLE,
+    "DescribeImport": (ImportNotFoundException, "Import not found: {}", "ImportArn"),
+    "DescribeTableReplicaAutoScaling": _NO_REPLICAS,
+    "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
+    "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
+}
+"""The error, its message, and the member that names what is not there."""
+_KINDS = {
+    "BackupArn": "backup",
+    "BulkOperationArn": "bulk-operation",
+    "ExportArn": "export",
+    "ImportArn": "import",
+}
+"""What follows the table's name in an ARN."""
+
+LEGACY = ("CreateGlobalTable", "UpdateGlobalTable")
+"""Operations of a version of global tables that the service has given up."""
+
+UNSUPPORTED = (
+    "CreateBackup",
+    "EnableKinesisStreamingDestination",
+    "ExportTableToPointInTime",
+    "ImportTable",
+    "PutResourcePolicy",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "SearchVectors",
+    "StartBulkPutItems",
+    "UpdateContinuousBackups",
+    "UpdateContributorInsights",
+)
+
+
+def _list(name: str, request: Request, moment: Moment) -> Decide:
+    yield from ()
+    return answer({LISTS[name]: []})
+
+
+def _not_found(name: str, request: Request, moment: Moment) -> Decide:
+    yield from ()
+    error, message, member = NOT_FOUND[name]
+    kind, named = _KINDS.get(member), request[member]
+    if kind is None:
+        raise error(message.format(fetch.plain_name(named)))
+    if not re.fullmatch(rf"arn:aws[^:]*:dynamodb:.+:table/.+/{kind}/.+", named):
+        raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
+    raise error(message.format(named))
+
+
+def _legacy(request: Request, moment: Moment) -> Decide:
+    yield from ()
+    raise refuse(
+        "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "
+        "global tables version 2019.11.21, instead of version 2017.11.29 (Legacy)."
+    )
+
+
+def _unsupported(name: str, request: Request, moment: Moment) -> Decide:
+    yield from ()
+    raise ValidationException(f"{name} is not supported by this server")
+
+
+def _continuous_backups(request: Request, moment: Moment) -> Decide:
+    if (yield from fetch.find_table(request["TableName"])) is None:
+        name = fetch.plain_name(request["TableName"])
+        raise TableNotFoundException(f"Table not found: {name}")
+    off = {"PointInTimeRecoveryStatus": "DISABLED"}
+    description = {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": off}
+    return answer({"ContinuousBackupsDescription": description})
+
+
+def _of_table(show: Callable[[Table, Request, Moment], Response]) -> Callable[..., Decide]:
+    """A description that every table has."""
+
+    def decide(request: Request, moment: Moment) -> Decide:
+        table = yield from fetch.described_table(request["TableName"])
+        return answer(show(table, request, moment))
+
+    return decide
+
+
+def _contributor_insights(table: Table, request: Request, moment: Moment) -> Response:
+    name = request.get("IndexName")
+    if name is None:
+        return {"TableName": table.name, "ContributorInsightsStatus": "DISABLED"}
+    index = table.index(name)
+    if index is None or index.local:
+        raise ResourceNotFoundException(
+            f"Requested resource not found: Index: {name} not found for table: {table.name}"
+        )
+    return {"TableName": table.name, "IndexName": name, "ContributorInsightsStatus": "DISABLED"}
+
+
+def _list_contributor_insights(request: Request, moment: Moment) -> Decide:
+    if "TableName" in request:
+        yield from fetch.described_table(request["TableName"])
+    return answer({"ContributorInsightsSummaries": []})
+
+
+def _kinesis_destinations(table: Table, request: Request, moment: Moment) -> Response:
+    return {"TableName": table.name, "KinesisDataStreamDestinations": []}
+
+
+def _no_destination(state: str) -> Callable[[Table, Request, Moment], Response]:
+    """Refuses what can be done to an active destination only."""
+
+    def show(table: Table, request: Request, moment: Moment) -> Response:
+        raise ValidationException(
+            "Table is not in a valid state to enable Kinesis Streaming Destination: "
+            + state.format(table=table.name, stream=request["StreamArn"])
+        )
+
+    return show
+
+
+def _resource_policy(request: Request, moment: Moment) -> Decide:
+    arn = request["ResourceArn"]
+    yield from _with_policy(arn)
+    raise PolicyNotFoundException(
+        f"Resource-based policy not found for the provided ResourceArn: {arn}"
+    )
+
+
+def _delete_resource_policy(request: Request, moment: Moment) -> Decide:
+    """To delete what is not there is no fault."""
+    yield from _with_policy(request["ResourceArn"])
+    return answer({})
+
+
+def _with_policy(arn: str) -> Fetch[None]:
+    """Raises an error unless there is the table, or the stream, that might have a policy."""
+    name, label = resource_arns.parse(arn)
+    table = yield from fetch.described_table(name)
+    if label is not None and (yield from streams.find(f"{table.arn}/stream/{label}")) is None:
+        raise ResourceNotFoundException(
+            f"Requested resource not found: Stream: {label} not found for Table: {name}"
+        )
+
+
+def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
+    return {
+        **{name: partial(_list, name) for name in LISTS},
+        **{name: partial(_not_found, name) for name in NOT_FOUND},
+        **{name: partial(_unsupported, name) for name in UNSUPPORTED},
+        **dict.fromkeys(LEGACY, _legacy),
+        "DescribeContinuousBackups": _continuous_backups,
+        "DescribeContributorInsights": _of_table(_contributor_insights),
+        "DescribeKinesisStreamingDestination": _of_table(_kinesis_destinations),
+        "DisableKinesisStreamingDestination": _of_table(
+            _no_destination(
+                "KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
+            )
+        ),
+        "UpdateKinesisStreamingDestination": _of_table(
+            _no_destination(
+                "Kinesis streaming is not in ACTIVE state. Updates are only allowed in ACTIVE "
+                "state. TableName: {table}, kdsArn: {stream}"
+            )
+        ),
+        "GetResourcePolicy": _resource_policy,
+        "DeleteResourcePolicy": _delete_resource_policy,
+        "ListContributorInsights": _list_contributor_insights,
+    }
+
+
+OPERATIONS = {
+    name: Operation(name, partial(validate, name), decide) for name, decide in _all().items()
+}

@@ -1,0 +1,69 @@
+"""A cache of the headers that a connection sends each time.
+
+A client sends the same headers in the same order with each request; only the operation, the
+body, the signature, and once a second the date differ. So only the first request of a
+connection, and each one that differs in anything else, is checked in full (`connection`,
+`routing`, `authentication`); the others are admitted by comparing a few strings. The cache is
+not used where signatures are verified.
+"""
+
+from collections.abc import Mapping
+from operator import itemgetter
+
+from hashrange.wire.responses import PLAIN, Form
+from hashrange.wire.routing import Targets
+from hashrange.wire.signature import Credential
+
+_VARYING = (b"x-amz-target", b"authorization", b"content-length")
+_EQUAL = (b"x-amz-date", b"content-type")
+_EQUAL_IF_SENT = (b"accept-encoding", b"connection", b"origin")
+_NEVER = frozenset((b"content-encoding", b"expect", b"transfer-encoding", b"upgrade"))
+_LENGTH_DIGITS_MAX = 7  # whatever is written so is below the limit
+
+Fields = Mapping[bytes, bytes]
+"""Headers under their names as sent."""
+
+
+class HeaderCache:
+    """The headers of the last request of one connection that passed the full check."""
+
+    form: Form = PLAIN
+    region: str = ""
+    access_key: str = ""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._names: tuple[bytes, ...] = ()
+
+    def operation(self, url: list[bytes], fields: Fields) -> str | None:
+        """The operation of a POST whose headers match the cached ones, else None."""
+        if tuple(fields) != self._names or url != [b"/"]:
+            return None
+        target, authorization, length = self._varying(fields)
+        if (
+            authorization.startswith(self._signer)
+            and authorization[len(self._signer) :].isalnum()
+            and len(length) <= _LENGTH_DIGITS_MAX
+            and self._equal(fields) == self._equal_values
+        ):
+            return self._targets.get(target)
+        return None
+
+    def set(self, url: list[bytes], fields: Fields, signer: Credential, form: Form) -> None:
+        """Cache the headers of an admitted POST, if comparing them is a sufficient check."""
+        sent = {name.lower(): name for name in fields}
+        required = {*_VARYING, *_EQUAL}
+        if form.close or url != [b"/"] or _NEVER & sent.keys() or required - sent.keys():
+            self._names = ()
+            return
+        self._names = tuple(fields)
+        self._varying = itemgetter(*(sent[name] for name in _VARYING))
+        self._equal = itemgetter(
+            *(sent[name] for name in (*_EQUAL, *_EQUAL_IF_SENT) if name in sent)
+        )
+        self._equal_values = self._equal(fields)
+        before, name, _ = fields[sent[b"authorization"]].rpartition(b"Signature=")
+        self._signer = before + name
+        self.region = signer.region
+        self.access_key = signer.access_key
+        self.form = form

@@ -1,0 +1,39 @@
+"""Answers to requests that are not API calls: health checks, CORS preflights, unknown paths."""
+
+import re
+from collections.abc import Mapping
+
+from hashrange.wire.responses import Form, respond
+
+DEFAULT_REGION = "us-east-1"
+_REGIONAL_HOST = re.compile(rb"dynamodb\.([a-z0-9-]+)\.", re.IGNORECASE)
+_PREFLIGHT_SECONDS = 172_800
+_GRANTED = (
+    (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+    (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+)
+
+
+def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
+    if method in (b"GET", b"HEAD") and url == b"/":
+        health = _health(headers.get(b"host", b""))
+        return respond(200, health, form, content_type=b"text/plain")
+    if method == b"OPTIONS" and b"origin" in headers:
+        return respond(200, b"", form, more=_cors_headers(headers))
+    body = b"<UnknownOperationException/>\n"
+    return respond(404, body, form, content_type=b"application/xml")
+
+
+def _health(host: bytes) -> bytes:
+    """The trailing blank is the service's."""
+    regional = _REGIONAL_HOST.match(host)
+    region = regional[1].decode() if regional else DEFAULT_REGION
+    return f"healthy: dynamodb.{region}.amazonaws.com ".encode()
+
+
+def _cors_headers(headers: Mapping[bytes, bytes]) -> bytes:
+    lines = [b"Access-Control-Max-Age: %d\r\n" % _PREFLIGHT_SECONDS]
+    for asked, granted in _GRANTED:
+        if value := headers.get(asked):
+            lines.append(b"%b: %b\r\n" % (granted, value))
+    return b"".join(lines)

@@ -1,0 +1,154 @@
+"""What is kept of earlier requests changes nothing for later ones that differ."""
+
+import copy
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashrange.expressions import Expressions, KeyQuery, bounded_cache, prepared, substitutions
+from hashrange.expressions.bounded_cache import BoundedCache
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import NESTING_LEVELS_MAX
+from hashrange.model.tables import View
+from hashrange.model.values import AttributeValue
+
+from . import generated
+from .fixtures import attempt
+
+SAME = {":v": {"S": "x"}}
+FORMS = [
+    ("condition", "a = :v AND b BETWEEN :v AND :w OR #n > :w"),
+    ("condition", "attribute_type(a, :v) OR contains(b, :w) OR #n IN (:v, :w)"),
+    ("condition", "begins_with(a, :v) AND size(#n) < :w"),
+    ("update", "SET #n = :v, a = list_append(:w, if_not_exists(a, :v))"),
+    ("update", "SET b = b + :v, #n = if_not_exists(c, :w)"),
+    ("update", "ADD #n :v DELETE b :w"),
+]
+
+
+def forget() -> None:
+    prepared._kept._values.clear()
+    substitutions._passed._values.clear()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> None:
+    forget()
+
+
+@given(
+    st.sampled_from(FORMS),
+    generated.ITEM,
+    st.lists(st.tuples(generated.VALUE, generated.VALUE), min_size=2, max_size=4),
+)
+@settings(max_examples=300)
+def test_what_is_kept_of_a_text_does_for_other_values(
+    form: tuple[str, str], item: Any, pairs: list[tuple[Any, Any]]
+) -> None:
+    binder, text = form
+
+    def outcome(v: Any, w: Any) -> Any:
+        expressions = Expressions({"#n": "c"}, {":v": copy.deepcopy(v), ":w": copy.deepcopy(w)})
+        bound: Any = getattr(expressions, binder)(text)
+        expressions.finish()
+        return bound.matches(item) if binder == "condition" else bound.apply(item)
+
+    forget()
+    found = [attempt(partial(outcome, *pair)) for pair in pairs]
+    for pair, expected in zip(pairs, found, strict=True):
+        forget()
+        assert attempt(partial(outcome, *pair)) == expected
+
+
+def query(view: View, **types: str) -> KeyQuery:
+    """What always the same text and value, bound anew, ask of this view."""
+    condition = Expressions(None, SAME).key_condition("a = :v").as_key_condition()
+    condition.check_partition(view)
+    return condition.resolve(view, types)
+
+
+@pytest.mark.parametrize("table", [View(space=2, hash=("b",)), View(space=2, hash=("a", "b"))])
+def test_a_key_condition_is_held_against_each_view(table: View) -> None:
+    """A table that was dropped comes back with another key schema."""
+    right = View(space=1, hash=("a",))
+    assert query(right, a="S").hash_values == [SAME[":v"]]
+    with pytest.raises(ValidationException, match="missed key schema element: b"):
+        query(table, a="S", b="S")
+    assert query(right, a="S").hash_values == [SAME[":v"]]
+
+
+def test_a_key_condition_is_held_against_the_types_of_each_table() -> None:
+    query(View(space=1, hash=("a",)), a="S")
+    with pytest.raises(ValidationException, match="type does not match schema type"):
+        query(View(space=1, hash=("a",)), a="N")
+
+
+def test_a_key_condition_names_other_parts_of_another_view() -> None:
+    values = {":v": {"S": "x"}, ":w": {"S": "y"}}
+
+    def ask(view: View) -> KeyQuery:
+        bound = Expressions(None, values).key_condition("a = :v AND b = :w").as_key_condition()
+        bound.check_partition(view)
+        return bound.resolve(view, {"a": "S", "b": "S"})
+
+    for _ in range(2):
+        found = ask(View(space=1, hash=("a",), range=("b",)))
+        assert (found.hash_values, found.range_equals) == ([{"S": "x"}], [{"S": "y"}])
+        found = ask(View(space=2, hash=("b",), range=("a",)))
+        assert (found.hash_values, found.range_equals) == ([{"S": "y"}], [{"S": "x"}])
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "message"),
+    [
+        ({}, None, "ExpressionAttributeNames must not be empty"),
+        (None, {}, "ExpressionAttributeValues must not be empty"),
+        ({"a": "b"}, None, "ExpressionAttributeNames contains invalid key"),
+    ],
+)
+def test_what_was_refused_is_refused_again(names: Any, values: Any, message: str) -> None:
+    Expressions(None, None)
+    for _ in range(2):
+        with pytest.raises(ValidationException, match=message):
+            Expressions(names, values)
+
+
+def test_bounds_are_compared_each_time() -> None:
+    def between(low: str, high: str) -> None:
+        values = {":low": {"N": low}, ":high": {"N": high}}
+        Expressions(None, values).condition("a BETWEEN :low AND :high")
+
+    between("1", "2")
+    with pytest.raises(ValidationException, match="upper bound to be greater"):
+        between("2", "1")
+
+
+def test_the_older_validation_leaves_the_nesting_to_the_update() -> None:
+    value: AttributeValue = {"L": []}
+    for _ in range(NESTING_LEVELS_MAX):
+        value = {"L": [value]}
+    text = "SET a = :v, b = :w"
+    flat: dict[str, AttributeValue] = {":v": {"L": []}, ":w": {"L": []}}
+    assert Expressions(None, flat).update(text).apply({}) == {"a": {"L": []}, "b": {"L": []}}
+    for name in flat:
+        older = Expressions(None, flat | {name: value}, older=True)
+        with pytest.raises(ValidationException, match="Nesting Levels have exceeded"):
+            older.update(text).apply({})
+
+
+def test_the_oldest_goes_and_what_is_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_cache, "ENTRIES_MAX", 2)
+    values: BoundedCache[int] = BoundedCache()
+    for number, key in enumerate(("a", "b", "c", "x" * bounded_cache.CHARACTERS_MAX)):
+        values.put(key, number)
+    assert [values.get(key) for key in ("a", "b", "c")] == [None, 1, 2]
+    assert len(values._values) == 2
+
+
+def test_a_text_is_prepared_once_for_all_values() -> None:
+    for text in ("x", "y"):
+        Expressions({"#a": "a"}, {":v": {"S": text}}).condition("#a = :v")
+    assert len(prepared._kept._values) == len(substitutions._passed._values) == 1
