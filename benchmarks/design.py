@@ -26,8 +26,8 @@ import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
 from hashrange.design.reading import Items
-from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import Server
+from hashrange.interfaces.server.listener import open_listener
 
 ITEMS = 50
 ROUNDS = 25

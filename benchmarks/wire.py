@@ -26,8 +26,8 @@ import uvloop
 
 from benchmarks import load
 from hashrange.interfaces.calls import Outcome
-from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import serve
+from hashrange.interfaces.server.listener import open_listener
 
 ROUNDS = 3
 SECONDS = 4

@@ -3,8 +3,8 @@
 import sys
 
 import hashrange
-from hashrange.interfaces.listener import open_listener
 from hashrange.interfaces.server import serve
+from hashrange.interfaces.server.listener import open_listener
 
 if __name__ == "__main__":
     settings = hashrange.Settings(shard_seconds=int(sys.argv[1]))

@@ -5,11 +5,12 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from hashrange.interfaces.calls import Outcome
-from hashrange.interfaces.listener import Listener, open_listener
 from hashrange.interfaces.server import Server
+from hashrange.interfaces.server.connection import ClientConnection
+from hashrange.interfaces.server.listener import Listener, open_listener
 from hashrange.model.errors import ResourceNotFoundException
 
 AUTHORIZATION = (
@@ -93,6 +94,10 @@ class Running:
             return function()
 
         return self.run(calling())
+
+    def connections(self) -> list[ClientConnection]:
+        """The clients that are connected now."""
+        return self.call(lambda: cast(list[ClientConnection], [*self.server.clients.connected]))
 
     def connect(self) -> "Client":
         return Client(socket.create_connection(("127.0.0.1", self.port), timeout=20))

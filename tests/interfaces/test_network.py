@@ -17,15 +17,15 @@ from botocore.exceptions import ClientError
 from serving import Client, Running, request, running
 
 import hashrange
-from hashrange.interfaces.connection import UNFINISHED_SECONDS_MAX
-from hashrange.interfaces.listener import (
+from hashrange.interfaces.server import Server
+from hashrange.interfaces.server.connection import UNFINISHED_SECONDS_MAX
+from hashrange.interfaces.server.listener import (
     ServerError,
     configured_keys,
     open_listener,
     room_for_connections,
     tls_context,
 )
-from hashrange.interfaces.server import Server
 from hashrange.wire import read_keys
 from hashrange.wire.connection import BODY_BYTES_MAX
 
@@ -185,11 +185,11 @@ def test_idle_clients_keep_nobody_out(server: Running) -> None:
         for _ in range(IDLE):
             idle.callback(server.connect().close)
         assert answered_quickly(server)
-        assert server.call(lambda: len(server.server.connections)) >= IDLE
+        assert len(server.connections()) >= IDLE
 
 
 def test_there_is_a_bound_on_connections(server: Running) -> None:
-    server.server.connections_max = 2
+    server.server.clients.connections_max = 2
     first, second = server.connect(), server.connect()
     assert first.ask(request("GetItem"))[0] == second.ask(request("GetItem"))[0] == 200
     third = server.connect()
@@ -217,7 +217,7 @@ def test_files_are_left_for_the_database() -> None:
 
 
 def sweep(server: Running) -> None:
-    for connection in tuple(server.server.connections):
+    for connection in tuple(server.server.clients.connected):
         connection.sweep(10)
         connection.sweep(UNFINISHED_SECONDS_MAX)
 

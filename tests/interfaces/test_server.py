@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, cast
 
 import boto3
@@ -12,12 +13,12 @@ import uvloop
 from serving import Client, EchoRuntime, Running, request, running
 
 from hashrange import wire
-from hashrange.interfaces import connection as client_connection
-from hashrange.interfaces import server as serving_server
-from hashrange.interfaces.connection import ClientConnection, access_log
-from hashrange.interfaces.listener import ServerError, open_listener
-from hashrange.interfaces.server import Server
-from hashrange.interfaces.turns import Turns
+from hashrange.interfaces.server import connection as client_connection
+from hashrange.interfaces.server import server as serving_server
+from hashrange.interfaces.server.clients import Clients
+from hashrange.interfaces.server.connection import ClientConnection, access_log
+from hashrange.interfaces.server.listener import ServerError, open_listener
+from hashrange.interfaces.server.turns import Turns
 from hashrange.wire.connection import BODY_BYTES_MAX
 
 
@@ -158,7 +159,7 @@ def test_a_client_that_leaves_early_harms_nobody(server: Running, client: Client
     leaving.close()
     assert client.ask(request("GetItem"))[0] == 200
     server.runtime.release()
-    eventually(lambda: server.call(lambda: len(server.server.connections)) == 1)
+    eventually(lambda: len(server.connections()) == 1)
     assert client.ask(request("GetItem"))[0] == 200
     assert len(server.runtime.bodies) == 3
 
@@ -203,14 +204,10 @@ def test_stopping_begins_nothing_that_nobody_waits_for(
     clients = [server.connect() for _ in range(2)]
     for client in clients:
         client.send(request("PutItem", b"{}".ljust(1_000_000)))
-    eventually(
-        lambda: (
-            server.call(lambda: sum(c._call is not None for c in server.server.connections)) == 2
-        )
-    )
+    eventually(lambda: sum(each._call is not None for each in server.connections()) == 2)
     server.run(server.server.stop())
     go.set()
-    server.server._aside.shutdown(wait=True)
+    server.server.clients._aside.shutdown(wait=True)
     assert begun == ["PutItem"]
     for client in clients:
         client.close()
@@ -234,11 +231,11 @@ def test_no_more_is_read_from_a_client_while_its_requests_wait(
     with pytest.raises(TimeoutError):
         client.send(*[request("UpdateItem", b" " * 100_000)] * 1000)
     assert len(server.runtime.bodies) == 1
-    [serving] = server.call(lambda: list(server.server.connections))
+    [serving] = server.connections()
     # What one turn of the loop had read before it stopped: some megabytes of the hundred.
     assert server.call(lambda: len(serving._waiting)) < 250
     client.close()
-    eventually(lambda: (server.runtime.release(), not server.server.connections)[1])
+    eventually(lambda: (server.runtime.release(), not server.server.clients.connected)[1])
 
 
 UNFINISHED = b"POST / HTTP/1.1\r\n"
@@ -257,7 +254,7 @@ def test_a_client_that_does_not_move_is_given_up(
 ) -> None:
     client.send(request("GetItem"), sent)
     assert client.receive()[0] == 200
-    [serving] = server.call(lambda: list(server.server.connections))
+    [serving] = server.connections()
     server.call(lambda: serving.sweep(10))
     server.call(lambda: serving.sweep(seconds_max - 1))
     client.ask(b"Host: x\r\n\r\n" if sent else request("GetItem"))  # it moves again
@@ -265,7 +262,7 @@ def test_a_client_that_does_not_move_is_given_up(
     eventually(lambda: server.call(lambda: serving._wire.reading) == bool(sent))
     server.call(lambda: serving.sweep(10))
     server.call(lambda: serving.sweep(seconds_max - 1))
-    assert server.call(lambda: list(server.server.connections)) == [serving]
+    assert server.connections() == [serving]
     server.call(lambda: serving.sweep(1))
     with pytest.raises((EOFError, ConnectionResetError)):
         client.receive()
@@ -276,7 +273,7 @@ def test_a_client_that_waits_for_its_answer_is_not_given_up(
 ) -> None:
     client.send(request("UpdateItem"))
     eventually(lambda: server.runtime.bodies)
-    [serving] = server.call(lambda: list(server.server.connections))
+    [serving] = server.connections()
     for _ in range(3):
         server.call(lambda: serving.sweep(client_connection.IDLE_SECONDS_MAX))
     server.runtime.release()
@@ -330,12 +327,10 @@ def test_a_connection_that_fails_is_not_the_end_of_the_others() -> None:
 
 def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
     async def answered_by_turn() -> list[int]:
-        listener = open_listener("127.0.0.1", 0)
-        listener.sock.close()
-        server = Server(EchoRuntime(), listener)
-        server.loop = asyncio.get_running_loop()
-        server.turns = Turns(server.loop, server.runtime)
-        connection = ClientConnection(server)
+        runtime = EchoRuntime()
+        parser = partial(wire.Connection, wire.targets(runtime.operations))
+        clients = Clients(asyncio.get_running_loop(), runtime, parser, connections_max=1)
+        connection = ClientConnection(clients)
         transport = Transport()
         connection.connection_made(cast(asyncio.Transport, transport))
         connection.data_received(request("GetItem") * 40)

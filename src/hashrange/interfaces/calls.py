@@ -1,4 +1,4 @@
-"""What every way in asks of the runtime, and what becomes of a mistake of ours."""
+"""What every interface asks of the runtime, and how our own mistakes are answered."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -9,11 +9,11 @@ from hashrange.model.errors import ApiError, InternalServerError
 _log = logging.getLogger("hashrange")
 
 Outcome = bytes | BaseException
-"""The response's body, or why there is none."""
+"""The body of the response, or the error."""
 
 
 class Submit(Protocol):
-    """Takes requests on an event loop."""
+    """Accepts requests on an event loop."""
 
     def submit(
         self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
@@ -23,7 +23,7 @@ class Submit(Protocol):
 
 
 class Turn(Submit, Protocol):
-    """Takes those that one turn of an event loop brings."""
+    """Accepts the requests of one turn of an event loop."""
 
     def close(self) -> None: ...
 
@@ -33,7 +33,7 @@ class Runtime(Submit, Protocol):
 
     @property
     def operations(self) -> Collection[str]:
-        """Names of the operations it knows."""
+        """The names of the operations it knows."""
         ...
 
     def call(self, name: str, body: bytes, region: str, /) -> bytes:
@@ -41,12 +41,12 @@ class Runtime(Submit, Protocol):
         ...
 
     def turn(self) -> Turn:
-        """For the requests that one turn of an event loop brings; to be closed at its end."""
+        """For the requests of one turn of an event loop; to be closed at the end of the turn."""
         ...
 
 
 def refusal(operation: str, error: BaseException) -> ApiError:
-    """What the client is told. Anything but an ApiError is our mistake: the log has it all."""
+    """The error to answer. Anything but an ApiError is our mistake and is logged in full."""
     if isinstance(error, ApiError):
         return error
     _log.error("operation=%s status=500", operation, exc_info=error)

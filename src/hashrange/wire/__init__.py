@@ -1,6 +1,7 @@
-"""Bytes in, calls of operations out; bodies in, responses out. No sockets, no event loop."""
+"""HTTP without sockets: bytes in, calls of operations out; response bodies in, bytes out."""
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
+from hashrange.wire.non_api import NonApi, answer_non_api
 from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed, unavailable
 from hashrange.wire.routing import Targets, targets
 from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
@@ -15,8 +16,10 @@ __all__ = [
     "Key",
     "Keys",
     "KeysError",
+    "NonApi",
     "Targets",
     "Verifier",
+    "answer_non_api",
     "error_body",
     "fail",
     "read_keys",

@@ -1,11 +1,11 @@
-"""One client's connection as a value: feed it bytes, it gives events, in order.
+"""One client's connection as a value: feed it bytes, and it returns events, in order.
 
     bytes -> Call(operation, body, ...)    for the database; to be answered in its form
           -> Answer(data, close)           known without the database: to be written as it is
 
-It never raises and holds no more than one unfinished request. After an event that closes, it
-ignores whatever follows. What could be read as two different requests is refused: the parser
-does so for repeated lengths, lengths beside chunks and loose line ends.
+It never raises, and it holds at most one unfinished request. After an event that closes, it
+ignores all further bytes. It refuses bytes that two programs could read as different requests:
+the parser does so for repeated lengths, for a length beside chunks, and for bare line feeds.
 """
 
 import msgspec
@@ -14,7 +14,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
 from hashrange.wire.header_cache import HeaderCache
-from hashrange.wire.non_api import answer_non_api
+from hashrange.wire.non_api import NonApi, answer_non_api
 from hashrange.wire.responses import (
     APPLICATION_JSON,
     CONTINUE,
@@ -32,7 +32,7 @@ HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
 
 
 class Call(msgspec.Struct, gc=False):
-    """`region` and `access_key` are the ones that the request is signed with."""
+    """A call of the API. `region` and `access_key` are those of the request's signature."""
 
     operation: str
     body: bytes
@@ -50,18 +50,27 @@ Event = Call | Answer
 
 
 class _RefusedError(Exception):
-    """This request is not read to its end."""
+    """The rest of this request is not read."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 class Connection:
-    """Without a `verifier` any well-formed credentials are accepted."""
+    """Without a `verifier` any well-formed credentials are accepted.
 
-    def __init__(self, targets: Targets, verifier: Verifier | None = None) -> None:
+    `non_api` answers requests that are not calls of the API.
+    """
+
+    def __init__(
+        self,
+        targets: Targets,
+        verifier: Verifier | None = None,
+        non_api: NonApi = answer_non_api,
+    ) -> None:
         self._targets = targets
         self._verifier = verifier
+        self._non_api = non_api
         self._header_cache = HeaderCache(targets)
         self._events: list[Event] = []
         self._closed = False
@@ -74,7 +83,7 @@ class Connection:
         self._body = bytearray()
         self._pieces: list[bytes] = []
         self._stray_bytes = 0
-        # The parser calls whatever it finds under these names; these three cost no Python call.
+        # The parser calls these three by name; as bound built-in methods they cost no Python call.
         self.on_url = self._url.append
         self.on_header = self._join_header if verifier else self._fields.setdefault
         self.on_body = self._pieces.append
@@ -82,7 +91,7 @@ class Connection:
 
     @property
     def reading(self) -> bool:
-        """Whether a request has begun and is not complete."""
+        """Whether a request has begun and is not complete yet."""
         return bool(self._url)
 
     def feed(self, data: bytes) -> list[Event]:
@@ -106,7 +115,7 @@ class Connection:
             self._events.append(Answer(respond(status, b"", Form(close=True)), close=True))
 
     def _check_unfinished(self) -> None:
-        """Bound what one request can make us keep: its head, its body, and what is neither."""
+        """Bound what one request can make us hold: its head, its body, and bytes between them."""
         if self._pieces:
             self._stray_bytes = 0
             self._gather()
@@ -123,7 +132,7 @@ class Connection:
     # ---- the parser's callbacks ----
 
     def _join_header(self, name: bytes, value: bytes) -> None:
-        """A signature is over all values of a header, under whatever case of its name."""
+        """Join repeated headers: a signature covers all values of a name, in any case."""
         name = name.lower()
         self._fields[name] = (
             b"%b,%b" % (earlier, value)
@@ -163,7 +172,7 @@ class Connection:
     def _read_head(self) -> None:
         parser, headers = self._parser, {k.lower(): v for k, v in self._fields.items()}
         http_1_0 = parser.get_http_version() == "1.0"
-        if self._stray_bytes > HEAD_BYTES_MAX:  # of which the body may be a part
+        if self._stray_bytes > HEAD_BYTES_MAX:  # the body's first bytes may be among them
             sizes = (len(name) + len(value) for name, value in headers.items())
             if sum(sizes) + sum(map(len, self._url)) > HEAD_BYTES_MAX:
                 raise _RefusedError(431)
@@ -184,7 +193,7 @@ class Connection:
             content_type=JSON if content_type(headers) == JSON else APPLICATION_JSON,
         )
         if self._form == PLAIN:
-            self._form = PLAIN  # the very one, which `succeed` knows at a glance
+            self._form = PLAIN  # the same object, which `succeed` recognises quickly
 
     def _complete_closely(self, body: bytes) -> None:
         method, url = self._parser.get_method(), b"".join(self._url)
@@ -196,7 +205,7 @@ class Connection:
             if coding := headers.get(b"content-encoding"):
                 body = codings.decode(body, coding, BODY_BYTES_MAX)
             event = Call(operation, body, signer.region, form, signer.access_key)
-            if self._verifier is None:  # else each signature is looked at
+            if self._verifier is None:  # else every signature is verified
                 self._header_cache.set(self._url, self._fields, signer, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
@@ -205,5 +214,5 @@ class Connection:
         except codings.TooLargeError:
             event = Answer(respond(413, b"", form), form.close)
         except NotFoundError:
-            event = Answer(answer_non_api(method, url, headers, form), form.close)
+            event = Answer(self._non_api(method, url, headers, form), form.close)
         self._events.append(event)

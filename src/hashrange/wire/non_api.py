@@ -1,7 +1,7 @@
 """Answers to requests that are not API calls: health checks, CORS preflights, unknown paths."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hashrange.wire.responses import Form, respond
 
@@ -14,7 +14,12 @@ _GRANTED = (
 )
 
 
+NonApi = Callable[[bytes, bytes, Mapping[bytes, bytes], Form], bytes]
+"""Method, URL, headers (names in lower case) and the form of the answer -> the answer."""
+
+
 def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
+    """A health check, a CORS preflight, or 404, as the service answers them."""
     if method in (b"GET", b"HEAD") and url == b"/":
         health = _health(headers.get(b"host", b""))
         return respond(200, health, form, content_type=b"text/plain")
@@ -25,7 +30,7 @@ def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], fo
 
 
 def _health(host: bytes) -> bytes:
-    """The trailing blank is the service's."""
+    """The body ends with a blank, as the service's does."""
     regional = _REGIONAL_HOST.match(host)
     region = regional[1].decode() if regional else DEFAULT_REGION
     return f"healthy: dynamodb.{region}.amazonaws.com ".encode()

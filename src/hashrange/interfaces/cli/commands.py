@@ -30,7 +30,7 @@ def fail(message: object) -> NoReturn:
 def told_in_one_line() -> Iterator[None]:
     """What a file, a disk or a port does to a command is no traceback."""
     from hashrange import StoreError
-    from hashrange.interfaces.listener import ServerError
+    from hashrange.interfaces.server.listener import ServerError
 
     try:
         yield

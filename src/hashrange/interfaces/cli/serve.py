@@ -78,8 +78,8 @@ def serve(
 ) -> None:
     """Answer DynamoDB's HTTP interface until Ctrl-C or SIGTERM."""
     import hashrange
-    from hashrange.interfaces.listener import configured_keys, open_listener, tls_context
     from hashrange.interfaces.server import serve as serve_at
+    from hashrange.interfaces.server.listener import configured_keys, open_listener, tls_context
 
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,

@@ -1,8 +1,8 @@
 """One client of the server: between its socket and the runtime, one request at a time.
 
-Requests that a client pipelines wait, parsed, until their predecessors are answered: a read
-sees the write before it, and answers leave in order. While one waits, nothing more is read
-from the client; while the client does not read, nothing more is run for it.
+Pipelined requests wait, parsed, until the requests before them are answered: a read sees the
+write before it, and answers leave in order. While a request waits, nothing more is read from the
+client; while the client does not read its answers, none of its requests is run.
 """
 
 import asyncio
@@ -10,36 +10,34 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, refusal
-
-if TYPE_CHECKING:
-    from hashrange.interfaces.server import Server
+from hashrange.interfaces.server.clients import Clients
 
 UNFINISHED_SECONDS_MAX = 60
-"""How long a client may take to send one request, its first from when it connected, or to read
-one answer."""
+"""How long a client may take to send one request (the first counts from when it connected), or
+to read one answer."""
 
 IDLE_SECONDS_MAX = 600
-"""How long a connection is kept open for a request to come."""
+"""How long an idle connection is kept open."""
 
 LINGER_SECONDS = 2
-"""How long a refused client may go on sending, unread, so that it can read why."""
+"""How long a refused client may go on sending, unread, so that it can read the refusal."""
 
 _SMALL_BYTES = 4 * 1024
 """Requests with larger bodies may take long to parse, while the event loop has others to serve:
-statements are answered in a thread then, what else there is beyond the next limit."""
+PartiQL statements above this size are answered in a thread, other requests above the next."""
 
 _LARGE_BYTES = 512 * 1024
-"""The largest item is below, since the way through a thread costs such a one a third more."""
+"""Above the largest item, for which the detour through a thread would cost a third more."""
 
 _TAKEN_PER_TURN = 16
-"""How many requests of one client are taken before the event loop sees to the others."""
+"""How many requests of one client are taken before the event loop serves the others."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
-"""Answers leave together up to here; more would only be copied."""
+"""Answers are sent together up to this size; above it, joining them would only cost a copy."""
 
 access_log = logging.getLogger("hashrange.access")
 
@@ -49,10 +47,10 @@ def _takes_long(call: wire.Call) -> bool:
 
 
 class ClientConnection(asyncio.Protocol):
-    def __init__(self, server: "Server") -> None:
-        self._server = server
-        self._turns = server.turns
-        self._wire = wire.Connection(server.targets, server.verifier)
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._turns = clients.turns
+        self._wire = clients.parser()
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._call_started = 0.0
@@ -67,27 +65,25 @@ class ClientConnection(asyncio.Protocol):
         self._progress = (0, 0, False)
         self._still_seconds = 0.0
 
-    # ---- what the event loop says ----
+    # ---- callbacks of the event loop ----
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if len(self._server.connections) >= self._server.connections_max:
+        if not self._clients.admit(self):
             self._ended = True
             self._transport.write(wire.unavailable())
             self._transport.close()
-            return
-        self._server.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._waiting.clear()
-        self._server.connections.discard(self)
+        self._clients.connected.discard(self)
 
     def data_received(self, data: bytes) -> None:
         self._turns.arrive(self, data)
 
     def eof_received(self) -> bool:
-        """A client that sends no more may still read: answer what it has sent, then close."""
+        """A client that has stopped sending may still read: answer its requests, then close."""
         if self._ended:
             return False
         self._stopping = True
@@ -109,7 +105,7 @@ class ClientConnection(asyncio.Protocol):
             self._advance()
 
     def _advance(self) -> None:
-        """Take what waits, as far as it goes; a call that is answered at once does not recurse."""
+        """Take waiting requests as far as possible. Calls answered at once do not recurse."""
         if self._advancing:
             return
         self._advancing = True
@@ -126,7 +122,7 @@ class ClientConnection(asyncio.Protocol):
         self._hold_back()
 
     def _hold_back(self) -> None:
-        """Read from the client only while nothing of it waits."""
+        """Read from the client only while none of its requests waits."""
         if self._ended or self._paused == bool(self._waiting):
             return
         self._paused = not self._paused
@@ -146,7 +142,7 @@ class ClientConnection(asyncio.Protocol):
             self._call_started = perf_counter()
         try:
             if len(event.body) > _SMALL_BYTES and _takes_long(event):
-                self._server.call_aside(event, self._done)
+                self._clients.call_aside(event, self._done)
             else:
                 self._turns.calls.submit(event.operation, event.body, self._done, event.region)
         except Exception as error:
@@ -155,7 +151,7 @@ class ClientConnection(asyncio.Protocol):
     def _done(self, outcome: Outcome) -> None:
         try:
             self._answer(outcome)
-        except Exception:  # our mistake: the client learns at once that nothing more comes
+        except Exception:  # our mistake: tell the client at once that no answer will come
             self._transport.abort()
             raise
 
@@ -206,23 +202,23 @@ class ClientConnection(asyncio.Protocol):
     # ---- the end ----
 
     def _finish(self, end: Callable[[], None]) -> None:
-        """After what is to be sent."""
+        """End the connection after its answers are sent."""
         if not self._ended:
             self._ended = True
             self.flush()
             end()
 
     def _close(self) -> None:
-        """What is written is still sent."""
+        """Answers that are already written are still sent."""
         self._transport.close()
 
     def _turn_away(self) -> None:
-        """Say that no more comes, then wait for the client's end: closing while it sends would
-        reset the connection under the answer that says why."""
+        """Half-close, then wait for the client to close: closing while it still sends would reset
+        the connection before it has read the refusal."""
         if not self._transport.is_closing():
             if self._transport.can_write_eof():  # not within TLS
                 self._transport.write_eof()
-            self._server.loop.call_later(LINGER_SECONDS, self._transport.abort)
+            self._clients.loop.call_later(LINGER_SECONDS, self._transport.abort)
 
     def stop(self) -> None:
         """Finish the request that is running, if one is, then close."""
@@ -231,7 +227,7 @@ class ClientConnection(asyncio.Protocol):
         self._advance()
 
     def sweep(self, seconds: float) -> None:
-        """Called every so many seconds: give up a client that does not move."""
+        """Disconnect a client that makes no progress; called every `seconds` seconds."""
         unsent_bytes = self._transport.get_write_buffer_size()
         progress = (self._answers, unsent_bytes, self._wire.reading)
         if self._call is not None or progress != self._progress:

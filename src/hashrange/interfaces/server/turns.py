@@ -1,9 +1,9 @@
-"""What one turn of the event loop brings is handled together, then all its answers leave.
+"""Requests that arrive in one turn of the event loop are handled together.
 
 Between two system calls the code of a request falls out of the processor's caches. Handled in
-one go, sixteen clients' GetItems take a quarter less time each, and half as many more are
-answered in a second. A request waits for the others of its turn at most. Their reads share one
-moment of the database.
+one go, the GetItems of sixteen clients take a quarter less time each, and half as many more are
+answered in a second. A request waits at most for the others of its turn. The reads of a turn
+share one snapshot, and the answers leave together at its end.
 """
 
 from asyncio import AbstractEventLoop
@@ -14,7 +14,7 @@ from typing import Protocol
 from hashrange.interfaces.calls import Runtime, Submit
 
 ARRIVALS_PER_TURN = 64
-"""How many pieces of data are handled before answers leave."""
+"""How many pieces of data are handled before the answers leave."""
 
 
 class Connection(Protocol):
@@ -23,11 +23,11 @@ class Connection(Protocol):
 
 
 class Turns:
-    """Of one event loop."""
+    """The turns of one event loop."""
 
     def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
         self.calls: Submit = runtime
-        """Where requests go: within a turn, to what its requests share."""
+        """Where requests go: during a turn, to the snapshot that its requests share."""
         self._loop = loop
         self._runtime = runtime
         self._arrived: deque[tuple[Connection, bytes]] = deque()
@@ -35,12 +35,12 @@ class Turns:
         self._scheduled = False
 
     def arrive(self, connection: Connection, data: bytes) -> None:
-        """`connection.handle(data)` is called when this turn's data is all there."""
+        """`connection.handle(data)` is called when all data of this turn has arrived."""
         self._arrived.append((connection, data))
         self._schedule()
 
     def depart(self, connection: Connection) -> None:
-        """`connection.flush()` is called when this turn's requests are all handled."""
+        """`connection.flush()` is called when all requests of this turn are handled."""
         self._departing.append(connection)
         self._schedule()
 
@@ -55,7 +55,7 @@ class Turns:
                 for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
                     connection, data = self._arrived.popleft()
                     connection.handle(data)
-        finally:  # one connection's failure is not the others' end
+        finally:  # the failure of one connection must not end the others
             self.calls = self._runtime
             departing, self._departing = self._departing, []
             self._scheduled = False

@@ -1,0 +1,66 @@
+"""The clients of one server: which are connected, and what their connections share."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from hashrange import wire
+from hashrange.interfaces.calls import Outcome, Runtime
+from hashrange.interfaces.server.turns import Turns
+
+
+class Client(Protocol):
+    """A connection, as far as the server speaks of it."""
+
+    def stop(self) -> None: ...
+    def sweep(self, seconds: float, /) -> None: ...
+
+
+class Clients:
+    """`parser()` makes the HTTP side of a new connection; `connections_max` bounds how many
+    connections are served at once.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        runtime: Runtime,
+        parser: Callable[[], wire.Connection],
+        connections_max: int,
+    ) -> None:
+        self.loop = loop
+        self.turns = Turns(loop, runtime)
+        self.parser = parser
+        self.connected: set[Client] = set()
+        self._runtime = runtime
+        self.connections_max = connections_max
+        self._aside = ThreadPoolExecutor(1, "hashrange-aside")
+
+    def admit(self, client: Client) -> bool:
+        """Whether there is room for one more client; it is connected then."""
+        if len(self.connected) >= self.connections_max:
+            return False
+        self.connected.add(client)
+        return True
+
+    def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> None:
+        """Answer a call that may take long in the one thread kept for such calls."""
+        answer = self.loop.run_in_executor(
+            self._aside, self._runtime.call, call.operation, call.body, call.region
+        )
+
+        def tell(answer: asyncio.Future[bytes]) -> None:
+            if not answer.cancelled():  # `close` cancels calls that nobody waits for
+                done(answer.exception() or answer.result())
+
+        answer.add_done_callback(tell)
+
+    async def drain(self, seconds_max: float) -> None:
+        """Let every client finish the request that is running, at most so many seconds."""
+        for client in tuple(self.connected):
+            client.stop()
+        deadline = self.loop.time() + seconds_max
+        while self.connected and self.loop.time() < deadline:
+            await asyncio.sleep(0.01)
+        self._aside.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,105 @@
+"""Starting and stopping the server: DynamoDB's HTTP interface on a listener."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from time import time
+
+from hashrange import wire
+from hashrange.interfaces.calls import Runtime
+from hashrange.interfaces.server.clients import Clients
+from hashrange.interfaces.server.connection import ClientConnection
+from hashrange.interfaces.server.listener import Listener, room_for_connections
+
+DRAIN_SECONDS_MAX = 10
+"""How long a stopping server waits for requests that are running."""
+
+CONNECTIONS_MAX = 4096
+"""How many clients are connected at once; a client above that gets 503 and is disconnected."""
+
+HANDSHAKE_SECONDS_MAX = 10
+"""How long a client may take for the TLS handshake."""
+
+_SWEEP_SECONDS = 10
+_BACKLOG = 1024
+
+
+class Server:
+    """One listener and its clients. `non_api` answers requests that are not calls of the API."""
+
+    clients: Clients
+
+    def __init__(
+        self, runtime: Runtime, listener: Listener, non_api: wire.NonApi = wire.answer_non_api
+    ) -> None:
+        self._runtime = runtime
+        self._listener = listener
+        self._non_api = non_api
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        sock, keys, tls = self._listener
+        verifier = None if keys is None else wire.Verifier(keys, time)
+        parser = partial(
+            wire.Connection, wire.targets(self._runtime.operations), verifier, self._non_api
+        )
+        self.clients = Clients(loop, self._runtime, parser, room_for_connections(CONNECTIONS_MAX))
+        self._accepting = await loop.create_server(
+            lambda: ClientConnection(self.clients),
+            sock=sock,
+            backlog=_BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
+        )
+        self._sweeper = loop.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Accept no more requests, and return when those that were running are answered."""
+        self._accepting.close()
+        self._sweeper.cancel()
+        await self.clients.drain(DRAIN_SECONDS_MAX)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            for client in tuple(self.clients.connected):
+                client.sweep(_SWEEP_SECONDS)
+
+
+def serve(runtime: Runtime, listener: Listener, ready: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients."""
+    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        runner.run(_serve(Server(runtime, listener), ready))
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop, where uvloop can be installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+async def _serve(server: Server, ready: Callable[[], None]) -> None:
+    await server.start()
+    try:
+        ended = _ended()
+        gc.freeze()  # the modules loaded by now stay: no collection needs to look at them
+        ready()
+        await ended.wait()
+    finally:
+        await server.stop()
+
+
+def _ended() -> asyncio.Event:
+    """Set by the first signal. Where loops take no signals (Windows), Ctrl-C cancels the task."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ended.set)
+    return ended
