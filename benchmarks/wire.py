@@ -28,6 +28,7 @@ from benchmarks import load
 from hashrange.interfaces.calls import Outcome
 from hashrange.interfaces.server import serve
 from hashrange.interfaces.server.listener import open_listener
+from hashrange.model.caller import Caller
 
 ROUNDS = 3
 SECONDS = 4
@@ -39,7 +40,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-
 class ConstantRuntime:
     operations = ("GetItem",)
 
-    def call(self, name: str, body: bytes, region: str, /) -> bytes:
+    def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
         return BODY
 
     def turn(self) -> Self:
@@ -49,7 +50,7 @@ class ConstantRuntime:
         """The end of a turn."""
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
     ) -> None:
         done(BODY)
 

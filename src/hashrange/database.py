@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hashrange import kv
 from hashrange.kv import StoreError
+from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.database import Database as _Database
-from hashrange.runtime.runtime import DEFAULT_REGION
 
 if TYPE_CHECKING:
     import boto3

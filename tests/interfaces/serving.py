@@ -11,6 +11,7 @@ from hashrange.interfaces.calls import Outcome
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, open_listener
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ResourceNotFoundException
 
 AUTHORIZATION = (
@@ -30,7 +31,7 @@ class EchoRuntime:
         self.called: list[str] = []
         self.release: Callable[[], object] = lambda: None
 
-    def call(self, name: str, body: bytes, region: str, /) -> bytes:
+    def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
         assert not on_an_event_loop(), "this could block it"
         self.called.append(name)
         if name == "Query":
@@ -44,7 +45,7 @@ class EchoRuntime:
         """The end of a turn, in which nothing was shared."""
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
     ) -> None:
         self.bodies.append(body)
         loop = asyncio.get_running_loop()

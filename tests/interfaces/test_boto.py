@@ -15,6 +15,7 @@ from botocore.exceptions import ChecksumError, EndpointConnectionError
 import hashrange
 from hashrange.interfaces.boto import boto3_session, intercept
 from hashrange.interfaces.calls import Outcome
+from hashrange.model.caller import Caller
 
 PK = {"pk": {"S": "a"}}
 
@@ -47,9 +48,11 @@ class FakeRuntime:
 
     def __init__(self) -> None:
         self.called: list[str] = []
+        self.callers: list[Caller] = []
 
-    def call(self, name: str, body: bytes, region: str, /) -> bytes:
+    def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
         self.called.append(name)
+        self.callers.append(caller)
         if name not in self.operations:
             raise RuntimeError("our mistake")
         return b'{"Streams":[]}'
@@ -61,7 +64,7 @@ class FakeRuntime:
         raise AssertionError("there is no turn")
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
     ) -> None:
         raise AssertionError("there is no event loop")
 
@@ -113,6 +116,7 @@ class TestSession:
         fake = FakeDatabase()
         assert boto3_session(fake).client("dynamodbstreams").list_streams()["Streams"] == []
         assert fake.runtime.called == ["ListStreams"]
+        assert fake.runtime.callers == [Caller()]
 
     def test_a_damaged_answer_is_noticed(
         self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +169,14 @@ class TestIntercept:
             create_table(boto3.session.Session().client("dynamodb"))
             assert boto3.client("dynamodb").list_tables()["TableNames"] == ["Things"]
         assert not [name for name in os.environ if name in ("AWS_ACCESS_KEY_ID", "AWS_REGION")]
+
+    def test_the_caller_is_the_one_who_signed(self) -> None:
+        signed = {"aws_access_key_id": "AKID", "aws_secret_access_key": "y"}
+        client = boto3.client("dynamodbstreams", region_name="eu-west-1", **signed)
+        fake = FakeDatabase()
+        with intercept(fake):
+            client.list_streams()
+        assert fake.runtime.callers == [Caller("eu-west-1", access_key="AKID")]
 
     def test_clients_made_before_are_answered_only_inside(
         self, database: hashrange.Database

@@ -19,6 +19,7 @@ from hashrange.interfaces.server.clients import Clients
 from hashrange.interfaces.server.connection import ClientConnection, access_log
 from hashrange.interfaces.server.listener import ServerError, open_listener
 from hashrange.interfaces.server.turns import Turns
+from hashrange.model.caller import Caller
 from hashrange.wire.connection import BODY_BYTES_MAX
 
 
@@ -194,7 +195,7 @@ def test_stopping_begins_nothing_that_nobody_waits_for(
     begun: list[str] = []
     go = threading.Event()
 
-    def call(name: str, body: bytes, region: str, /) -> bytes:
+    def call(name: str, body: bytes, caller: Caller, /) -> bytes:
         begun.append(name)
         go.wait(20)
         return body

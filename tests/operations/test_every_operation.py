@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import botocore.session
+import msgspec
 import pytest
 
 import hashrange
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.operations import OPERATIONS
 from hashrange.operations.unsupported import LISTS, NOT_FOUND, UNSUPPORTED
@@ -121,6 +123,14 @@ def test_quotas_and_endpoints() -> None:
         [endpoint] = db.execute("DescribeEndpoints", {})["Endpoints"]
         address = "dynamodb.eu-west-1.amazonaws.com"
         assert endpoint == {"Address": address, "CachePeriodInMinutes": 1440}
+
+
+def test_a_table_is_of_its_creators_region_and_account() -> None:
+    caller = Caller("eu-west-1", "123456789012")
+    with hashrange.connect() as db:
+        created = db.runtime.call("CreateTable", msgspec.json.encode(TABLE), caller)
+        arn = msgspec.json.decode(created)["TableDescription"]["TableArn"]
+        assert arn == "arn:aws:dynamodb:eu-west-1:123456789012:table/table"
 
 
 def test_what_would_start_work_is_refused() -> None:

@@ -48,7 +48,7 @@ class Server:
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
         request = {"TableName": "table", **parameters}
-        answer = self.runtime.call(operation, msgspec.json.encode(request), "us-east-1")
+        answer = self.runtime.call(operation, msgspec.json.encode(request))
         return msgspec.json.decode(answer, type=dict[str, Any])
 
     def refused(self, error: type[ApiError], message: str, operation: str, **more: Any) -> None:

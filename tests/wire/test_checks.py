@@ -164,7 +164,7 @@ def test_the_bytes_are_dynamodbs() -> None:
 def test_signed(fine: bytes) -> None:
     [call] = feed([fine])
     assert isinstance(call, wire.Call)
-    assert call.region == "eu-west-1"
+    assert call.caller.region == "eu-west-1"
 
 
 def test_streams_have_a_prefix_of_their_own() -> None:

@@ -104,7 +104,7 @@ def said(events: list[wire.Event]) -> list[object]:
     told: list[object] = []
     for event in events:
         if isinstance(event, wire.Call):
-            told.append((event.operation, event.body, event.region))
+            told.append((event.operation, event.body, event.caller.region))
             close = event.form.close
         else:
             told.append(int(event.data[9:12]))

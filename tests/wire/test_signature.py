@@ -42,8 +42,8 @@ def test_signed_by_botocore(way: str) -> None:
     assert isinstance(call, wire.Call)
     assert call.operation == "GetItem"
     assert call.body == (b"" if way == "no body" else BODY)
-    assert call.access_key == ("ASIA" if "session" in way else "AKID")
-    assert call.region == ("us-gov-west-1" if way == "another region" else "eu-west-1")
+    assert call.caller.access_key == ("ASIA" if "session" in way else "AKID")
+    assert call.caller.region == ("us-gov-west-1" if way == "another region" else "eu-west-1")
 
 
 def test_a_compressed_body_is_signed_as_sent() -> None:
@@ -252,7 +252,7 @@ def test_an_expiry_that_is_no_number(expires: str) -> None:
 def test_the_clock_and_the_key_matter_only_where_keys_are_configured() -> None:
     [call] = wire.Connection(wire.targets(["GetItem"])).feed(sign(access_key="nobody").sent())
     assert isinstance(call, wire.Call)
-    assert call.access_key == "nobody"
+    assert call.caller.access_key == "nobody"
 
 
 # ---- lists of keys ----

@@ -14,6 +14,7 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.bounds import Bounds, resume
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, contents, row_at
+from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ResourceNotFoundException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, View
@@ -41,13 +42,12 @@ class Moment(Struct, gc=False):
     """All that an operation knows of the world outside the database.
 
     `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
-    random bytes, the same when a request is run again; `region` is that of the caller's
-    credential scope.
+    random bytes, the same when a request is run again.
     """
 
     now: float
     entropy: bytes = b""
-    region: str = "us-east-1"
+    caller: Caller = DEFAULT_CALLER
     settings: Settings = DEFAULT_SETTINGS
 
 

@@ -22,14 +22,13 @@ from botocore.httpsession import URLLib3Session
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime, refusal
+from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.runtime.runtime import Closed
-
-DEFAULT_REGION = "us-east-1"
 
 _EVENTS = ("before-send.dynamodb", "before-send.dynamodb-streams")
 _DUMMY = "hashrange"
 _HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
-_SIGNED_REGION = re.compile(r"Credential=[^/]*/\d*/([^/]+)/")
+_CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")
 _TARGET = re.compile(r"DynamoDB(?:Streams)?_20120810\.(\w+)")
 
 
@@ -128,12 +127,12 @@ class _Content:
         yield self._body
 
 
-def _answer(database: Database, request: AWSPreparedRequest, default_region: str) -> AWSResponse:
+def _answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSResponse:
     target = _TARGET.fullmatch(_text(request.headers["X-Amz-Target"]))
     assert target, "botocore's model of the service names the target"
-    runtime, region = database.runtime, _region(request, default_region)
+    runtime = database.runtime
     try:
-        status, body = 200, runtime.call(target[1], request.body, region)
+        status, body = 200, runtime.call(target[1], request.body, _caller(request, region))
     except Closed:
         raise  # a mistake of the program in this process: it is not to read of a server's
     except Exception as mistake:
@@ -148,11 +147,13 @@ def _answer(database: Database, request: AWSPreparedRequest, default_region: str
     return AWSResponse(request.url, status, headers, _Content(body))
 
 
-def _region(request: AWSPreparedRequest, default: str) -> str:
-    """What the request is signed for; the host's, if it is not signed and has one."""
-    signed = _SIGNED_REGION.search(_text(request.headers.get("Authorization", "")))
-    region = signed or _HOST_REGION.search(request.url)
-    return region[1] if region else default
+def _caller(request: AWSPreparedRequest, region: str) -> Caller:
+    """The credential's region and key; a request without a signature has its host's region."""
+    signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))
+    if signed:
+        return Caller(signed[2], access_key=signed[1])
+    host = _HOST_REGION.search(request.url)
+    return Caller(host[1] if host else region)
 
 
 def _text(value: str | bytes) -> str:

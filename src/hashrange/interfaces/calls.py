@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
 
 _log = logging.getLogger("hashrange")
@@ -16,7 +17,7 @@ class Submit(Protocol):
     """Accepts requests on an event loop."""
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], region: str, /
+        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
     ) -> None:
         """Run an operation: `done` is called on the loop, now or later."""
         ...
@@ -36,7 +37,7 @@ class Runtime(Submit, Protocol):
         """The names of the operations it knows."""
         ...
 
-    def call(self, name: str, body: bytes, region: str, /) -> bytes:
+    def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
         """Run an operation, from any thread. Raises ApiError."""
         ...
 

@@ -19,6 +19,7 @@ from hashrange.engine import transition
 from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.model.settings import Settings
 from hashrange.operations.operation import Operation
@@ -47,7 +48,7 @@ class Submission(Struct, eq=False):
     request: Any
     size_bytes: int
     entropy: bytes
-    region: str
+    caller: Caller
     settings: Settings
     done: Callable[[Outcome], None] | None = None
     loop: AbstractEventLoop | None = None
@@ -162,7 +163,7 @@ def _decide_one(
     submission: Submission, now: float, transaction: kv.Transaction, tables: Tables
 ) -> tuple[list[kv.Write], list[TableChange]]:
     """Sets the outcome; returns the writes, and which tables' definitions they change."""
-    moment = Moment(now, submission.entropy, submission.region, submission.settings)
+    moment = Moment(now, submission.entropy, submission.caller, submission.settings)
     try:
         decide = begin(submission.operation, submission.request, moment, transaction, tables)
         decision = drive(decide, transaction, tables)

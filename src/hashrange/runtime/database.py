@@ -7,11 +7,12 @@ from typing import Any, Self
 import msgspec
 
 from hashrange import kv
+from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.integrity import problems
-from hashrange.runtime.runtime import DEFAULT_REGION, Runtime
+from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 
 _encode = msgspec.json.Encoder().encode
@@ -41,7 +42,7 @@ class Database:
         self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
         self._upkeep = Upkeep(self.runtime, settings)
         self._store = store
-        self._region = region
+        self._caller = Caller(region)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
@@ -51,7 +52,7 @@ class Database:
         once it is closed.
         """
         try:
-            return _decode(self.runtime.call(operation, _encode(request), self._region) or b"{}")
+            return _decode(self.runtime.call(operation, _encode(request), self._caller) or b"{}")
         except SerializationException as error:  # the message is DynamoDB's
             error.add_note(_WIRE_FORM)
             raise
@@ -68,7 +69,7 @@ class Database:
             else:
                 answer.set_exception(outcome)
 
-        self.runtime.submit(operation, _encode(request), done, self._region)
+        self.runtime.submit(operation, _encode(request), done, self._caller)
         try:
             return _decode(await answer or b"{}")
         except SerializationException as error:

@@ -9,6 +9,7 @@ from hashrange import kv
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
+from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ApiError, UnknownOperationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
@@ -22,7 +23,6 @@ from hashrange.runtime.drive import SlicedDrive, drive, glance
 from hashrange.runtime.readings import Reading, Readings
 from hashrange.runtime.view import View
 
-DEFAULT_REGION = "us-east-1"
 ENTROPY_BYTES = 16
 
 _NOTHING_CONSUMED = Receipt()
@@ -59,26 +59,26 @@ class Runtime:
         self._readings = Readings()
         self._committer = Committer(store, self._catalog, self._clock, wake_upkeep)
 
-    def call(self, name: str, body: bytes, region: str = DEFAULT_REGION) -> bytes:
+    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
         operation = self._operation(name)
         try:
             request = operation.request(body)
             if operation.is_write(request):
-                return self._committer.execute(self._submission(operation, request, body, region))
-            return self._read(operation, request, region)
+                return self._committer.execute(self._submission(operation, request, body, caller))
+            return self._read(operation, request, caller)
         except ApiError:
             raise
         except Exception as error:
             raise internal_error(error) from error
 
-    def submit(self, name: str, body: bytes, done: Done, region: str = DEFAULT_REGION) -> None:
+    def submit(self, name: str, body: bytes, done: Done, caller: Caller = DEFAULT_CALLER) -> None:
         """On an event loop: `done` gets the response's body or the error.
 
         At once for a read of one row, and within a `turn` for any short read; later, on the loop,
         for the rest.
         """
-        self._submit(name, body, done, region, None)
+        self._submit(name, body, done, caller, None)
 
     def turn(self) -> "Turn":
         """For the requests that one turn of an event loop brings; to be closed at its end."""
@@ -91,21 +91,23 @@ class Runtime:
         self._readings.forget_closed_loops()
         self._store.close()
 
-    def _submit(self, name: str, body: bytes, done: Done, region: str, turn: "Turn | None") -> None:
+    def _submit(
+        self, name: str, body: bytes, done: Done, caller: Caller, turn: "Turn | None"
+    ) -> None:
         outcome: Outcome | None = None
         try:
             operation = self._operation(name)
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
-                submission = self._submission(operation, request, body, region, done)
+                submission = self._submission(operation, request, body, caller, done)
                 self._committer.submit(submission, get_running_loop())
                 return
             if turn:
-                outcome = _read_in_turn(operation, request, region, turn)
+                outcome = _read_in_turn(operation, request, caller, turn)
             elif operation.single_read:
-                outcome = self._read(operation, request, region)
+                outcome = self._read(operation, request, caller)
             if outcome is None:
-                self._read_in_slices(operation, request, region, done)
+                self._read_in_slices(operation, request, caller, done)
                 return
         except (ApiError, Closed) as error:
             outcome = error
@@ -133,21 +135,21 @@ class Runtime:
         operation: Operation,
         request: Any,
         body: bytes,
-        region: str,
+        caller: Caller,
         done: Done | None = None,
     ) -> Submission:
         entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
-        return Submission(operation, request, len(body), entropy, region, self._settings, done)
+        return Submission(operation, request, len(body), entropy, caller, self._settings, done)
 
-    def _read(self, operation: Operation, request: Any, region: str) -> bytes:
+    def _read(self, operation: Operation, request: Any, caller: Caller) -> bytes:
         if operation.single_read:
-            moment = Moment(self._clock.now(), b"", region, self._settings)
+            moment = Moment(self._clock.now(), b"", caller, self._settings)
             decision = glance(operation, request, moment, self._store, self._catalog)
             if decision:
                 return _response(decision)
         view = self._view()
         try:
-            decide = view.begin(operation, request, region)
+            decide = view.begin(operation, request, caller)
             return _response(drive(decide, view.snapshot, view.tables))
         finally:
             view.close()
@@ -160,11 +162,13 @@ class Runtime:
             snapshot.close()
             raise
 
-    def _read_in_slices(self, operation: Operation, request: Any, region: str, done: Done) -> None:
+    def _read_in_slices(
+        self, operation: Operation, request: Any, caller: Caller, done: Done
+    ) -> None:
         loop = get_running_loop()
         view = self._view()
         try:
-            decide = view.begin(operation, request, region)
+            decide = view.begin(operation, request, caller)
         except BaseException:
             view.close()
             raise
@@ -184,9 +188,9 @@ class Turn:
         self._runtime = runtime
         self._view: View | None = None
 
-    def submit(self, name: str, body: bytes, done: Done, region: str) -> None:
+    def submit(self, name: str, body: bytes, done: Done, caller: Caller) -> None:
         """See `Runtime.submit`."""
-        self._runtime._submit(name, body, done, region, self)
+        self._runtime._submit(name, body, done, caller, self)
 
     def view(self) -> View:
         if self._view is None:
@@ -199,10 +203,10 @@ class Turn:
             self._view = None
 
 
-def _read_in_turn(operation: Operation, request: Any, region: str, turn: Turn) -> bytes | None:
+def _read_in_turn(operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes | None:
     """None if it is not done in a slice of time: it is to begin anew, on its own."""
     view = turn.view()
-    decide = view.begin(operation, request, region)
+    decide = view.begin(operation, request, caller)
     if operation.single_read:
         return _response(drive(decide, view.snapshot, view.tables))
     decision = SlicedDrive(decide, view.snapshot, view.tables).advance()

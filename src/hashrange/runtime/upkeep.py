@@ -14,14 +14,14 @@ PAUSE_SECONDS = 2.0
 """Between two looks for work that no commit of this process announced."""
 
 
-class Caller(Protocol):
+class Runs(Protocol):
     def call(self, name: str, body: bytes, /) -> bytes: ...
 
 
 class Upkeep:
     """Starts its thread when it is first woken: a database that only reads has none."""
 
-    def __init__(self, runtime: Caller, settings: Settings = DEFAULT_SETTINGS) -> None:
+    def __init__(self, runtime: Runs, settings: Settings = DEFAULT_SETTINGS) -> None:
         self._runtime = runtime
         self._settings = settings
         self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age

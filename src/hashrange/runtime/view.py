@@ -6,6 +6,7 @@ from hashrange import kv
 from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
+from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Catalog
@@ -29,10 +30,10 @@ class View:
         self._settings = settings
         self._moment = Moment(clock.now(), settings=settings)
 
-    def begin(self, operation: Operation, request: Any, region: str) -> Decide:
+    def begin(self, operation: Operation, request: Any, caller: Caller) -> Decide:
         """The decision of a request, about to make its first read."""
-        if region != self._moment.region:
-            self._moment = Moment(self._moment.now, b"", region, self._settings)
+        if caller is not self._moment.caller:
+            self._moment = Moment(self._moment.now, b"", caller, self._settings)
         return begin(operation, request, self._moment, self.snapshot, self.tables)
 
     def close(self) -> None:

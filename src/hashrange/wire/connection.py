@@ -11,6 +11,7 @@ the parser does so for repeated lengths, for a length beside chunks, and for bar
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from hashrange.model.caller import DEFAULT_ACCOUNT, Caller
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
 from hashrange.wire.header_cache import HeaderCache
@@ -32,13 +33,12 @@ HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call of the API. `region` and `access_key` are those of the request's signature."""
+    """A call of the API."""
 
     operation: str
     body: bytes
-    region: str
+    caller: Caller
     form: Form
-    access_key: str
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -159,9 +159,7 @@ class Connection:
             self._complete_closely(body)
         else:
             cached = self._header_cache
-            self._events.append(
-                Call(self._operation, body, cached.region, cached.form, cached.access_key)
-            )
+            self._events.append(Call(self._operation, body, cached.caller, cached.form))
             self._operation = None
         self._url.clear()
         self._fields.clear()
@@ -204,9 +202,10 @@ class Connection:
             operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
             if coding := headers.get(b"content-encoding"):
                 body = codings.decode(body, coding, BODY_BYTES_MAX)
-            event = Call(operation, body, signer.region, form, signer.access_key)
+            caller = Caller(signer.region, DEFAULT_ACCOUNT, signer.access_key)
+            event = Call(operation, body, caller, form)
             if self._verifier is None:  # else every signature is verified
-                self._header_cache.set(self._url, self._fields, signer, form)
+                self._header_cache.set(self._url, self._fields, caller, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
         except codings.CodingError:

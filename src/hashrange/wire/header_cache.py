@@ -10,9 +10,9 @@ not used where signatures are verified.
 from collections.abc import Mapping
 from operator import itemgetter
 
+from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.wire.responses import PLAIN, Form
 from hashrange.wire.routing import Targets
-from hashrange.wire.signature import Credential
 
 _VARYING = (b"x-amz-target", b"authorization", b"content-length")
 _EQUAL = (b"x-amz-date", b"content-type")
@@ -28,8 +28,7 @@ class HeaderCache:
     """The headers of the last request of one connection that passed the full check."""
 
     form: Form = PLAIN
-    region: str = ""
-    access_key: str = ""
+    caller: Caller = DEFAULT_CALLER
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
@@ -49,7 +48,7 @@ class HeaderCache:
             return self._targets.get(target)
         return None
 
-    def set(self, url: list[bytes], fields: Fields, signer: Credential, form: Form) -> None:
+    def set(self, url: list[bytes], fields: Fields, caller: Caller, form: Form) -> None:
         """Cache the headers of an admitted POST, if comparing them is a sufficient check."""
         sent = {name.lower(): name for name in fields}
         required = {*_VARYING, *_EQUAL}
@@ -64,6 +63,5 @@ class HeaderCache:
         self._equal_values = self._equal(fields)
         before, name, _ = fields[sent[b"authorization"]].rpartition(b"Signature=")
         self._signer = before + name
-        self.region = signer.region
-        self.access_key = signer.access_key
+        self.caller = caller
         self.form = form

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 
+from hashrange.model.caller import DEFAULT_REGION
 from hashrange.wire.responses import Form, respond
 
-DEFAULT_REGION = "us-east-1"
 _REGIONAL_HOST = re.compile(rb"dynamodb\.([a-z0-9-]+)\.", re.IGNORECASE)
 _PREFLIGHT_SECONDS = 172_800
 _GRANTED = (

@@ -47,7 +47,7 @@ class Clients:
     def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> None:
         """Answer a call that may take long in the one thread kept for such calls."""
         answer = self.loop.run_in_executor(
-            self._aside, self._runtime.call, call.operation, call.body, call.region
+            self._aside, self._runtime.call, call.operation, call.body, call.caller
         )
 
         def tell(answer: asyncio.Future[bytes]) -> None:

@@ -144,7 +144,7 @@ class ClientConnection(asyncio.Protocol):
             if len(event.body) > _SMALL_BYTES and _takes_long(event):
                 self._clients.call_aside(event, self._done)
             else:
-                self._turns.calls.submit(event.operation, event.body, self._done, event.region)
+                self._turns.calls.submit(event.operation, event.body, self._done, event.caller)
         except Exception as error:
             self._done(error)
 
@@ -178,7 +178,7 @@ class ClientConnection(asyncio.Protocol):
             "operation=%s status=%s access_key=%s request_bytes=%d response_bytes=%d ms=%.3f",
             call.operation,
             answer[9:12].decode(),
-            call.access_key,
+            call.caller.access_key,
             len(call.body),
             len(answer),
             (perf_counter() - self._call_started) * 1000,

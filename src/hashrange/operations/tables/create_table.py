@@ -20,8 +20,6 @@ from hashrange.operations.tables import (
 from hashrange.operations.tables.table_description import describe
 from hashrange.operations.tables.table_schema import refuse
 
-ACCOUNT = "000000000000"
-"""Of every table: all callers share one account."""
 UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
     "global_table_source_arn": "GlobalTableSourceArn",
@@ -83,12 +81,13 @@ def decide(request: Request, moment: Moment) -> Decide:
     _check_maxima(given, moment)
     indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
     spaces = iter((yield from fetch.new_spaces(2 + len(indexes))))
-    capacity = given.provisioned_throughput
+    capacity, caller = given.provisioned_throughput, moment.caller
+    key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
     table = Table(
         name=name,
         id=str(UUID(bytes=moment.entropy, version=4)),
-        account=ACCOUNT,
-        region=moment.region,
+        account=caller.account,
+        region=caller.region,
         space=next(spaces),
         hash=table_schema.names_of(given.key_schema, "HASH"),
         range=table_schema.names_of(given.key_schema, "RANGE"),
@@ -103,7 +102,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         warm=table_capacity.new_warm(given.warm_throughput, capacity),
         deletion_protection=bool(given.deletion_protection_enabled),
         table_class=given.table_class,
-        kms_key_arn=table_encryption.key_arn(given.sse_specification, moment.region, ACCOUNT),
+        kms_key_arn=key_arn,
         tags=request.tags,
     )
     wanted = given.stream_specification

@@ -14,5 +14,5 @@ def parse(body: bytes) -> requests.DescribeEndpoints:
 
 def decide(given: requests.DescribeEndpoints, moment: Moment) -> Decide:
     yield from ()
-    address = f"dynamodb.{moment.region}.amazonaws.com"
+    address = f"dynamodb.{moment.caller.region}.amazonaws.com"
     return answer({"Endpoints": [{"Address": address, "CachePeriodInMinutes": CACHE_MINUTES}]})

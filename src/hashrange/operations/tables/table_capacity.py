@@ -101,7 +101,8 @@ def check_maxima(moment: Moment, *given: GivenUnits, index: str | None = None) -
         for name, value in units(structure).items():
             if value > UNITS_MAX[name]:
                 kind = type(structure).__name__
-                raise LimitExceededException(_too_much(kind, name, value, index, moment.region))
+                region = moment.caller.region
+                raise LimitExceededException(_too_much(kind, name, value, index, region))
 
 
 def _too_much(kind: str, name: str, value: int, index: str | None, region: str) -> str:
