@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from hashrange import kv
 from hashrange.kv import StoreError
@@ -34,18 +34,13 @@ class Database(_Database):
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the database as of one moment to a new file, while it is in use.
 
-        Raises FileExistsError if there is one, ValueError for a database in memory.
+        Raises `StoreError` if the file exists, or if the database is in memory.
         """
-        backup: Any = getattr(self._store, "backup", None)
-        if backup is None:
-            raise ValueError("a database in memory has no file to copy")
-        backup(os.fsdecode(path))
+        self._store.backup(os.fsdecode(path))
 
     def check(self) -> Iterator[str]:
-        """Every problem found: in the file, in rows, indexes and counters; none is a good sign."""
-        verify: Any = getattr(self._store, "verify", None)
-        if verify:
-            yield from verify()
+        """Yield one line for each problem found in the file, in rows, indexes and counters."""
+        yield from self._store.verify()
         yield from super().check()
 
 

@@ -14,7 +14,7 @@ A store makes two promises. All reads of one snapshot come from one moment. And 
 transaction read still holds when its writes land, or `commit` raises `Conflict`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct as Layout
 from typing import Protocol
 
@@ -179,11 +179,22 @@ class Store(Protocol):
         """
         ...
 
+    def backup(self, path: str, /) -> None:
+        """Copy the database as of one moment to the new file `path`, while it is in use.
+
+        Raises `StoreError` if `path` exists, or if the store has no file to copy.
+        """
+        ...
+
+    def verify(self) -> Iterator[str]:
+        """Yield one line for each problem in what is stored, such as a wrong checksum."""
+        ...
+
     def close(self) -> None: ...
 
 
 class StoreError(Exception):
-    """The store cannot do it, and says why in one line for the operator."""
+    """The store cannot do what it was asked to; the message is one line for the operator."""
 
 
 class Conflict(StoreError):

@@ -1,7 +1,7 @@
 """A table, a few requests, and stores that count commits or hold them back."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import Any
 
@@ -101,6 +101,12 @@ class WatchedStore:
 
     def begin(self, wait: bool = True, /) -> kv.Transaction:
         return _WatchedTransaction(self, self.store.begin(wait))
+
+    def backup(self, path: str, /) -> None:
+        self.store.backup(path)
+
+    def verify(self) -> Iterator[str]:
+        return self.store.verify()
 
     def close(self) -> None:
         self.store.close()

@@ -126,3 +126,8 @@ def test_a_refusal_is_told_without_how_it_was_found(
     with Database(store) as database, pytest.raises(ApiError) as refused:
         execute(database, "GetItem", {"TableName": TABLE, "Key": key})
     assert "another exception" not in "".join(format_exception(refused.value))
+
+
+def test_a_backup_of_a_database_in_memory() -> None:
+    with hashrange.connect() as database, pytest.raises(StoreError, match="no file to copy"):
+        database.backup("copy.db")

@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from hashrange.runtime import forks
+from hashrange import forks
 
 
-class Clock:
+class Clock(forks.Forkable):
     """`source` gives epoch seconds and may jump; `now()` does not fall."""
 
     def __init__(self, source: Callable[[], float] = time.time) -> None:
         self._source = source
         self._latest = 0.0
-        self.after_fork()
+        self.after_fork_in_child()
         forks.watch(self)
 
-    def after_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         self._lock = Lock()
 
     def now(self) -> float:

@@ -16,8 +16,7 @@ from threading import Event, Lock
 from time import perf_counter
 from typing import Any
 
-from hashrange import kv
-from hashrange.runtime import forks
+from hashrange import forks, kv
 from hashrange.runtime.batch import Batch, Submission, logger
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
@@ -32,7 +31,7 @@ what sixteen cost together, and the loop knows at once when nobody else comes; b
 read each turn has a slice of it, and waiting would cost more than it saves."""
 
 
-class Committer:
+class Committer(forks.Forkable):
     """`wake_upkeep` is called after each commit that changed or dropped a table."""
 
     def __init__(
@@ -42,10 +41,10 @@ class Committer:
         self._catalog = catalog
         self._clock = clock
         self._wake_upkeep = wake_upkeep
-        self.after_fork()
+        self.after_fork_in_child()
         forks.watch(self)
 
-    def after_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """What waits is the parent's business, and so are its loops and threads."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()

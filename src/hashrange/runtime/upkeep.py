@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hashrange import forks
 from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime import forks
 
 PAUSE_SECONDS = 2.0
 """Between two looks for work that no commit of this process announced."""
@@ -18,7 +18,7 @@ class Runs(Protocol):
     def call(self, name: str, body: bytes, /) -> bytes: ...
 
 
-class Upkeep:
+class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none."""
 
     def __init__(self, runtime: Runs, settings: Settings = DEFAULT_SETTINGS) -> None:
@@ -26,10 +26,10 @@ class Upkeep:
         self._settings = settings
         self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age
         self._closing = False
-        self.after_fork()
+        self.after_fork_in_child()
         forks.watch(self)
 
-    def after_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """The thread is not there; the next `wake` starts another."""
         self._wake = Event()
         self._thread: Thread | None = None

@@ -29,6 +29,7 @@ from hashrange.kv import (
     Put,
     Range,
     Read,
+    StoreError,
     Write,
 )
 from hashrange.storage.paging import page_of
@@ -107,6 +108,13 @@ class MemoryStore:
         if not self._writing.acquire(wait, self.busy_seconds if wait else -1):
             raise Busy("another thread is writing")
         return MemoryTransaction(self)
+
+    def backup(self, path: str, /) -> None:
+        raise StoreError("a database in memory has no file to copy")
+
+    def verify(self) -> Iterator[str]:
+        """Nothing is verified: there is no disk that could have changed a value."""
+        return iter(())
 
     def close(self) -> None:
         """Nothing is held that the end of the object would not free."""

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hashrange.kv import (
     Answer,
@@ -73,6 +73,12 @@ class FaultyStore:
             raise ReadOnly("an injected I/O error left open what is on disk")
         self.strike("begin")
         return _FaultyTransaction(self, self._store.begin(wait))
+
+    def backup(self, path: str, /) -> None:
+        self._store.backup(path)
+
+    def verify(self) -> Iterator[str]:
+        return self._store.verify()
 
     def close(self) -> None:
         self._store.close()

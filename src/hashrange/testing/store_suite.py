@@ -10,6 +10,7 @@ the suite holds that writing to a space which is not there raises `LookupError`.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from hashrange.kv import (
     Read,
     Snapshot,
     Store,
+    StoreError,
     Transaction,
     Write,
 )
@@ -281,6 +283,22 @@ class StoreSuite:
     def test_a_live_space_is_not_purged(self, store: Store) -> None:
         commit(store, Purge(SPACE, 10), Purge(99, 10))
         assert keys(read(store, Range(SPACE, b"", None))) == [b"key"]
+
+    # ---- maintenance ----
+
+    def test_a_sound_store_has_no_problems(self, store: Store) -> None:
+        assert list(store.verify()) == []
+
+    def test_a_backup_never_replaces_a_file(self, store: Store, tmp_path: Path) -> None:
+        """A store that cannot copy itself refuses in the same way: one line, and no file."""
+        taken = tmp_path / "taken"
+        taken.write_text("mine")
+        with pytest.raises(StoreError, match=r"^[^\n]+$"):
+            store.backup(str(taken))
+        assert taken.read_text() == "mine"
+        with suppress(StoreError):
+            store.backup(str(tmp_path / "copy"))
+        assert list(store.verify()) == []
 
     # ---- threads ----
 

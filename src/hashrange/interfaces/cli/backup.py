@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, existing, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -22,8 +22,5 @@ def backup(path: Path, target: Path) -> None:
     import hashrange
 
     with told_in_one_line(), hashrange.connect(existing(path)) as database:
-        try:
-            database.backup(target)
-        except FileExistsError:
-            fail(f"{target}: there is such a file already")
+        database.backup(target)
     print(f"{path} is copied to {target}")

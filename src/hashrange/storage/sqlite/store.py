@@ -9,8 +9,9 @@ from typing import get_args
 
 import apsw
 
+from hashrange import forks
 from hashrange.kv import Answer, Busy, Key, Read, ReadOnly, StoreError
-from hashrange.storage.sqlite import forks, maintenance
+from hashrange.storage.sqlite import maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
 from hashrange.storage.sqlite.format import Durability, check_folder, connect, prepare
 from hashrange.storage.sqlite.problems import explain, explain_write
@@ -23,7 +24,7 @@ _ANYTHING = "SELECT number FROM sequence"
 """A transaction's moment is that of its first read."""
 
 
-class SqliteStore:
+class SqliteStore(forks.Forkable):
     """One file, shared with any process that opens it; created if it does not exist.
 
     `durability`: an acknowledged commit survives a power cut ("full"), or the end of the process
@@ -108,16 +109,13 @@ class SqliteStore:
             self._disconnect(checkpoint=True)
         self._writing.release()
 
-    def backup(self, path: str) -> None:
-        """Write the database of this moment to the new file `path`, while others go on writing.
-
-        Raises `StoreError` if `path` exists, and any other error without leaving a file.
-        """
+    def backup(self, path: str, /) -> None:
+        """See `kv.Store`. After an error no file is left under `path`."""
         with closing(self._open()) as connection:
             maintenance.backup(connection, os.path.abspath(path))
 
     def verify(self) -> Iterator[str]:
-        """What is wrong with the file: SQLite's own structure, and the checksum of each value."""
+        """Check SQLite's own structures, and the checksum of each value."""
         with closing(self._open()) as connection:
             yield from maintenance.verify(connection)
 
@@ -225,17 +223,18 @@ class SqliteStore:
             connection.close()
 
     def before_fork(self) -> None:
-        """See `forks`. A transaction that does not end in time stays with the parent."""
+        """Close the idle connections. A transaction that is still open stays with the parent."""
         if self._writing.acquire(timeout=self._busy_seconds):
             self._using.acquire()
             self._forking = True
             self._disconnect(checkpoint=False)
 
-    def after_fork(self) -> None:
-        """See `forks`."""
+    def after_fork_in_parent(self) -> None:
         if self._forking:
             self._forking = False
             self._ended()
+
+    after_fork_in_child = after_fork_in_parent
 
 
 class SqliteSnapshot:
