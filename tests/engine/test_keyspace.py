@@ -144,13 +144,13 @@ def test_a_row_that_is_cut_short_is_found(length: int) -> None:
     with pytest.raises(DamagedRow):
         Row(row[:length])
     with pytest.raises(DamagedRow):
-        contents([row, row[:length]])
+        contents([(b"", row), (b"", row[:length])])
 
 
 def test_a_page_with_a_damaged_row_is_no_answer() -> None:
     row = encode_row(b"raw", b"{}", 3)
     with pytest.raises(DamagedRow, match="checksum"):
-        contents([row, row[:-1] + b"?"])
+        contents([(b"", row), (b"", row[:-1] + b"?")])
 
 
 def test_a_row_under_another_key_is_no_answer() -> None:

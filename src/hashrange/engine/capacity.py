@@ -1,84 +1,58 @@
-"""Capacity arithmetic, and its place in responses. The rules: docs/reference/capacity.md.
+"""Capacity: how many units a read or write costs, and the receipt of a request.
 
-Reads are counted in 4 KB, writes in 1 KB, transactions twice; the doubling does not reach the
-index arms. An arm of zero units is left out, but for the table's own.
+The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB, writes in units
+of 1 KB. A transaction pays twice for tables, but not for their indexes.
 """
 
-from typing import Any
+from msgspec import Struct, field
 
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from hashrange.model.tables import Index, Table
 from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
-    """Of one item or one page; nothing at all costs as much as one byte."""
+    """The price of reading one item or one page; nothing at all costs as much as one byte."""
     units = max(1, -(-size_bytes // READ_UNIT_BYTES))
     return float(units) if consistent else units / 2
 
 
 def write_units(size_bytes: int) -> float:
+    """The price of writing one item or index entry."""
     return float(max(1, -(-size_bytes // WRITE_UNIT_BYTES)))
 
 
-class Consumed:
-    """What a request consumed of one table: its own arm and an arm per index."""
+class Charge(Struct, gc=False):
+    """Units that a request consumed in one place.
 
-    __slots__ = ("indexes", "own", "table")
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.own = 0.0
-        self.indexes: dict[str, float] = {}
-
-    def add(self, units: float, index: Index | None = None) -> None:
-        if index is None:
-            self.own += units
-        else:
-            self.indexes[index.name] = self.indexes.get(index.name, 0.0) + units
-
-    @property
-    def total(self) -> float:
-        return self.own + sum(self.indexes.values())
-
-    def render(
-        self, mode: str, table_name: str | None = None, split: str | None = None
-    ) -> dict[str, Any]:
-        """The ConsumedCapacity of a response; `mode` is TOTAL or INDEXES.
-
-        `table_name` is the name or ARN that the request used. `split` (ReadCapacityUnits or
-        WriteCapacityUnits) repeats the units under that member, as transactions do.
-        """
-
-        def arm(units: float) -> dict[str, float]:
-            return {"CapacityUnits": units, split: units} if split else {"CapacityUnits": units}
-
-        shown: dict[str, Any] = {"TableName": table_name or self.table.name, **arm(self.total)}
-        if mode == "INDEXES":
-            shown["Table"] = arm(self.own)
-            for index in self.table.indexes:
-                if index.name in self.indexes:
-                    member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
-                    shown.setdefault(member, {})[index.name] = arm(self.indexes[index.name])
-        return shown
-
-
-class Receipt:
-    """What a decision's changes consumed, per table in order of first use.
-
-    With `transactional`, the tables' own arms are charged twice. `collections` holds the sizes
-    in bytes, after the changes, of the item collections they touched: by table name, then by
-    partition digest, each with the collection's key.
+    `index` is None for the table itself. `place` is the digest of the partition key (16 bytes);
+    for a Scan it is where a part of the hash begins (at most 8 bytes). `written` tells write
+    units from read units.
     """
 
-    __slots__ = ("collections", "consumed", "transactional")
+    table: Table
+    index: Index | None
+    place: bytes
+    units: float
+    written: bool = False
 
-    def __init__(self, transactional: bool = False) -> None:
-        self.consumed: dict[str, Consumed] = {}
-        self.collections: dict[str, dict[bytes, tuple[Item, int]]] = {}
-        self.transactional = transactional
 
-    def of(self, table: Table) -> Consumed:
-        if table.name not in self.consumed:
-            self.consumed[table.name] = Consumed(table)
-        return self.consumed[table.name]
+class Receipt(Struct):
+    """What a request consumed, whether or not the client asked for it.
+
+    `collections` holds the sizes in bytes, after the changes, of the item collections that were
+    written to: by table name, then by partition digest, each with the collection's key.
+    """
+
+    transactional: bool = False
+    charges: list[Charge] = field(default_factory=list)
+    collections: dict[str, dict[bytes, tuple[Item, int]]] = field(default_factory=dict)
+
+    def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
+        """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""
+        units = read_units(size_bytes, consistent or self.transactional)
+        if self.transactional:
+            units *= 2
+        self.charges.append(Charge(table, None, key.key[:PARTITION_BYTES], units))

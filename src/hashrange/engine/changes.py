@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from hashrange import kv
-from hashrange.engine.capacity import Consumed, Receipt, write_units
+from hashrange.engine.capacity import Charge, Receipt, write_units
 from hashrange.engine.indexes import expiry
 from hashrange.engine.indexes.secondary import entry, put_entry
 from hashrange.engine.keyspace import system
@@ -23,15 +23,18 @@ def derive(changes: Sequence[Change], receipt: Receipt, now: int) -> list[kv.Wri
     writes: list[kv.Write] = []
     totals: defaultdict[bytes, int] = defaultdict(int)
     for change in changes:
-        consumed = receipt.of(change.table)
+        charges = [] if change.expired else receipt.charges  # what is expired costs nothing
         old_size = change.old.size if change.old else 0
         units = write_units(max(old_size, change.new_size))
-        consumed.add(units * 2 if receipt.transactional else units)
+        if receipt.transactional:
+            units *= 2
+        place = change.key.key[: kv.PARTITION_BYTES]
+        charges.append(Charge(change.table, None, place, units, written=True))
         if change.check:
             continue
         _table_row(change, old_size, writes, totals)
         for index in change.table.indexes:
-            _index_row(change, index, consumed, writes, totals)
+            _index_row(change, index, charges, writes, totals)
         if change.table.ttl:
             writes.extend(expiry.index_writes(change))
         stream = change.table.stream
@@ -60,7 +63,7 @@ def _table_row(
 def _index_row(
     change: Change,
     index: Index,
-    consumed: Consumed,
+    charges: list[Charge],
     writes: list[kv.Write],
     totals: defaultdict[bytes, int],
 ) -> None:
@@ -73,18 +76,23 @@ def _index_row(
     if old and new and old.key.key == new.key.key:
         if old.view == new.view:
             return
-        consumed.add(write_units(max(old.size, new.size)), index)
+        charges.append(_charge(table, index, new.key, max(old.size, new.size)))
     else:
         if old:
-            consumed.add(write_units(old.size), index)
+            charges.append(_charge(table, index, old.key, old.size))
             writes.append(kv.Delete(index.space, old.key.key))
         if new:
-            consumed.add(write_units(new.size), index)
+            charges.append(_charge(table, index, new.key, new.size))
     if new:
         writes.append(put_entry(index, new))
     count = (new is not None) - (old is not None)
     size = (new.size if new else 0) - (old.size if old else 0)
     _count(table, index.space, change.key, count, size, totals, local=index.local)
+
+
+def _charge(table: Table, index: Index, key: RowKey, size: int) -> Charge:
+    place = key.key[: kv.PARTITION_BYTES]
+    return Charge(table, index, place, write_units(size), written=True)
 
 
 def _count(

@@ -81,22 +81,28 @@ AnyChange = Change | TableChange | Remember | Forget | Backfill | StreamChange |
 
 
 class Decision(Struct, gc=False):
-    """What is to be changed, and the response.
+    """What an operation changes, its response, and the receipt of what it consumed.
 
-    Where that depends on what the changes consume, `respond` makes it of the receipt.
+    If the response depends on what the changes consume, `respond` makes it from the receipt.
+    A decision that changes nothing brings its receipt (None if nobody reads it); for one with
+    changes `transition.derive` fills the receipt.
     """
 
     changes: Sequence[AnyChange]
     respond: Response | Raw | Callable[[Receipt], Response]
     transactional: bool = False
+    receipt: Receipt | None = None
 
-    def response(self, receipt: Receipt) -> Response | Raw:
-        return self.respond(receipt) if callable(self.respond) else self.respond
+    def response(self) -> Response | Raw:
+        if callable(self.respond):
+            assert self.receipt is not None, "a response that depends on the changes comes last"
+            return self.respond(self.receipt)
+        return self.respond
 
 
 Decide = Generator[Read, Any, Decision]
 
 
-def answer(response: Response) -> Decision:
+def answer(response: Response, receipt: Receipt | None = None) -> Decision:
     """A decision that changes nothing."""
-    return Decision((), response)
+    return Decision((), response, False, receipt)

@@ -34,6 +34,9 @@ class TableNamed(NamedTuple):
 Read = kv.Read | TableNamed
 Fetch = Generator[Read, Any, T]
 
+StoredRow = tuple[bytes, bytes]
+"""The key and the value of a row."""
+
 CHUNK_ROWS = 128
 """How many rows a long read takes at a time: between chunks others are served."""
 
@@ -42,13 +45,15 @@ class Moment(Struct, gc=False):
     """All that an operation knows of the world outside the database.
 
     `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
-    random bytes, the same when a request is run again.
+    random bytes, the same when a request is run again. `metered` says that the receipts of all
+    requests are read, also of those that do not ask for ConsumedCapacity.
     """
 
     now: float
     entropy: bytes = b""
     caller: Caller = DEFAULT_CALLER
     settings: Settings = DEFAULT_SETTINGS
+    metered: bool = False
 
 
 def plain_name(name_or_arn: str) -> str:
@@ -99,17 +104,22 @@ def rows(
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
     """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
     found, left = yield from stored_rows(view, bounds, reverse, rows_max, bytes_max)
-    return [Row(value) for value in found], left
+    return [Row(value) for _, value in found], left
 
 
 def stored_rows(
     view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
-) -> Fetch[tuple[list[bytes], Bounds | None]]:
+) -> Fetch[tuple[Sequence[StoredRow], Bounds | None]]:
     """The same as they are stored."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
     page: kv.Page = yield kv.Range(view.space, bounds.start, bounds.end, reverse, limit, bytes_max)
-    found = [value for _, value in page.rows]
-    return found, None if page.exhausted else resume(bounds, page.rows[-1][0], reverse)
+    found = page.rows
+    return found, None if page.exhausted else resume(bounds, found[-1][0], reverse)
+
+
+def partition_of(bounds: Bounds) -> bytes:
+    """The digest of the partition key that all rows within the bounds of a Query have."""
+    return bounds.start[: kv.PARTITION_BYTES]
 
 
 def counters(names: Sequence[bytes]) -> Fetch[list[int]]:

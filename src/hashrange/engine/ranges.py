@@ -38,16 +38,14 @@ def of_scan(segment: int | None, total: int | None) -> Bounds:
     return bound.segment(segment or 0, total or 1)
 
 
-def by_partition(table: Table, view: View, bounds: Bounds) -> list[Bounds]:
-    """What of a Scan lies in each of the partitions that DynamoDB would have: it charges them
-    one by one, so that the smallest table on demand, which has four, costs 2 units, or 4.
-    """
+def partition_starts(table: Table, view: View) -> tuple[bytes, ...]:
+    """Where in the hash each of the partitions begins that DynamoDB would have."""
     warm = view.warm if isinstance(view, Index) and not view.local else table.warm
-    return bound.split(bounds, slots_for(warm.read, warm.write))
+    return bound.segment_starts(slots_for(warm.read, warm.write))
 
 
 def last_key(table: Table, view: View, stored: bytes) -> Item:
-    """The LastEvaluatedKey of a page that ends with this row."""
+    """The LastEvaluatedKey of a page that ends with this row, given as it is stored."""
     return key_item(table, view, Row(stored).raw)
 
 

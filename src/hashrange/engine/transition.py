@@ -21,16 +21,18 @@ from hashrange.engine.writes import Change
 from hashrange.model.tables import Table
 
 
-def derive(decision: Decision, now: float) -> tuple[list[kv.Write], Receipt]:
-    """The writes of a decision made at `now`, and what they consumed."""
-    receipt = Receipt(decision.transactional)
+def derive(decision: Decision, now: float) -> list[kv.Write]:
+    """The writes of a decision made at `now`; its receipt gets what they consume."""
+    receipt = decision.receipt
+    if receipt is None:
+        receipt = decision.receipt = Receipt(decision.transactional)
     items = [change for change in decision.changes if isinstance(change, Change)]
     writes = changes.derive(items, receipt, _milliseconds(now))
     if len(items) < len(decision.changes):
         for change in decision.changes:
             if not isinstance(change, Change):
                 writes.extend(_derive_other(change))
-    return writes, receipt
+    return writes
 
 
 def _derive_other(change: AnyChange) -> list[kv.Write]:

@@ -167,8 +167,8 @@ def _decide_one(
     try:
         decide = begin(submission.operation, submission.request, moment, transaction, tables)
         decision = drive(decide, transaction, tables)
-        writes, receipt = transition.derive(decision, now)
-        submission.outcome = encode_response(decision.response(receipt))
+        writes = transition.derive(decision, now)
+        submission.outcome = encode_response(decision.response())
     except ApiError as refusal:
         submission.outcome = refusal
         return [], []

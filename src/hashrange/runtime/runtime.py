@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange import kv
-from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
 from hashrange.model.caller import DEFAULT_CALLER, Caller
@@ -24,9 +23,6 @@ from hashrange.runtime.readings import Reading, Readings
 from hashrange.runtime.view import View
 
 ENTROPY_BYTES = 16
-
-_NOTHING_CONSUMED = Receipt()
-"""Reads enter what they consume by themselves; a receipt is of changes."""
 
 Done = Callable[[Outcome], None]
 
@@ -214,4 +210,4 @@ def _read_in_turn(operation: Operation, request: Any, caller: Caller, turn: Turn
 
 
 def _response(decision: Decision) -> bytes:
-    return encode_response(decision.response(_NOTHING_CONSUMED))
+    return encode_response(decision.response())

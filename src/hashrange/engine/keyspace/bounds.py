@@ -5,6 +5,7 @@ equality; the value in question is the next component. Partitions of a parallel 
 of the same hash.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from hashrange.engine.keyspace.keys import component, prefix_component
@@ -77,18 +78,10 @@ def segment(number: int, total: int) -> Bounds:
     )
 
 
-def split(bounds: Bounds, total: int) -> list[Bounds]:
-    """The parts of the bounds in each of as many hash ranges, but for those where none are.
-
-    Of bounds that are empty there is one part, empty as well.
-    """
-    parts = []
-    for each in (segment(number, total) for number in range(total)):
-        start = max(each.start, bounds.start)
-        end = min((at for at in (each.end, bounds.end) if at is not None), default=None)
-        if end is None or start < end:
-            parts.append(Bounds(start, end))
-    return parts or [bounds]
+@lru_cache(maxsize=100)
+def segment_starts(total: int) -> tuple[bytes, ...]:
+    """Where each of as many segments begins."""
+    return tuple(segment(number, total).start for number in range(total))
 
 
 def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:

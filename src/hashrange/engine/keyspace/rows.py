@@ -87,22 +87,22 @@ class Row:
         return self._item
 
 
-def contents(values: Sequence[bytes]) -> tuple[int, list[Raw]]:
-    """Of rows as stored: the sum of their sizes, and their items as JSON.
+def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw]]:
+    """The sizes of rows as they are stored, and their items as JSON.
 
     A page may have thousands, which need not become `Row`s.
     """
-    total, items = 0, []
+    sizes, items = [], []
     try:
-        for value in values:
+        for _, value in stored:
             checksum, size, raw_length = _head(value)
             if crc32(value[4:]) != checksum:
                 raise _wrong_checksum()
-            total += size
+            sizes.append(size)
             items.append(Raw(value[_RAW_AT + raw_length :]))
     except struct.error:
         raise _cut_short() from None
-    return total, items
+    return sizes, items
 
 
 def item_json(value: bytes) -> bytes:

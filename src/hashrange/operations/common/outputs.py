@@ -1,36 +1,87 @@
 """Members that the responses of several operations share."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from hashrange.engine.capacity import Consumed, Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import Response
 from hashrange.model.tables import Table
 
 GB = 1 << 30
 
 
-def add_consumed(response: Response, consumed: Consumed, mode: str | None, name: str) -> None:
-    """ConsumedCapacity of a request on one table, under the name or ARN it was called by."""
-    for entry in table_consumed(consumed, mode, name):
-        response["ConsumedCapacity"] = entry
+def add_consumed(response: Response, receipt: Receipt, mode: str | None, name: str) -> None:
+    """ConsumedCapacity of a request on one table; `name` is the name or ARN that it used."""
+    if mode and mode != "NONE":
+        response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, split=False)
+
+
+def add_consumed_list(
+    response: Response, receipt: Receipt, mode: str | None, tables: Mapping[str, Table]
+) -> None:
+    """ConsumedCapacity of a request on several tables, which are given by the name or ARN used."""
+    if not mode or mode == "NONE":
+        return
+    names = {table.name: name for name, table in tables.items()}
+    by_table: dict[str, list[Charge]] = {}
+    for charge in receipt.charges:
+        by_table.setdefault(charge.table.name, []).append(charge)
+    if by_table:
+        response["ConsumedCapacity"] = [
+            _consumed(charges, mode, names[table_name], receipt.transactional)
+            for table_name, charges in by_table.items()
+        ]
+
+
+def _consumed(charges: list[Charge], mode: str, name: str, split: bool) -> dict[str, Any]:
+    """The ConsumedCapacity of one table; `mode` is TOTAL or INDEXES.
+
+    With `split`, units are repeated as ReadCapacityUnits or WriteCapacityUnits. Only transactions
+    do so, and they either read or write.
+    """
+    table = charges[0].table
+    kind = "WriteCapacityUnits" if charges[0].written else "ReadCapacityUnits"
+
+    def arm(units: float) -> dict[str, float]:
+        return {"CapacityUnits": units, kind: units} if split else {"CapacityUnits": units}
+
+    shown: dict[str, Any] = {"TableName": name, **arm(sum(charge.units for charge in charges))}
+    if mode == "INDEXES":
+        shown["Table"] = arm(sum(charge.units for charge in charges if charge.index is None))
+        for index in table.indexes:
+            units = [charge.units for charge in charges if charge.index is index]
+            if units:
+                member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
+                shown.setdefault(member, {})[index.name] = arm(sum(units))
+    return shown
 
 
 def add_write(response: Response, receipt: Receipt, table: Table, given: Any) -> None:
     """ConsumedCapacity and ItemCollectionMetrics of a write of one item."""
-    mode = given.return_consumed_capacity
-    if mode:
-        add_consumed(response, receipt.of(table), mode, given.table_name)
-    metrics = collection_metrics(receipt, table, given.return_item_collection_metrics)
-    if metrics:
-        response["ItemCollectionMetrics"] = metrics[0]
+    add_consumed(response, receipt, given.return_consumed_capacity, given.table_name)
+    if given.return_item_collection_metrics == "SIZE":
+        metrics = _collection_metrics(receipt, table)
+        if metrics:
+            response["ItemCollectionMetrics"] = metrics[0]
 
 
-def collection_metrics(
-    receipt: Receipt, table: Table, wanted: str | None
-) -> list[dict[str, Any]] | None:
-    """Per item collection that was written to: its key, and its size within whole GB."""
+def add_collections(
+    response: Response, receipt: Receipt, tables: Mapping[str, Table], wanted: str | None
+) -> None:
+    """ItemCollectionMetrics of writes to several tables, by the name or ARN used for each."""
     if wanted != "SIZE":
-        return None
+        return
+    found = {
+        name: metrics
+        for name, table in tables.items()
+        if (metrics := _collection_metrics(receipt, table))
+    }
+    if found:
+        response["ItemCollectionMetrics"] = found
+
+
+def _collection_metrics(receipt: Receipt, table: Table) -> list[dict[str, Any]]:
+    """For each item collection that was written to: its key, and its size within whole GB."""
     return [
         {
             "ItemCollectionKey": key,
@@ -38,42 +89,3 @@ def collection_metrics(
         }
         for key, size in receipt.collections.get(table.name, {}).values()
     ]
-
-
-def table_consumed(consumed: Consumed, mode: str | None, name: str) -> list[dict[str, Any]]:
-    """The entry of one table in a list of ConsumedCapacity."""
-    return [consumed.render(mode, name)] if mode and mode != "NONE" else []
-
-
-def add_batch(response: Response, receipt: Receipt, tables: dict[str, Table], given: Any) -> None:
-    """ConsumedCapacity and ItemCollectionMetrics, per table under the name it was called by."""
-    consumed = [
-        entry
-        for name, table in tables.items()
-        for entry in table_consumed(receipt.of(table), given.return_consumed_capacity, name)
-    ]
-    if consumed:
-        response["ConsumedCapacity"] = consumed
-    add_collections(response, receipt, tables, given.return_item_collection_metrics)
-
-
-def add_collections(
-    response: Response, receipt: Receipt, tables: dict[str, Table], wanted: str | None
-) -> None:
-    found = {
-        name: metrics
-        for name, table in tables.items()
-        if (metrics := collection_metrics(receipt, table, wanted))
-    }
-    if found:
-        response["ItemCollectionMetrics"] = found
-
-
-def add_transaction(
-    response: Response, receipt: Receipt, names: dict[str, str], mode: str | None, split: str
-) -> None:
-    """ConsumedCapacity of a transaction: units once more as read or write units."""
-    if mode and mode != "NONE":
-        response["ConsumedCapacity"] = [
-            consumed.render(mode, names[name], split) for name, consumed in receipt.consumed.items()
-        ]

@@ -1,13 +1,14 @@
 """BatchGetItem: up to 100 items of any tables by key; what exceeds 16 MB is left for later."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Raw, Struct, to_builtins
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.capacity import Consumed, read_units
-from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Moment, Row
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -55,39 +56,38 @@ def decide(request: Request, moment: Moment) -> Decide:
         if projection and projection.containers:
             keys.check_scalar(tables[name], projection.containers)
     rows = yield from fetch.items(targets)
-    return answer(_respond(request, tables, iter(rows)))
+    return _respond(request, tables, zip(targets, rows, strict=True))
 
 
-def _respond(request: Request, tables: dict[str, Table], rows: Any) -> Response:
+def _respond(
+    request: Request,
+    tables: dict[str, Table],
+    found_rows: Iterator[tuple[tuple[Table, RowKey], Row | None]],
+) -> Decision:
     """Rows come in the order of the request; from the one that exceeds 16 MB on they are left."""
     given = request.given
-    mode = given.return_consumed_capacity
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}
-    consumed: list[dict[str, Any]] = []
+    receipt = Receipt()
     size = 0
     for name, wanted in given.request_items.items():
         responses[name] = found = []
         left = []
         projection = request.projections[name]
-        units = Consumed(tables[name])
         for key in wanted.keys:
-            row: Row | None = next(rows)
+            (table, row_key), row = next(found_rows)
             if size > BATCH_GET_BYTES_MAX or (
                 size and row and size + row.size > BATCH_GET_BYTES_MAX
             ):
                 size = BATCH_GET_BYTES_MAX + 1
                 left.append(key)
                 continue
-            if mode:
-                units.add(read_units(row.size if row else 0, bool(wanted.consistent_read)))
+            receipt.add_read(table, row_key, row.size if row else 0, bool(wanted.consistent_read))
             if row:
                 size += row.size
                 found.append(projection.project(row.item) if projection else Raw(row.json))
         if left:
             unprocessed[name] = {**to_builtins(wanted), "Keys": left}
-        consumed.extend(outputs.table_consumed(units, mode, name))
     response: Response = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    if consumed:
-        response["ConsumedCapacity"] = consumed
-    return response
+    outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
+    return answer(response, receipt)

@@ -69,7 +69,9 @@ def decide(request: Request, moment: Moment) -> Decide:
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {"UnprocessedItems": {}}
-        outputs.add_batch(response, receipt, tables, request.given)
+        given = request.given
+        outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
+        outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
         return response
 
     return Decision(changes, respond)

@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.capacity import Consumed, read_units
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Projection
@@ -40,8 +40,10 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
         response["Item"] = request.projection.project(row.item)
     elif row:
         response["Item"] = Raw(row.json)
-    if given.return_consumed_capacity:
-        consumed = Consumed(table)
-        consumed.add(read_units(row.size if row else 0, bool(given.consistent_read)))
-        outputs.add_consumed(response, consumed, given.return_consumed_capacity, given.table_name)
-    return answer(response)
+    mode = given.return_consumed_capacity
+    if not mode and not moment.metered:
+        return answer(response)
+    receipt = Receipt()
+    receipt.add_read(table, key, row.size if row else 0, bool(given.consistent_read))
+    outputs.add_consumed(response, receipt, mode, given.table_name)
+    return answer(response, receipt)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Raw
 
 from hashrange.engine import fetch, writes
-from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
 from hashrange.engine.writes import Change, ItemWrite
@@ -117,15 +117,15 @@ def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
             outcomes.append(target)
             continue
         row: Row | None = next(rows)
-        units = read_units(row.size if row else 0, bool(member.consistent_read))
-        receipt.of(target.table).add(units)
+        size = row.size if row else 0
+        receipt.add_read(target.table, target.key, size, bool(member.consistent_read))
         outcomes.append(row)
 
     def shown(statement: Any, row: Row | None) -> Any:
         columns = statement.columns
         return row and (columns.project(row.item) if columns else Raw(row.json))
 
-    return answer(_respond(request, targets, outcomes, shown, receipt))
+    return answer(_respond(request, targets, outcomes, shown, receipt), receipt)
 
 
 def _write(request: Request, targets: Sequence[Target | ApiError], moment: Moment) -> Decide:
@@ -157,7 +157,7 @@ def _respond(
 ) -> Response:
     """A member that got as far as its table says its name, also where it failed."""
     responses: list[dict[str, Any]] = []
-    names: dict[str, str] = {}
+    tables: dict[str, Table] = {}
     for statement, target, outcome in zip(request.bound, targets, outcomes, strict=True):
         response: dict[str, Any] = {}
         if isinstance(outcome, ApiError):
@@ -166,17 +166,11 @@ def _respond(
             response["Item"] = item
         if not isinstance(target, ApiError) and not isinstance(statement, ApiError):
             response["TableName"] = statements.table_name(statement)
-            names[target.table.name] = response["TableName"]
+            tables[response["TableName"]] = target.table
         responses.append(response)
     answered: Response = {"Responses": responses}
     mode = request.given.return_consumed_capacity
-    consumed = [
-        entry
-        for name, each in receipt.consumed.items()
-        for entry in outputs.table_consumed(each, mode, names[name])
-    ]
-    if consumed:
-        answered["ConsumedCapacity"] = consumed
+    outputs.add_consumed_list(answered, receipt, mode, tables)
     return answered
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from hashrange.engine import fetch, writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
@@ -12,9 +12,8 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.operations.common import outputs
 from hashrange.operations.common.parse import decode
-from hashrange.operations.partiql import statements
-from hashrange.operations.queries import selecting
-from hashrange.operations.queries.selecting import Position
+from hashrange.operations.partiql import select, statements
+from hashrange.operations.partiql.select import Position
 
 
 class Request(NamedTuple):
@@ -31,14 +30,14 @@ def parse(body: bytes) -> Request:
     statement = statements.bind(given.statement, given.parameters)
     if isinstance(statement, Exists):
         raise ValidationException(partiql.EXISTS_MISPLACED)
-    start = selecting.parse_token(given)
+    start = select.parse_token(given)
     return Request(given, statement, start, not isinstance(statement, Select))
 
 
 def decide(request: Request, moment: Moment) -> Decide:
     given, statement = request.given, request.statement
     if isinstance(statement, Select):
-        return answer((yield from selecting.select(given, statement, request.start, moment)))
+        return (yield from select.decide(given, statement, request.start, moment))
     table = yield from fetch.table(statements.table_name(statement), moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = statements.item_write(statement, table, return_old)
@@ -50,7 +49,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         response: Response = {"Items": [] if item is None else [item]}
         mode = given.return_consumed_capacity
         name = statements.table_name(statement)
-        outputs.add_consumed(response, receipt.of(table), mode, name)
+        outputs.add_consumed(response, receipt, mode, name)
         return response
 
     return Decision([change], respond)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Raw
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.capacity import Receipt, read_units
-from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import partiql
@@ -85,7 +85,7 @@ def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
 
 def decide(request: Request, moment: Moment) -> Decide:
     if request.reads:
-        return answer((yield from _read(request, moment)))
+        return (yield from _read(request, moment))
     token = transaction.Token(request.given.client_request_token, request.fingerprint)
     item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
     return (yield from transaction.decide(token, item_writes, respond, moment))
@@ -125,16 +125,16 @@ def _item_writes(request: Request, moment: Moment) -> Fetch[tuple[Tables, list[I
     return tables, wanted
 
 
-def _respond(request: Request, receipt: Receipt, tables: Tables, split: str) -> Response:
+def _respond(request: Request, receipt: Receipt, tables: Tables) -> Response:
     response: Response = {"Responses": []}
-    _add_consumed(request, response, receipt, tables, split)
+    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
     return response
 
 
 # ---- reads ----
 
 
-def _read(request: Request, moment: Moment) -> Fetch[Response]:
+def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     tables = yield from _tables(request, moment)
     places = [tables[select.table_name] for select in request.reads]
     named = [
@@ -150,23 +150,15 @@ def _read(request: Request, moment: Moment) -> Fetch[Response]:
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
         raise ValidationException(cancellation.READS_TOO_MUCH)
-    receipt = Receipt()
+    receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
-    for select, (table, _), row in zip(request.reads, found, rows, strict=True):
-        receipt.of(table).add(2 * read_units(row.size if row else 0, consistent=True))
+    for select, (table, key), row in zip(request.reads, found, rows, strict=True):
+        receipt.add_read(table, key, row.size if row else 0, consistent=True)
         if row is None:
             responses.append({})
         else:
             columns = select.columns
             responses.append({"Item": columns.project(row.item) if columns else Raw(row.json)})
     response: Response = {"Responses": responses}
-    _add_consumed(request, response, receipt, tables, "ReadCapacityUnits")
-    return response
-
-
-def _add_consumed(
-    request: Request, response: Response, receipt: Receipt, tables: Tables, split: str
-) -> None:
-    names = {table.name: name for name, table in tables.items()}
-    mode = request.given.return_consumed_capacity
-    outputs.add_transaction(response, receipt, names, mode, split)
+    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+    return answer(response, receipt)

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from hashrange.engine import ranges, start_keys
-from hashrange.engine.decision import Decide, answer
+from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition, KeyCondition, Projection, legacy
 from hashrange.model import requests
@@ -11,14 +11,14 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table, View
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
-from hashrange.operations.queries import reading
-from hashrange.operations.queries.reading import Reading
+from hashrange.operations.queries import indexes, parameters
+from hashrange.operations.queries.parameters import Parameters
 
 
 class Request(Struct, gc=False):
     given: requests.Query
     key_condition: KeyCondition
-    reading: Reading
+    parameters: Parameters
 
 
 _NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
@@ -67,18 +67,18 @@ def _parsed(
     filter_: Condition | None,
     projection: Projection | None,
 ) -> Request:
-    reading.check_select(given)
+    parameters.check_select(given)
     if key_condition is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "
             "in the request."
         )
-    return Request(given, key_condition, Reading(given, filter_, projection))
+    return Request(given, key_condition, Parameters(given, filter_, projection))
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given, condition = request.given, request.key_condition
-    view = reading.view_of(table, request.reading)
+    view = parameters.find_view(table, given)
     start = given.exclusive_start_key
     if start is not None:
         start_keys.check_partition(table, view, start)
@@ -91,19 +91,20 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     if start is not None:
         reverse = given.scan_index_forward is False
         bounds = start_keys.resume_query(table, view, query, bounds, start, reverse)
-    _check_filter(view, request.reading)
-    reading.check_projected(view, table, request.reading)
-    reading.check_filter_projected(view, table, request.reading)
-    reading.check_paths(table, request.reading)
-    return answer((yield from reading.page(table, view, bounds, request.reading)))
+    filter_ = request.parameters.filter
+    if filter_ is not None:
+        _check_filter(given, view, filter_)
+    parameters.check_projected(table, view, request.parameters)
+    if filter_ is not None:
+        indexes.check_filter_projected(table, view, sorted(filter_.attributes))
+    parameters.check_paths(table, request.parameters)
+    return (yield from parameters.read_page(table, view, bounds, request.parameters))
 
 
-def _check_filter(view: View, common: Reading) -> None:
-    if common.filter is None:
-        return
+def _check_filter(given: requests.Query, view: View, filter_: Condition) -> None:
     for name in view.key:
-        if name in common.filter.attributes:
-            if common.given.filter_expression is None:
+        if name in filter_.attributes:
+            if given.filter_expression is None:
                 raise ValidationException(
                     "QueryFilter can only contain non-primary key attributes: "
                     f"Primary key attribute: {name}"

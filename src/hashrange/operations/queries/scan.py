@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from hashrange.engine import ranges, start_keys
-from hashrange.engine.decision import Decide, answer
+from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import legacy
 from hashrange.model import requests
@@ -11,8 +11,8 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
-from hashrange.operations.queries import reading
-from hashrange.operations.queries.reading import Reading
+from hashrange.operations.queries import parameters
+from hashrange.operations.queries.parameters import Parameters
 
 _NEW = ("ProjectionExpression", "FilterExpression")
 _OLD = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
@@ -20,7 +20,7 @@ _OLD = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
 
 class Request(Struct, gc=False):
     given: requests.Scan
-    reading: Reading
+    parameters: Parameters
 
 
 @inputs.older
@@ -36,8 +36,8 @@ def parse(body: bytes) -> Request:
     _check_segment(given)
     if expressed:
         return _parse_expressions(given)
-    reading.check_select(given)
-    return Request(given, Reading(given, filter_, projection))
+    parameters.check_select(given)
+    return Request(given, Parameters(given, filter_, projection))
 
 
 def _parse_expressions(given: requests.Scan) -> Request:
@@ -47,9 +47,9 @@ def _parse_expressions(given: requests.Scan) -> Request:
         filter_ = placeholders.filter(given.filter_expression)
     if given.projection_expression is not None:
         projection = placeholders.projection(given.projection_expression)
-    reading.check_select(given)
+    parameters.check_select(given)
     placeholders.finish()
-    return Request(given, Reading(given, filter_, projection))
+    return Request(given, Parameters(given, filter_, projection))
 
 
 def _check_segment(given: requests.Scan) -> None:
@@ -73,17 +73,17 @@ def _check_segment(given: requests.Scan) -> None:
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    view = reading.view_of(table, request.reading)
+    view = parameters.find_view(table, given)
     start = given.exclusive_start_key
     if start is not None and view is not table:
         start_keys.check_partition(table, view, start)
         start_keys.check_sort(table, view, start)
-    reading.check_projected(view, table, request.reading)
+    parameters.check_projected(table, view, request.parameters)
     bounds = ranges.of_scan(given.segment, given.total_segments)
     if start is not None:
         start_keys.check_table(table, view, start)
         bounds = start_keys.resume_scan(
             table, view, bounds, start, given.segment, given.total_segments
         )
-    reading.check_paths(table, request.reading)
-    return answer((yield from reading.page(table, view, bounds, request.reading)))
+    parameters.check_paths(table, request.parameters)
+    return (yield from parameters.read_page(table, view, bounds, request.parameters))

@@ -5,8 +5,8 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys
-from hashrange.engine.capacity import Receipt, read_units
-from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
@@ -50,7 +50,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
         raise ValidationException(cancellation.READS_TOO_MUCH)
-    return answer(_respond(request, tables, rows))
+    return _respond(request, found, rows)
 
 
 def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> RowKey:
@@ -60,22 +60,22 @@ def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> 
     return row_key
 
 
-def _respond(request: Request, tables: list[Table], rows: list[Row | None]) -> Response:
-    receipt = Receipt()
+def _respond(
+    request: Request, found: list[tuple[Table, RowKey]], rows: list[Row | None]
+) -> Decision:
+    receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
-    for table, row, projection in zip(tables, rows, request.projections, strict=True):
-        receipt.of(table).add(2 * read_units(row.size if row else 0, consistent=True))
+    for (table, key), row, projection in zip(found, rows, request.projections, strict=True):
+        receipt.add_read(table, key, row.size if row else 0, consistent=True)
         if row is None:
             responses.append({})
         else:
             shown = projection.project(row.item) if projection else Raw(row.json)
             responses.append({"Item": shown})
     response: Response = {"Responses": responses}
-    names = {
-        table.name: action.get.table_name
-        for table, action in zip(tables, request.given.transact_items, strict=True)
+    tables = {
+        action.get.table_name: table
+        for action, (table, _) in zip(request.given.transact_items, found, strict=True)
     }
-    outputs.add_transaction(
-        response, receipt, names, request.given.return_consumed_capacity, "ReadCapacityUnits"
-    )
-    return response
+    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+    return answer(response, receipt)

@@ -130,9 +130,8 @@ def _item_writes(
     return tables, wanted
 
 
-def _respond(request: Request, receipt: Receipt, tables: dict[str, Table], split: str) -> Response:
+def _respond(request: Request, receipt: Receipt, tables: dict[str, Table]) -> Response:
     given, response = request.given, Response()
-    names = {table.name: name for name, table in tables.items()}
-    outputs.add_transaction(response, receipt, names, given.return_consumed_capacity, split)
+    outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
     outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
     return response

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.engine import fetch, tokens, writes
-from hashrange.engine.capacity import Receipt, read_units
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
@@ -21,8 +21,8 @@ from hashrange.operations.transactions import cancellation
 Tables = dict[str, Table]
 """By the name or ARN that the request uses."""
 
-Respond = Callable[[Receipt, Tables, str], Response]
-"""Makes the response; the last argument is the member that units are repeated under."""
+Respond = Callable[[Receipt, Tables], Response]
+"""Makes the response."""
 
 
 class Token(NamedTuple):
@@ -68,9 +68,7 @@ def decide(
     )
     if token.text is not None:
         changes.append(tokens.remember(token.text, token.fingerprint, moment, used))
-    return Decision(
-        changes, lambda receipt: respond(receipt, tables, "WriteCapacityUnits"), transactional=True
-    )
+    return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
 
 
 def _repeat(
@@ -79,7 +77,7 @@ def _repeat(
     """Done before: success, charged as reads of the items as they are now."""
     tables, wanted = yield from item_writes()
     rows = yield from fetch.items([(write.table, write.key) for write in wanted])
-    receipt = Receipt()
+    receipt = Receipt(transactional=True)
     for write, row in zip(wanted, rows, strict=True):
-        receipt.of(write.table).add(2 * read_units(row.size if row else 0, consistent=True))
-    return answer(respond(receipt, tables, "ReadCapacityUnits"))
+        receipt.add_read(write.table, write.key, row.size if row else 0, consistent=True)
+    return answer(respond(receipt, tables), receipt)

@@ -1,8 +1,8 @@
 """SELECT: which rows of a table or index a WHERE clause asks for, and a page of them.
 
-It reads one partition after the other where the clause names partition keys, and scans where it
-does not. Between pages stands a NextToken: base64 of JSON (statement's digest, number of the
-partition, key of the last row).
+If the clause names partition keys, their partitions are read one after the other; if it does not,
+the table or index is scanned. Pages are joined by a NextToken: base64 of JSON (digest of the
+statement, number of the partition, key of the last row).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -14,29 +14,27 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from hashrange.engine import fetch, ranges, start_keys
-from hashrange.engine.capacity import Consumed
-from hashrange.engine.decision import Response
-from hashrange.engine.fetch import Bounds, Fetch, Moment
-from hashrange.engine.keys import INVALID
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
 from hashrange.expressions.partiql.keys import Plan
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
-from hashrange.model.limits import PAGE_BYTES_MAX
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Table, View
 from hashrange.model.values import Item, compare, normalize_item
 from hashrange.operations.common import outputs
 from hashrange.operations.partiql import statements
-from hashrange.operations.queries.reading import Page, Walk, walk_all
+from hashrange.operations.queries import indexes, pages
+from hashrange.operations.queries.pages import PageOptions
 
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
 
 
 class Position(NamedTuple):
-    """Where a page ends: in which of the partitions, and at which row (None: before the first)."""
+    """Where a page ends: the number of the partition, and the last row (None: before the first)."""
 
     partition: int
     key: Item | None
@@ -44,11 +42,11 @@ class Position(NamedTuple):
 
 START = Position(0, None)
 _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | None]
-"""Shallow, so that nothing nested comes in by a token that is not ours."""
+"""Shallow, so that a forged token cannot bring in nested values."""
 
 
 def parse_token(given: requests.ExecuteStatement) -> Position:
-    """Where to go on. Raises ValidationException for what is no token of this statement."""
+    """Where to resume. Raises ValidationException for a token that is not of this statement."""
     if given.next_token is None:
         return START
     try:
@@ -70,70 +68,41 @@ def _digest(given: requests.ExecuteStatement) -> bytes:
     return blake2b(content, digest_size=DIGEST_BYTES).digest()
 
 
-def select(
+def decide(
     given: requests.ExecuteStatement, statement: Select, start: Position, moment: Moment
-) -> Fetch[Response]:
-    """A page of what the statement selects."""
+) -> Decide:
+    """A page of the items that the statement selects."""
     table = yield from fetch.table(statement.table_name, moment)
     consistent = bool(given.consistent_read)
     view = _view(table, statement, consistent)
     plan = _plan(table, view, statement)
-    how = Walk(
+    columns = statement.columns
+    options = PageOptions(
+        table,
+        view,
         matches=Condition.of(plan.filter).matches if plan.filter else None,
-        project=statement.columns.project if statement.columns else None,
-        fetching=isinstance(view, Index) and bool(_unprojected(table, view, _columns(statement))),
+        project=columns.project if columns else None,
+        fetching=bool(indexes.unprojected(table, view, _columns(statement))),
         consistent=consistent,
         reverse=any(order.descending for order in statement.order if order.name in view.range),
+        limit=given.limit,
+        scanning=plan.queries is None,
     )
-    bounds = _bounds(table, view, plan, statement.order, start, how.reverse)
-    stretches = [[each] for each in bounds]
-    if plan.queries is None and given.return_consumed_capacity:
-        stretches = [ranges.by_partition(table, view, *bounds)]
-    response: Response = {"Items": []}
-    consumed = Consumed(table)
-    end = yield from _walk_all(table, view, stretches, how, start, given.limit, response, consumed)
-    if end:
-        if end.key is not None:
-            response["LastEvaluatedKey"] = end.key
-        response["NextToken"] = _token(given, end)
+    every = _bounds(table, view, plan, statement.order, start, options.reverse)
+    page = yield from pages.read(options, every)
+    response: Response = {"Items": page.items}
+    if page.ended_in is not None:
+        key = ranges.last_key(table, view, page.last) if page.last else None
+        if key is not None:
+            response["LastEvaluatedKey"] = key
+        response["NextToken"] = _token(given, Position(start.partition + page.ended_in, key))
     mode = given.return_consumed_capacity
-    outputs.add_consumed(response, consumed, mode, statement.table_name)
-    return response
-
-
-def _walk_all(
-    table: Table,
-    view: View,
-    stretches: Sequence[Sequence[Bounds]],
-    how: Walk,
-    start: Position,
-    limit: int | None,
-    response: Response,
-    consumed: Consumed,
-) -> Fetch[Position | None]:
-    """Fill the page from all in turn; gives where it ends, if that is not the end of all."""
-    items: list[Any] = response["Items"]
-    scanned = size = 0
-    for number, each in enumerate(stretches, start.partition):
-        page = Page()
-        rows_max = None if limit is None else limit - scanned
-        if rows_max == 0 or size >= PAGE_BYTES_MAX:
-            return Position(number, None)
-        bytes_max = PAGE_BYTES_MAX - size
-        left = yield from walk_all(table, view, each, how, rows_max, bytes_max, page)
-        page.charge(consumed, view)
-        items.extend(page.items)
-        scanned += page.scanned
-        size += page.evaluated
-        if left and page.last:
-            return Position(number, ranges.last_key(table, view, page.last))
-    return None
-
-
-# ---- which rows ----
+    outputs.add_consumed(response, page.receipt, mode, statement.table_name)
+    return answer(response, page.receipt)
 
 
 def _view(table: Table, statement: Select, consistent: bool) -> View:
+    """The table or index to read. Raises ValidationException if it cannot be read."""
     if statement.index_name is None:
         return table
     statements.check_index_keys(statement, table)
@@ -146,26 +115,13 @@ def _view(table: Table, statement: Select, consistent: bool) -> View:
         raise ValidationException(
             "Strongly consistent read is not supported on Global Secondary Indexes"
         )
-    if index.building:
-        raise ValidationException(
-            f"Cannot read from backfilling global secondary index: {index.name}"
-        )
-    missing = _unprojected(table, index, _columns(statement))
-    if missing:
-        raise ValidationException(
-            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
-        )
+    indexes.check_built(index)
+    indexes.check_projected(table, index, _columns(statement))
     return index
 
 
 def _columns(statement: Select) -> Sequence[str]:
     return statement.columns.attributes if statement.columns else ()
-
-
-def _unprojected(table: Table, index: Index, names: Sequence[str]) -> list[str]:
-    if index.projection == "ALL":
-        return []
-    return [name for name in names if name not in (*table.key, *index.key, *index.include)]
 
 
 def _plan(table: Table, view: View, statement: Select) -> Plan:
@@ -182,13 +138,7 @@ def _plan(table: Table, view: View, statement: Select) -> Plan:
             "Must have at least one non-optional hash key condition in WHERE clause when using "
             "ORDER BY clause."
         )
-    missing = _unprojected(table, view, plan.filtered) if isinstance(view, Index) else []
-    if missing:
-        assert isinstance(view, Index)
-        raise ValidationException(
-            f"{INVALID}Secondary index {view.name} does not project one or more filter "
-            f"attributes: [{', '.join(missing)}]"
-        )
+    indexes.check_filter_projected(table, view, plan.filtered)
     return plan
 
 
@@ -210,7 +160,7 @@ def _bounds(
 
 
 def _in_order(view: View, queries: list[KeyQuery], order: Sequence[Order]) -> list[KeyQuery]:
-    """ORDER BY sorts partitions too, whether it names their key or not."""
+    """ORDER BY sorts partitions as well, whether or not it names their key."""
     if not order:
         return queries
     descending = any(each.descending for each in order if each.name in view.hash)

@@ -1,0 +1,187 @@
+"""Pages of items: the one way in which Query, Scan and SELECT read a table or an index."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from hashrange.engine import fetch, ranges
+from hashrange.engine.capacity import Charge, Receipt, read_units
+from hashrange.engine.fetch import Bounds, Fetch, Row, RowKey, StoredRow, contents
+from hashrange.model.limits import PAGE_BYTES_MAX
+from hashrange.model.tables import Index, Table, View
+from hashrange.model.values import Item
+
+SLOW_CHUNK_ROWS = 32
+"""How many rows are read at a time if each takes longer; between chunks others are served."""
+
+
+class PageOptions(Struct, gc=False):
+    """How the rows of a page are read, and what is kept of them.
+
+    `matches` and `project` are None if every row is kept, and kept as it is. With `fetching`, a
+    local index lacks attributes that were asked for, which are read from the table. `limit` is
+    the number of rows to evaluate. With `scanning`, each partition that a range reaches is
+    charged by itself, because a Scan has no partition key.
+    """
+
+    table: Table
+    view: View
+    matches: Callable[[Item], bool] | None = None
+    project: Callable[[Item], Item] | None = None
+    fetching: bool = False
+    consistent: bool = False
+    reverse: bool = False
+    limit: int | None = None
+    count_only: bool = False
+    scanning: bool = False
+
+
+class ItemPage(Struct):
+    """The items of a page and what it cost to evaluate them.
+
+    `ended_in` is the number of the range that the page ended in, None if all ranges were read to
+    their ends. `last` is the last row evaluated in that range, None if the page was full before.
+    """
+
+    receipt: Receipt
+    items: list[Any] = field(default_factory=list)
+    count: int = 0
+    scanned: int = 0
+    size: int = 0
+    ended_in: int | None = None
+    last: bytes | None = None
+
+
+def read(options: PageOptions, every: Sequence[Bounds]) -> Fetch[ItemPage]:
+    """Read one range after the other, until the limit or 1 MB of evaluated items is reached.
+
+    Items that a local index fetches count towards the 1 MB as well as their entries.
+    """
+    page = ItemPage(Receipt())
+    for number, bounds in enumerate(every):
+        if page.scanned == options.limit or page.size >= PAGE_BYTES_MAX:
+            page.ended_in, page.last = number, None
+            break
+        if (yield from _read_range(options, bounds, page)):
+            page.ended_in = number
+            break
+    return page
+
+
+def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[bool]:
+    """Add the rows of one range to a page. Returns whether rows may be left in it."""
+    limit, slow = options.limit, options.matches is not None or options.fetching
+    left: Bounds | None = bounds
+    keys: list[bytes] = []
+    sizes: list[int] = []
+    while left and page.scanned != limit and page.size < PAGE_BYTES_MAX:
+        start, room = left, PAGE_BYTES_MAX - page.size
+        rows_max = None if limit is None else limit - page.scanned
+        if slow:
+            rows_max = min(rows_max or SLOW_CHUNK_ROWS, SLOW_CHUNK_ROWS)
+        stored, left = yield from fetch.stored_rows(
+            options.view, left, options.reverse, rows_max, room
+        )
+        fetched: list[Row] | None = None
+        if options.fetching:
+            fetched = yield from _fetch_items(options, stored, page, room)
+            if len(fetched) < len(stored):  # the page ends among them
+                stored, left = yield from fetch.stored_rows(
+                    options.view, start, options.reverse, len(fetched), None
+                )
+        if not stored:
+            break
+        chunk_sizes = _keep(options, stored, fetched, page)
+        page.scanned += len(stored)
+        page.size += sum(chunk_sizes)
+        page.last = stored[-1][1]
+        sizes += chunk_sizes
+        if options.scanning:
+            keys += [key for key, _ in stored]
+    if options.scanning:
+        _charge_partitions(options, bounds, keys, sizes, page.receipt, ended=left is not None)
+    else:
+        _charge(options, fetch.partition_of(bounds), sizes, page.receipt)
+    return left is not None
+
+
+def _keep(
+    options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
+) -> list[int]:
+    """Add what passes the filter to a page. Returns the size of each row that was evaluated."""
+    matches, project = options.matches, options.project
+    if not (matches or project or fetched or options.count_only):
+        sizes, items = contents(stored)
+        page.count += len(items)
+        page.items += items
+        return sizes
+    rows = [Row(value) for _, value in stored]
+    sizes = [row.size for row in rows]
+    if fetched is not None:
+        rows = fetched
+    if matches:
+        rows = [row for row in rows if matches(row.item)]
+    page.count += len(rows)
+    if project and not options.count_only:
+        page.items += [project(row.item) for row in rows]
+    elif not options.count_only:
+        page.items += [Raw(row.json) for row in rows]
+    return sizes
+
+
+def _fetch_items(
+    options: PageOptions, stored: Sequence[StoredRow], page: ItemPage, room: int
+) -> Fetch[list[Row]]:
+    """The items behind entries of a local index, until they and the entries fill the room."""
+    table, index = options.table, options.view
+    assert isinstance(index, Index)
+    entries = [Row(value) for _, value in stored]
+    owners: list[tuple[Table, RowKey]] = [
+        (table, ranges.owner(table, index, entry)) for entry in entries
+    ]
+    found = yield from fetch.items(owners)
+    items = []
+    for entry, (_, key), row in zip(entries, owners, found, strict=True):
+        assert row, "an entry is there as long as its item is"
+        items.append(row)
+        page.size += row.size
+        page.receipt.add_read(table, key, row.size, options.consistent)
+        room -= entry.size + row.size
+        if room <= 0:
+            break
+    return items
+
+
+def _charge_partitions(
+    options: PageOptions,
+    bounds: Bounds,
+    keys: list[bytes],
+    sizes: list[int],
+    receipt: Receipt,
+    ended: bool,
+) -> None:
+    """Charge a Scan for each partition that it came to: each is rounded by itself.
+
+    With `ended`, the page ended within the bounds, at the last of the keys. So the smallest table
+    on demand, which has four partitions, costs 2 units if it is read to its end, or 4.
+    """
+    starts = ranges.partition_starts(options.table, options.view)
+    first = bisect_right(starts, bounds.start) - 1
+    read_to = keys[-1] if ended else bounds.end
+    at = 0
+    for number in range(first, len(starts)):
+        start = starts[number]
+        if number > first and read_to is not None and start >= read_to:
+            break
+        following = starts[number + 1 : number + 2]
+        end = bisect_left(keys, following[0], at) if following else len(keys)
+        _charge(options, start, sizes[at:end], receipt)
+        at = end
+
+
+def _charge(options: PageOptions, place: bytes, sizes: list[int], receipt: Receipt) -> None:
+    index = options.view if isinstance(options.view, Index) else None
+    units = read_units(sum(sizes), options.consistent)
+    receipt.charges.append(Charge(options.table, index, place, units))

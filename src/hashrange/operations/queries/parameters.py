@@ -1,0 +1,125 @@
+"""The parameters that Query and Scan share: their checks, and the answer with a page of items."""
+
+from msgspec import Struct
+
+from hashrange.engine import keys, ranges
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Bounds
+from hashrange.engine.keys import INVALID
+from hashrange.expressions import Condition, Projection
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import Index, Table, View
+from hashrange.operations.common import outputs
+from hashrange.operations.queries import indexes, pages
+from hashrange.operations.queries.pages import PageOptions
+
+Given = requests.Query | requests.Scan
+
+
+class Parameters(Struct, gc=False):
+    """What a checked Query or Scan gives, with its filter and projection parsed."""
+
+    given: Given
+    filter: Condition | None
+    projection: Projection | None
+
+
+def check_select(given: Given) -> None:
+    """Raises ValidationException if Select does not go with the other parameters."""
+    select = given.select
+    if select is None:
+        return
+    chosen = None
+    if given.projection_expression is not None:
+        chosen = "ProjectionExpression"
+    elif given.attributes_to_get is not None:
+        chosen = "AttributesToGet"
+    if select == "SPECIFIC_ATTRIBUTES" and chosen is None:
+        raise ValidationException(
+            "Must specify the AttributesToGet or ProjectionExpression when choosing "
+            "to get SPECIFIC_ATTRIBUTES"
+        )
+    if chosen and select != "SPECIFIC_ATTRIBUTES":
+        raise ValidationException(
+            f"Cannot specify the {chosen} when choosing to get "
+            f"{'only the Count' if select == 'COUNT' else select}"
+        )
+    if select == "ALL_PROJECTED_ATTRIBUTES" and given.index_name is None:
+        raise ValidationException(
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+
+
+def find_view(table: Table, given: Given) -> View:
+    """The table or index to read. Raises ValidationException if it cannot be read."""
+    if given.index_name is None:
+        return table
+    index = table.index(given.index_name)
+    if index is None:
+        raise ValidationException(
+            f"The table does not have the specified index: {given.index_name}"
+        )
+    if not index.local:
+        if given.consistent_read:
+            raise ValidationException(
+                "Consistent reads are not supported on global secondary indexes"
+            )
+        indexes.check_built(index)
+    return index
+
+
+def check_projected(table: Table, view: View, parameters: Parameters) -> None:
+    """Raises ValidationException if a global index lacks attributes that are asked for."""
+    if not isinstance(view, Index) or view.local or view.projection == "ALL":
+        return
+    if parameters.given.select == "ALL_ATTRIBUTES":
+        raise ValidationException(
+            f"{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
+            f"{view.name} because its projection type is not ALL"
+        )
+    if parameters.projection:
+        indexes.check_projected(table, view, sorted(parameters.projection.attributes))
+
+
+def check_paths(table: Table, parameters: Parameters) -> None:
+    """Raises ValidationException if an expression looks into a key attribute."""
+    for part in (parameters.projection, parameters.filter):
+        if part and part.containers:
+            keys.check_scalar(table, part.containers)
+
+
+def read_page(table: Table, view: View, bounds: Bounds, parameters: Parameters) -> Decide:
+    """Read a page within the bounds, and answer with it."""
+    given, filter_, projection = parameters.given, parameters.filter, parameters.projection
+    scanning = isinstance(given, requests.Scan)
+    options = PageOptions(
+        table,
+        view,
+        matches=filter_.matches if filter_ else None,
+        project=projection.project if projection else None,
+        fetching=indexes.is_partial(view) and _must_fetch(table, view, parameters),
+        consistent=bool(given.consistent_read),
+        reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
+        limit=given.limit,
+        count_only=given.select == "COUNT",
+        scanning=scanning,
+    )
+    page = yield from pages.read(options, (bounds,))
+    response: Response = {} if options.count_only else {"Items": page.items}
+    response["Count"] = page.count
+    response["ScannedCount"] = page.scanned
+    if page.ended_in is not None and page.last:
+        response["LastEvaluatedKey"] = ranges.last_key(table, view, page.last)
+    mode = given.return_consumed_capacity
+    if mode:
+        outputs.add_consumed(response, page.receipt, mode, given.table_name)
+    return answer(response, page.receipt)
+
+
+def _must_fetch(table: Table, view: View, parameters: Parameters) -> bool:
+    """Whether a partial index lacks attributes that are asked for; a global one never does."""
+    if parameters.given.select == "ALL_ATTRIBUTES":
+        return True
+    projection = parameters.projection
+    return projection is not None and bool(indexes.unprojected(table, view, projection.attributes))
