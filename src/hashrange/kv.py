@@ -97,6 +97,19 @@ class Add(Struct, gc=False):
     delta: int
 
 
+class Max(Struct, gc=False):
+    """Raise a counter to at least `value`; it never falls. The clock is kept this way.
+
+    Like additions these commute, so no two transactions ever conflict over it, and a store may
+    keep the row out of their way. A store that has a clock of its own, in milliseconds since the
+    epoch, may ignore the write and answer a read of the counter with its own time. A name is
+    either added to or raised, never both.
+    """
+
+    name: bytes
+    value: int
+
+
 class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
@@ -126,7 +139,7 @@ class Purge(Struct, gc=False):
     rows_max: int
 
 
-Write = Put | Delete | Add | Append | CreateSpace | DropSpace | Purge
+Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 # ---- the store ----
@@ -142,8 +155,8 @@ class Snapshot(Protocol):
 class Transaction(Protocol):
     """Reads see the transaction's own writes. Used by one thread at a time, not always the same.
 
-    Exactly one of `commit` and `rollback` ends it; a `commit` that raises has ended it too,
-    and nothing of it was written.
+    Exactly one of `commit` and `rollback` ends it. A `commit` that raises has ended it too, and
+    nothing of it was written, unless it raises `OutcomeUnknown`.
     """
 
     def read(self, read: Read, /) -> Answer: ...
@@ -201,8 +214,17 @@ class Conflict(StoreError):
     """Something that was read has changed before the writes could land: run it again."""
 
 
+class OutcomeUnknown(StoreError):
+    """It is not known whether the writes of this commit landed: all of them did, or none.
+
+    A sync of the disk failed, or the connection was lost while the commit was under way. The
+    writes must not be tried again, because they may land twice, and nobody may be told that
+    they failed or that they are there.
+    """
+
+
 class Busy(StoreError):
-    """Somebody else holds the write lock."""
+    """Another process or thread holds the write lock."""
 
 
 class Full(StoreError):
@@ -210,7 +232,7 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """An earlier I/O error left it open what is on disk: no writes until reopened."""
+    """After an I/O error it is not known what is on disk: no writes until it is reopened."""
 
 
 class Damaged(StoreError):

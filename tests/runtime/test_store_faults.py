@@ -16,6 +16,7 @@ from hashrange.model.errors import InternalServerError
 from hashrange.runtime.batch import CONFLICTS_MAX
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
+from hashrange.testing.faulty import LandedUnknown, LostUnknown
 
 STEPS = 40
 """More than any request takes, so that each of its steps fails once."""
@@ -145,6 +146,39 @@ def test_a_lost_race_is_run_again(
     assert faulty.struck[kv.Conflict] > 5
     assert count(database.execute, "n") == 20
     assert not list(database.check())
+
+
+@pytest.mark.parametrize("fault", [LandedUnknown, LostUnknown])
+def test_an_unknown_outcome_is_answered_by_an_error_and_not_run_again(
+    execute: Callable[[Database, str, Any], Any],
+    inner: MemoryStore,
+    fault: type[kv.OutcomeUnknown],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.ERROR)
+    faulty = FaultyStore(inner, countdown=0, faults={"commit": (fault,)})
+    database = Database(faulty)
+    with pytest.raises(InternalServerError) as refused:
+        execute(database, "UpdateItem", increment("n"))
+    assert str(refused.value) == "Internal server error"
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert faulty.struck == {fault: 1}
+    assert count(Database(inner).execute, "n") == (fault is LandedUnknown)
+    execute(database, "UpdateItem", increment("n"))
+    assert count(database.execute, "n") == 1 + (fault is LandedUnknown)
+    assert not list(database.check())
+
+
+def test_an_unknown_outcome_is_told_to_all_who_share_the_commit(inner: MemoryStore) -> None:
+    database = Database(FaultyStore(inner, countdown=0, faults={"commit": (LandedUnknown,)}))
+
+    async def together() -> list[dict[str, Any] | BaseException]:
+        requests = [database.execute_async("UpdateItem", increment("n")) for _ in range(3)]
+        return await asyncio.gather(*requests, return_exceptions=True)
+
+    outcomes = asyncio.run(together())
+    assert [type(outcome) for outcome in outcomes] == [InternalServerError] * 3
+    assert count(Database(inner).execute, "n") == 3
 
 
 def test_races_are_not_run_for_ever(inner: MemoryStore) -> None:

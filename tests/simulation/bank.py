@@ -1,6 +1,6 @@
 """A bank: its table, the requests made to it, and what is known of what became of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from world import Response, Violation, World
@@ -82,7 +82,8 @@ class Note:
 class Ledger:
     """What all clients together were told, and what may have happened without their being told."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], unknown_outcomes: Callable[[], int]) -> None:
+        self.unknown_outcomes = unknown_outcomes
         self.notes = {(name, number): Note() for name in names for number in range(NOTES)}
         self.transfers: dict[str, tuple[int, int, int]] = {}
         """Every one that was ever tried: from, to, amount."""

@@ -120,12 +120,14 @@ class Client:
             return
 
     def _increment(self) -> Asked:
+        unknown = self.ledger.unknown_outcomes()
         answer = yield "UpdateItem", INCREMENT
         match answer:
             case None:
                 self.ledger.perhaps_counted += 1
             case InternalServerError():
-                pass  # then nothing was written
+                if self.ledger.unknown_outcomes() > unknown:  # else nothing was written
+                    self.ledger.perhaps_counted += 1
             case _:
                 self._expect(answer)
                 self.ledger.counted += 1
@@ -148,10 +150,12 @@ class Client:
         if operation == "BatchWriteItem":
             puts = [{"PutRequest": {"Item": item}} for item in items]
             request = {"RequestItems": {TABLE: puts}}
+        unknown = self.ledger.unknown_outcomes()
         answer = yield operation, request
-        if isinstance(answer, InternalServerError):  # then nothing was written
-            for note, tried in zip(notes, before, strict=True):
-                note.tried = tried
+        if isinstance(answer, InternalServerError):
+            if self.ledger.unknown_outcomes() == unknown:  # then nothing was written
+                for note, tried in zip(notes, before, strict=True):
+                    note.tried = tried
         elif answer is not None:
             self._expect(answer)
             for note in notes:
@@ -286,7 +290,7 @@ def simulate(seed: int, steps: int = 1500, clients: int = 5) -> World:
     """Raises Violation with the seed if something did not hold."""
     world = World(seed)
     names = [f"client {number}" for number in range(clients)]
-    ledger = Ledger(names)
+    ledger = Ledger(names, world.unknown_outcomes)
 
     def rival(runtime: Runtime) -> None:
         world.call("UpdateItem", INCREMENT)

@@ -110,6 +110,32 @@ def a_lost_race_is_forgotten() -> Iterator[None]:
 
 
 @contextmanager
+def an_unknown_outcome_is_run_again() -> Iterator[None]:
+    """As if nothing had been written."""
+    commit = Batch.commit
+
+    def planted(self: Any) -> None:
+        transaction = self._transaction
+        if transaction is not None:
+            self._transaction = Retrying(transaction)
+        commit(self)
+
+    class Retrying:
+        def __init__(self, transaction: kv.Transaction) -> None:
+            self.rollback = transaction.rollback
+            self._commit = transaction.commit
+
+        def commit(self) -> None:
+            try:
+                self._commit()
+            except kv.OutcomeUnknown as error:
+                raise kv.Conflict("run it again") from error
+
+    with patch.object(Batch, "commit", planted):
+        yield
+
+
+@contextmanager
 def a_lost_race_is_not_decided_again() -> Iterator[None]:
     """The same rows are written once more, whatever has changed meanwhile."""
     decide = Batch._decide
@@ -206,6 +232,7 @@ PLANTED = [
     acknowledged_before_the_commit,
     failures_are_not_told,
     a_lost_race_is_forgotten,
+    an_unknown_outcome_is_run_again,
     a_lost_race_is_not_decided_again,
     reads_see_the_open_transaction,
     tables_are_cached_for_ever,

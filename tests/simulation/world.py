@@ -27,7 +27,7 @@ from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
-from hashrange.testing.faulty import InjectedError
+from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
 
 Response = dict[str, Any]
 Told = Callable[[Response | BaseException], None]
@@ -40,7 +40,13 @@ FAULTS = {
     "begin": (kv.Busy,),
     "read": (InjectedError,),
     "write": (kv.Full, InjectedError),
-    "commit": (kv.Conflict, kv.Conflict, kv.Conflict, kv.Full, kv.ReadOnly),
+    "commit": (
+        *[kv.Conflict] * 3,
+        kv.Full,
+        kv.ReadOnly,
+        LandedUnknown,
+        LostUnknown,
+    ),
 }
 
 LOOP_STEPS = 4
@@ -112,6 +118,7 @@ class Process:
         self.world = world
         self.loop = Loop()
         self.store = Store(world.inner, seed, world.rival)
+        world.stores.append(self.store)
         self.runtime = Runtime(self.store, Clock(world.now))
         self.committer = self.runtime._committer
         self.thread: deque[Job] = deque()
@@ -167,6 +174,7 @@ class World:
         self.inner = MemoryStore()
         self.inner.busy_seconds = 0.0
         self.trace: list[str] = []
+        self.stores: list[Store] = []
         self.rival_writes: Callable[[Runtime], object] = lambda runtime: None
         self._rival = Runtime(self.inner, Clock(self.now))
         self._ticks = count()
@@ -211,6 +219,12 @@ class World:
         found = list(problems(self.inner))
         if found:
             raise Violation("; ".join(found))
+
+    def unknown_outcomes(self) -> int:
+        """How many commits have ended so that nobody could know if their writes landed."""
+        return sum(
+            store.struck[fault] for store in self.stores for fault in (LandedUnknown, LostUnknown)
+        )
 
     def _process(self) -> Process:
         return Process(self, self.random.randrange(1 << 30))

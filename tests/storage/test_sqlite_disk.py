@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.kv import SYSTEM_SPACE, Add, Counters, Full, Put, Range, ReadOnly, StoreError
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Add,
+    Counters,
+    Full,
+    OutcomeUnknown,
+    Put,
+    Range,
+    ReadOnly,
+    StoreError,
+)
 from hashrange.storage import SqliteStore
 from hashrange.testing.store_model import value_of
 from hashrange.testing.store_suite import keys, read
@@ -43,7 +53,7 @@ def write_pairs(store: SqliteStore, numbers: range) -> list[int]:
         try:
             write_pair(store, number)
             done.append(number)
-        except (Full, ReadOnly):
+        except (Full, OutcomeUnknown, ReadOnly):
             pass
     return done
 
@@ -99,6 +109,22 @@ def test_a_disk_that_breaks_at_any_sync(the_disk: Disk, tmp_path: Path) -> None:
         assert len(kept) in (2 * len(done), 2 * len(done) + 2), "at most the one left open"
         write_pair(reopened, 500)
         reopened.close()
+
+
+def test_a_commit_whose_sync_fails_has_an_unknown_outcome(
+    the_disk: Disk, open_store: OpenStore, path: Path
+) -> None:
+    store = open_store()
+    write_pair(store, 1)
+    the_disk.on_sync = is_broken
+    with pytest.raises(
+        OutcomeUnknown, match=r"not known what is on disk .* open it again"
+    ) as raised:
+        write_pair(store, 2)
+    assert str(raised.value).startswith(str(path))
+    the_disk.on_sync = works
+    with pytest.raises(ReadOnly, match="open it again"):
+        store.begin()
 
 
 def test_a_backup_to_a_full_disk_leaves_no_file(

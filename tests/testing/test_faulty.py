@@ -7,6 +7,7 @@ from hashrange.kv import (
     Add,
     Conflict,
     Get,
+    OutcomeUnknown,
     Put,
     ReadOnly,
     Store,
@@ -14,6 +15,7 @@ from hashrange.kv import (
 )
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
+from hashrange.testing.faulty import FAULTS, LandedUnknown, LostUnknown
 from hashrange.testing.store_model import value_of
 
 ROW = (SYSTEM_SPACE, b"row")
@@ -48,12 +50,13 @@ def test_a_countdown_reaches_every_step_once() -> None:
         with pytest.raises(StoreError) as error:
             add_one(store)
         raised.append(str(error.value).split()[-1])
-        assert inner.glance(b"n", ROW) == (0, None), "nothing of it was written"
+        landed = store.struck[LandedUnknown]
+        assert inner.glance(b"n", ROW)[0] == landed, "nothing else was written"
         inner.begin(False).rollback()
         assert sum(store.struck.values()) == 1
         if not store.struck[ReadOnly]:
             add_one(store)
-            assert inner.glance(b"n", ROW) == (1, value_of(1))
+            assert inner.glance(b"n", ROW) == (1 + landed, value_of(1))
     assert raised == ["begin", "read", "write", "write", "commit"]
 
 
@@ -70,13 +73,28 @@ def history(seed: int) -> list[str]:
             outcomes.append(type(error).__name__)
             if isinstance(error, ReadOnly):
                 store = FaultyStore(inner, seed=seed + len(outcomes), rate=0.1)
-    assert inner.glance(b"n", ROW)[0] == outcomes.count("done")
+    landed = outcomes.count("done") + outcomes.count("LandedUnknown")
+    assert inner.glance(b"n", ROW)[0] == landed
     return outcomes
 
 
 def test_a_seed_comes_back_and_another_differs() -> None:
     assert history(1) == history(1) != history(2)
-    assert set(history(1)) == {"done", "Busy", "InjectedError", "Full", "Conflict", "ReadOnly"}
+    assert set(history(1)) == {
+        "done",
+        *(fault.__name__ for some in FAULTS.values() for fault in some),
+    }
+
+
+@pytest.mark.parametrize(("fault", "landed"), [(LandedUnknown, 1), (LostUnknown, 0)])
+def test_an_unknown_outcome_is_one_of_two(fault: type[OutcomeUnknown], landed: int) -> None:
+    inner = MemoryStore()
+    store = FaultyStore(inner, countdown=0, faults={"commit": (fault,)})
+    with pytest.raises(OutcomeUnknown):
+        add_one(store)
+    assert inner.glance(b"n", ROW)[0] == landed
+    add_one(store)
+    assert inner.glance(b"n", ROW)[0] == landed + 1
 
 
 def test_after_read_only_it_writes_no_more() -> None:

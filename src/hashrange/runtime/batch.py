@@ -98,7 +98,12 @@ class Batch:
         return self._transaction is not None
 
     def commit(self) -> None:
-        """Make it last. Where something that was read has changed, decide all of it again."""
+        """Commit, and tell every submission its outcome.
+
+        After a `Conflict` nothing was written, and all of it is decided again on what is there
+        now. After any other error nothing is run again: after `OutcomeUnknown` the writes may be
+        there, so a second run could do them twice.
+        """
         for _ in range(CONFLICTS_MAX):
             if self._transaction is None:
                 return
@@ -123,7 +128,10 @@ class Batch:
             self.decide(transaction)
 
     def fail(self, error: BaseException) -> None:
-        """Nothing was written, and everybody is told so. Raises what is no Exception again."""
+        """Answer every submission InternalServerError, which does not say what was written.
+
+        Raises `error` itself if it is not an Exception.
+        """
         self._transaction = None
         refusal = internal_error(error)
         for submission in self.submissions:
@@ -153,9 +161,9 @@ class Batch:
                 tables = {}
                 self.needs_upkeep |= any(change.old for change in table_changes)
         if wrote:
-            elapsed = ceil(now * 1000) - clock
-            if elapsed > 0:
-                transaction.write([kv.Add(system.CLOCK, elapsed)])
+            milliseconds = ceil(now * 1000)
+            if milliseconds > clock:
+                transaction.write([kv.Max(system.CLOCK, milliseconds)])
         return wrote
 
 

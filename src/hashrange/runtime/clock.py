@@ -1,7 +1,7 @@
-"""Time that never falls: not when the wall clock is set back, not across restarts or processes.
+"""Time that never falls: neither if the wall clock is set back, nor across processes.
 
-Every commit stores the highest time it was decided at; whoever opens the database later, or
-commits after another process, goes on from there.
+Every commit raises the stored clock to the time that it was decided at. A process that opens the
+database later, or commits after another process, goes on from there.
 """
 
 import time
@@ -12,7 +12,7 @@ from hashrange import forks
 
 
 class Clock(forks.Forkable):
-    """`source` gives epoch seconds and may jump; `now()` does not fall."""
+    """`source` gives epoch seconds and may jump; `now()` never falls."""
 
     def __init__(self, source: Callable[[], float] = time.time) -> None:
         self._source = source

@@ -25,6 +25,7 @@ from hashrange.kv import (
     DropSpace,
     Get,
     Key,
+    Max,
     Purge,
     Put,
     Range,
@@ -187,12 +188,13 @@ def _overlay(
 
 
 class MemoryTransaction:
-    __slots__ = ("_added", "_spaces", "_store")
+    __slots__ = ("_added", "_raised", "_spaces", "_store")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._spaces = store._spaces
         self._added: dict[bytes, int] = {}
+        self._raised: dict[bytes, int] = {}
 
     def read(self, read: Read, /) -> Answer:
         live = self._spaces.live
@@ -208,8 +210,7 @@ class MemoryTransaction:
                     found = rows.items(read.start, read.end, read.reverse) if rows else ()
                     return page_of(found, read)
                 case Counters():
-                    now, added = self._store._counters, self._added
-                    return [now.get(name, 0) + added.get(name, 0) for name in read.names]
+                    return [self._counter(name) for name in read.names]
                 case Dropped():
                     return list(self._spaces.dropped)
 
@@ -221,11 +222,12 @@ class MemoryTransaction:
     def commit(self) -> None:
         store = self._store
         with store._lock:
-            before = {name: store._counters.get(name, 0) for name in self._added}
-            for snapshot in store._snapshots:
-                snapshot._keep(store._undo, before)
-            for name, delta in self._added.items():
-                store._counters[name] = before[name] + delta
+            counters = {name: self._counter(name) for name in (*self._added, *self._raised)}
+            if store._snapshots:
+                before = {name: store._counters.get(name, 0) for name in counters}
+                for snapshot in store._snapshots:
+                    snapshot._keep(store._undo, before)
+            store._counters.update(counters)
             store._spaces = self._spaces
             store._undo = {}
         store._writing.release()
@@ -248,6 +250,8 @@ class MemoryTransaction:
                 self._delete(self._spaces.live[write.space], write.space, write.key)
             case Add():
                 self._added[write.name] = self._added.get(write.name, 0) + write.delta
+            case Max():
+                self._raised[write.name] = max(self._counter(write.name), write.value)
             case Append():
                 self._store._sequence += 1
                 number = self._store._sequence.to_bytes(8, "big")
@@ -258,6 +262,10 @@ class MemoryTransaction:
                 self._drop(write.space)
             case Purge():
                 self._purge(write.space, write.rows_max)
+
+    def _counter(self, name: bytes) -> int:
+        stored = self._store._counters.get(name, 0)
+        return self._raised.get(name, stored) + self._added.get(name, 0)
 
     def _put(self, space: int, key: bytes, value: bytes) -> None:
         rows = self._spaces.live[space]

@@ -10,6 +10,7 @@ from hashrange.kv import (
     Conflict,
     Full,
     Key,
+    OutcomeUnknown,
     Read,
     ReadOnly,
     Snapshot,
@@ -24,13 +25,21 @@ class InjectedError(StoreError):
     """The disk did not give back what is on it."""
 
 
+class LandedUnknown(OutcomeUnknown):
+    """The connection was lost after the writes had landed."""
+
+
+class LostUnknown(OutcomeUnknown):
+    """The connection was lost before the writes landed, and now they never will."""
+
+
 FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
     "begin": (Busy,),
     "read": (InjectedError,),
     "write": (Full, InjectedError),
-    "commit": (Conflict, Full, ReadOnly),
+    "commit": (Conflict, Full, ReadOnly, LandedUnknown, LostUnknown),
 }
-"""What each step may raise."""
+"""The errors that each step may raise. `LandedUnknown` is raised after a commit."""
 
 
 class FaultyStore:
@@ -129,6 +138,9 @@ class _FaultyTransaction:
     def commit(self) -> None:
         try:
             self._faulty.strike("commit")
+        except LandedUnknown:
+            self._transaction.commit()
+            raise
         except StoreError:
             self._transaction.rollback()
             raise

@@ -26,6 +26,7 @@ from hashrange.kv import (
     Dropped,
     DropSpace,
     Get,
+    Max,
     Page,
     Purge,
     Put,
@@ -38,6 +39,7 @@ from hashrange.kv import (
     unpack_weight,
 )
 
+CLOCK = b"clock"
 LOG = b"log"
 NEVER_CREATED = 999
 
@@ -79,6 +81,8 @@ class Model:
                 self.spaces[space].pop(key, None)
             case Add(name, delta):
                 self.counters[name] = self.counters.get(name, 0) + delta
+            case Max(name, value):
+                self.counters[name] = max(self.counters.get(name, 0), value)
             case CreateSpace(space):
                 self.spaces[space] = {}
             case DropSpace(space):
@@ -197,6 +201,11 @@ class History(RuleBasedStateMachine):
         self.write([Add(name, delta)])
 
     @precondition(lambda self: self.transaction is not None)
+    @rule(value=st.integers(-5, 10**15))
+    def raise_clock(self, value: int) -> None:
+        self.write([Max(CLOCK, value)])
+
+    @precondition(lambda self: self.transaction is not None)
     @rule(space=spaces, value=values)
     def append(self, space: int, value: bytes) -> None:
         if space not in self.pending.spaces:
@@ -268,7 +277,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def counters(self) -> None:
-        self.compare(Counters((b"rows", b"bytes", b"")))
+        self.compare(Counters((b"rows", b"bytes", b"", CLOCK)))
 
     @rule()
     def dropped(self) -> None:

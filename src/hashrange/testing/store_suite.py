@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -29,6 +30,7 @@ from hashrange.kv import (
     Dropped,
     DropSpace,
     Get,
+    Max,
     Page,
     Purge,
     Put,
@@ -237,6 +239,24 @@ class StoreSuite:
             transaction.write([Put(SPACE, b"other", value_of(1)), Put(99, b"key", value_of(1))])
         transaction.rollback()
         assert keys(read(store, Range(SPACE, b"", None))) == [b"key"]
+
+    # ---- counters ----
+
+    def test_a_raised_counter_never_falls(self, store: Store) -> None:
+        def now() -> int:
+            return cast(list[int], read(store, Counters((b"clock",))))[0]
+
+        commit(store, Max(b"clock", 5))
+        assert now() >= 5
+        commit(store, Max(b"clock", 3), Max(b"clock", 9), Max(b"clock", 7))
+        latest = now()
+        assert latest >= 9
+        lost = store.begin()
+        lost.write([Max(b"clock", 20)])
+        assert cast(list[int], lost.read(Counters((b"clock",))))[0] >= 20
+        lost.rollback()
+        commit(store, Max(b"clock", 1))
+        assert now() >= latest
 
     # ---- the log ----
 

@@ -1,14 +1,14 @@
-"""What SQLite reports, as the store's errors: one line that says what to do."""
+"""Translates SQLite's errors into those of the waist: one line that says what to do."""
 
 import apsw
 
-from hashrange.kv import Busy, Damaged, Full, ReadOnly, StoreError
+from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 
 
 def explain(error: apsw.Error, path: str) -> StoreError:
-    """The error to raise from `error`, which came out of a read or of opening the file."""
+    """The error to raise for an `error` of a read, or of opening the file."""
     extended: int = getattr(error, "extendedresult", 0)  # missing from the driver's type stubs
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -32,11 +32,22 @@ def explain(error: apsw.Error, path: str) -> StoreError:
 
 
 def explain_write(error: apsw.Error, path: str) -> StoreError:
-    """The error to raise from `error`, which came out of a write or a commit."""
+    """The error to raise for an `error` of a write that was not committed."""
     problem = explain(error, path)
     if isinstance(error, apsw.IOError) and not isinstance(problem, Full):
-        return ReadOnly(f"{path}: an I/O error left open what is on disk ({error}); open it again")
+        return ReadOnly(
+            f"{path}: after an I/O error it is not known what is on disk ({error}); open it again"
+        )
     return problem
+
+
+def explain_commit(error: apsw.Error, path: str) -> StoreError:
+    """The error to raise for an `error` of COMMIT itself.
+
+    If a sync fails, the log may still reach the disk, and the next opening finds it there.
+    """
+    problem = explain_write(error, path)
+    return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem
 
 
 def absent_space(error: apsw.SQLError) -> bool:

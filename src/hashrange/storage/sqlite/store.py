@@ -10,11 +10,11 @@ from typing import get_args
 import apsw
 
 from hashrange import forks
-from hashrange.kv import Answer, Busy, Key, Read, ReadOnly, StoreError
+from hashrange.kv import Answer, Busy, Key, OutcomeUnknown, Read, ReadOnly, StoreError
 from hashrange.storage.sqlite import maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
 from hashrange.storage.sqlite.format import Durability, check_folder, connect, prepare
-from hashrange.storage.sqlite.problems import explain, explain_write
+from hashrange.storage.sqlite.problems import explain, explain_commit, explain_write
 from hashrange.storage.sqlite.reads import answer, glance
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
@@ -205,9 +205,9 @@ class SqliteStore(forks.Forkable):
         self._using.release()
         self._writing.release()
 
-    def _explain_write(self, error: apsw.Error) -> StoreError:
-        problem = explain_write(error, self.path)
-        if isinstance(problem, ReadOnly):
+    def _explain_write(self, error: apsw.Error, committing: bool) -> StoreError:
+        problem = (explain_commit if committing else explain_write)(error, self.path)
+        if isinstance(problem, ReadOnly | OutcomeUnknown):
             self._broken = str(problem)
         return problem
 

@@ -1,4 +1,4 @@
-"""The writing transaction: rows go to SQLite at once, counters and the log number at commit."""
+"""The writing transaction: rows go to SQLite at once, counters and the log's number at commit."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,6 +12,7 @@ from hashrange.kv import (
     CreateSpace,
     Delete,
     DropSpace,
+    Max,
     Purge,
     Put,
     Read,
@@ -22,14 +23,20 @@ from hashrange.storage.sqlite.format import create_space
 from hashrange.storage.sqlite.problems import absent_space
 from hashrange.storage.sqlite.reads import answer, counter, dropped, statements
 
-_ADD = (
-    "INSERT INTO counters VALUES (?, ?) "
-    "ON CONFLICT (name) DO UPDATE SET number = number + excluded.number"
+_COUNT = (
+    "INSERT INTO counters VALUES (?1, max(?2, ?3)) "
+    "ON CONFLICT (name) DO UPDATE SET number = max(number + ?2, ?3)"
 )
+"""Both kinds of counters in one statement: (name, what is added, what it is at least then)."""
+
+_NO_FLOOR = -1 << 63
 
 
 class SqliteTransaction:
-    """`explain` makes a store error of a failed write; `ended` lets the next writer in."""
+    """`explain` makes a store error of a failed write, or of a failed COMMIT.
+
+    `ended` lets the next writer in.
+    """
 
     __slots__ = (
         "_added",
@@ -38,13 +45,14 @@ class SqliteTransaction:
         "_ended",
         "_explain",
         "_numbered",
+        "_raised",
         "_sequence",
     )
 
     def __init__(
         self,
         connection: apsw.Connection,
-        explain: Callable[[apsw.Error], StoreError],
+        explain: Callable[[apsw.Error, bool], StoreError],
         ended: Callable[[], None],
     ) -> None:
         self._connection = connection
@@ -52,6 +60,7 @@ class SqliteTransaction:
         self._explain = explain
         self._ended = ended
         self._added: dict[bytes, int] = {}
+        self._raised: dict[bytes, int] = {}
         self._sequence = 0
         self._numbered = False
 
@@ -61,7 +70,7 @@ class SqliteTransaction:
                 return [self._counter(name) for name in read.names]
             return answer(self._cursor, read)
         except apsw.Error as error:
-            raise self._explain(error) from error
+            raise self._explain(error, False) from error
 
     def write(self, writes: Sequence[Write], /) -> None:
         try:
@@ -72,17 +81,19 @@ class SqliteTransaction:
                 raise
             raise LookupError(f"a write to a space that is not there: {error}") from error
         except apsw.Error as error:
-            raise self._explain(error) from error
+            raise self._explain(error, False) from error
 
     def commit(self) -> None:
+        committing = False
         try:
-            if self._added:
-                self._cursor.executemany(_ADD, self._added.items())
+            if self._added or self._raised:
+                self._cursor.executemany(_COUNT, self._counted())
             if self._numbered:
                 self._cursor.execute("UPDATE sequence SET number = ?", (self._sequence,))
+            committing = True
             self._cursor.execute("COMMIT")
         except apsw.Error as error:
-            raise self._explain(error) from error
+            raise self._explain(error, committing) from error
         finally:
             self.rollback()
 
@@ -92,7 +103,7 @@ class SqliteTransaction:
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK")
         except apsw.Error as error:
-            raise self._explain(error) from error
+            raise self._explain(error, False) from error
         finally:
             self._ended()
 
@@ -103,6 +114,8 @@ class SqliteTransaction:
                 execute(statements(write.space).put, (write.key, write.value))
             case Add():
                 self._added[write.name] = self._added.get(write.name, 0) + write.delta
+            case Max():
+                self._raised[write.name] = max(self._raised.get(write.name, 0), write.value)
             case Delete():
                 execute(statements(write.space).delete, (write.key,))
             case Append():
@@ -116,7 +129,12 @@ class SqliteTransaction:
                 self._purge(write.space, write.rows_max)
 
     def _counter(self, name: bytes) -> int:
-        return counter(self._cursor, name) + self._added.get(name, 0)
+        number = counter(self._cursor, name) + self._added.get(name, 0)
+        return max(number, self._raised.get(name, number))
+
+    def _counted(self) -> list[tuple[bytes, int, int]]:
+        added = [(name, delta, _NO_FLOOR) for name, delta in self._added.items()]
+        return [*added, *((name, 0, value) for name, value in self._raised.items())]
 
     def _next_number(self) -> int:
         if not self._numbered:
