@@ -8,13 +8,16 @@ CLIENTS := $(VENV)/clients
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-clients test-python-clients check format demo bench fuzz clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
 
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+test-fast: $(READY)  ## The tests without the slow ones, in under a minute; ARGS as for `test`
+	$(BIN)/python -m pytest -m 'not foreign and not slow' $(ARGS)
 
 test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"
 	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/test_aiobotocore.py $(ARGS)

@@ -35,11 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    targets = metafunc.config.getoption("--endpoint", default=[]) or [IN_PROCESS, HTTP]
+    given: list[Any] = metafunc.config.getoption("--endpoint", default=[])
     if "url" in metafunc.fixturenames:
-        remote = [target for target in targets if target != IN_PROCESS]
-        metafunc.parametrize("url", remote, indirect=True, scope="session")
+        metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
+        # The second pass over HTTP is left out of the fast tier.
+        targets = given or [IN_PROCESS, pytest.param(HTTP, marks=pytest.mark.slow)]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
 
 

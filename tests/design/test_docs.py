@@ -15,6 +15,8 @@ from hashrange.interfaces.boto import intercept
 
 from .test_examples import EXAMPLES, example, served
 
+pytestmark = pytest.mark.slow
+
 ROOT = EXAMPLES.parent
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -14,6 +14,8 @@ from hashrange.design.create import TableDiffers
 from .models import GET_A, A, item, model, patterns
 from .test_examples import EXAMPLES, example
 
+pytestmark = pytest.mark.slow
+
 TABLES = [
     ("organisations", "projects"),
     ("orders", "table"),

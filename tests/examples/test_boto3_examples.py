@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("organisations", "orders", "sensors", "animals", "chat")
 

@@ -18,6 +18,8 @@ from botocore.exceptions import EndpointConnectionError
 
 import hashrange
 
+pytestmark = pytest.mark.slow
+
 
 def command(*arguments: object) -> list[str]:
     program = "from hashrange.interfaces.cli import main; main()"

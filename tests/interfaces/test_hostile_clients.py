@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 from serving import Client, request
 
+pytestmark = pytest.mark.slow
+
 WAIT_SECONDS_MAX = 3.0
 """How long the other client may wait for an answer: usually it is a twentieth of this."""
 

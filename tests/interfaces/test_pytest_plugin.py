@@ -9,6 +9,8 @@ import pytest
 
 import hashrange
 
+pytestmark = pytest.mark.slow
+
 SUITE = """
 import boto3
 import pytest

@@ -14,6 +14,8 @@ import pytest
 from botocore.config import Config
 from stream_readers import LEASES, Change, Client, Ledger, Poller, Worker, shards
 
+pytestmark = pytest.mark.slow
+
 SHARD_SECONDS = 0.3
 WRITERS = 3
 ITEMS_EACH = 5

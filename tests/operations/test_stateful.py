@@ -30,6 +30,8 @@ from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage import MemoryStore, SqliteStore
 
+pytestmark = pytest.mark.slow
+
 TABLES = st.sampled_from([0, 1, 0])
 DATA = st.data()
 

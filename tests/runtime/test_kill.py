@@ -24,6 +24,8 @@ from running import count, create_table, get, increment, put, scanned
 import hashrange
 from hashrange import Database
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 WRITERS = 4
 SECONDS_MAX = 0.2

@@ -22,6 +22,8 @@ from hashrange import Database
 from hashrange.engine import fetch
 from hashrange.model.errors import ResourceNotFoundException
 
+pytestmark = pytest.mark.slow
+
 
 def wait_until(happened: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20

@@ -22,6 +22,8 @@ from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
 from hashrange.storage.memory import MemorySnapshot, MemoryStore
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 25
 FRESH_SEEDS = 10
 PLANTED_SEEDS = 60

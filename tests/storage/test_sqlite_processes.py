@@ -37,6 +37,8 @@ from hashrange.testing.store_suite import commit, keys, read
 
 from .conftest import OpenStore
 
+pytestmark = pytest.mark.slow
+
 # ---- two processes ----
 
 _there: SqliteStore  # the other process's store
