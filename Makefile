@@ -20,10 +20,10 @@ test-fast: $(READY)  ## The tests without the slow ones, in under a minute; ARGS
 	$(BIN)/python -m pytest -m 'not foreign and not slow' $(ARGS)
 
 test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"
-	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/test_aiobotocore.py $(ARGS)
+	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
 
 test-python-clients: $(CLIENTS)/.ready  ## Only those in Python
-	$(CLIENTS)/bin/python -m pytest tests/clients tests/design/test_aiobotocore.py $(ARGS)
+	$(CLIENTS)/bin/python -m pytest tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -25,7 +25,7 @@ import boto3
 import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
-from hashrange.design.reading import Items
+from hashrange.design.execute.reading import Items
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.listener import open_listener
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import hashrange
-from hashrange.design.rules import RULES
+from hashrange.design.tools.rules import RULES
 from hashrange.interfaces.boto import intercept
 
 from .test_examples import EXAMPLES, example, served

@@ -8,22 +8,8 @@ See the tutorials for how it reads, and `Item`, `Table` and `Store` for what the
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hashrange.design.errors import (
-    AlreadyExists,
-    BadValue,
-    ConditionFailed,
-    Conflict,
-    DeclarationError,
-    DesignError,
-    InvalidCursor,
-    ItemError,
-    NotFound,
-    NotUnique,
-    Unprocessed,
-    Unserved,
-)
-from hashrange.design.item import Item, View, attr, copy, index, key, local, unique, upgrade
-from hashrange.design.markers import (
+from hashrange.design.declare.item import Item, View, attr, copy, index, key, local, unique, upgrade
+from hashrange.design.declare.markers import (
     TTL,
     After,
     AtLeast,
@@ -43,7 +29,7 @@ from hashrange.design.markers import (
     equal,
     prefix,
 )
-from hashrange.design.patterns import (
+from hashrange.design.declare.patterns import (
     consistent,
     counts,
     latest,
@@ -53,22 +39,43 @@ from hashrange.design.patterns import (
     using,
     where,
 )
-from hashrange.design.protocols import AsyncQuery, AsyncStore, Explanation, Page, Query, Store
+from hashrange.design.declare.protocols import (
+    AsyncQuery,
+    AsyncStore,
+    Explanation,
+    Page,
+    Query,
+    Store,
+)
+from hashrange.design.declare.volumes import each, ignore, total, volumes, writes
+from hashrange.design.errors import (
+    AlreadyExists,
+    BadValue,
+    ConditionFailed,
+    Conflict,
+    DeclarationError,
+    DesignError,
+    InvalidCursor,
+    ItemError,
+    NotFound,
+    NotUnique,
+    Unprocessed,
+    Unserved,
+)
 from hashrange.design.table import Table
-from hashrange.design.volumes import each, ignore, total, volumes, writes
 
 if TYPE_CHECKING:
-    from hashrange.design.linting import Report, explain, lint
-    from hashrange.design.proving import Proof, prove
-    from hashrange.design.sampling import sample
+    from hashrange.design.tools.linting import Report, explain, lint
+    from hashrange.design.tools.proving import Proof, prove
+    from hashrange.design.tools.sampling import sample
 
 _LATER = {
-    "Report": "linting",
-    "explain": "linting",
-    "lint": "linting",
-    "Proof": "proving",
-    "prove": "proving",
-    "sample": "sampling",
+    "Report": "tools.linting",
+    "explain": "tools.linting",
+    "lint": "tools.linting",
+    "Proof": "tools.proving",
+    "prove": "tools.proving",
+    "sample": "tools.sampling",
 }
 """Tools of the designer, which an application that only runs its patterns does not load."""
 

@@ -3,24 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from hashrange.design import model as table_model
-from hashrange.design.actions import commit
-from hashrange.design.calls import PatternCall
-from hashrange.design.connection import connect, connect_async
-from hashrange.design.core import Core, Observer
-from hashrange.design.create import create
+from hashrange.design.declare import model as table_model
+from hashrange.design.declare.item import Copy, Item, as_read
+from hashrange.design.declare.patterns import Pattern, read_patterns
+from hashrange.design.declare.protocols import AsyncStore, Explanation, Store
+from hashrange.design.declare.volumes import Ignored, Volumes, Writes
 from hashrange.design.errors import DeclarationError, NotFound
-from hashrange.design.item import Copy, Item, as_read
-from hashrange.design.patterns import Pattern, read_patterns
-from hashrange.design.planner import Plan, Unplanned, plan
-from hashrange.design.protocols import AsyncStore, Explanation, Store
-from hashrange.design.reading import Loader
-from hashrange.design.steps import Call, Steps
-from hashrange.design.store import OpenStore, explain
-from hashrange.design.volumes import Ignored, Volumes, Writes
+from hashrange.design.execute.actions import commit
+from hashrange.design.execute.calls import PatternCall
+from hashrange.design.execute.connection import connect, connect_async
+from hashrange.design.execute.core import Core, Observer
+from hashrange.design.execute.reading import Loader
+from hashrange.design.execute.steps import Call, Steps
+from hashrange.design.execute.store import OpenStore, explain
+from hashrange.design.plan.planner import Plan, Unplanned, plan
+from hashrange.design.tools.create import create
 
 if TYPE_CHECKING:
-    from hashrange.design.plan_table import PlanTable
+    from hashrange.design.plan.plan_table import PlanTable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +76,7 @@ class Table:
 
     def plan(self) -> "PlanTable":
         """The access-pattern table."""
-        from hashrange.design.plan_table import PlanTable, row
+        from hashrange.design.plan.plan_table import PlanTable, row
 
         types = [entity.name for entity in self.model.entities]
         return PlanTable(self.name, tuple(row(plan, types) for plan in self.plans.values()))
@@ -98,7 +98,7 @@ class Table:
         core = Core(self.model, patterns, observe, cursor_key)
         opened: Any
         if any(pattern.asynchronous for pattern in patterns):
-            from hashrange.design.async_store import OpenAsyncStore
+            from hashrange.design.execute.async_store import OpenAsyncStore
 
             opened = OpenAsyncStore(core, connect_async(connection, self.model.binary))
         else:

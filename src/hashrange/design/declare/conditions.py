@@ -1,0 +1,165 @@
+"""Conditions that a model or a caller writes: `status = :s`, with fields' names as they are.
+
+Names are replaced by placeholders, so that DynamoDB's reserved words and dots need no thought.
+Parsed by `hashrange.expressions`, so a mistake fails where it is written.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hashrange.design.declare.types import FieldType, encode
+from hashrange.design.errors import BadValue, DeclarationError, suggest
+from hashrange.model.errors import ApiError
+from hashrange.model.values import AttributeValue, Item
+
+_TOKEN = re.compile(r":\w+|#\w+|\w+|<>|<=|>=|[^\s\w]")
+_WORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
+_COMPARES = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_SAMPLES: dict[str, AttributeValue] = {
+    "S": {"S": "x"}, "N": {"N": "1"}, "B": {"B": "eA=="}, "BOOL": {"BOOL": True},
+    "L": {"L": []}, "M": {"M": {}}, "SS": {"SS": ["x"]}, "NS": {"NS": ["1"]},
+    "BS": {"BS": ["eA=="]},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`text` in DynamoDB's syntax over `names`; `pairs` are (field, parameter) compared."""
+
+    text: str
+    names: dict[str, str]
+    fields: frozenset[str]
+    parameters: frozenset[str]
+    pairs: tuple[tuple[str, str], ...]
+    types: Mapping[str, FieldType]
+
+    def bind(self, arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
+        """The expression's values. Raises BadValue."""
+        encoders = {parameter: self.types[field].encode for field, parameter in self.pairs}
+        return {f":{name}": encoders.get(name, encode)(arguments[name]) for name in self.parameters}
+
+
+@dataclass(frozen=True)
+class BoundCondition:
+    """A condition with its values, to be decided here: an index's `when`."""
+
+    condition: Condition
+    values: dict[str, AttributeValue]
+
+    def matches(self, image: Item) -> bool:
+        return bool(self._compiled.matches(image))
+
+    @property
+    def fields(self) -> frozenset[str]:
+        return self.condition.fields
+
+    @cached_property
+    def _compiled(self) -> Any:
+        return _expression(self.condition, self.values)
+
+
+def parse(
+    text: str,
+    types: Mapping[str, FieldType],
+    attributes: Mapping[str, str],
+    at: object,
+    prefix: str = "#c",
+) -> Condition:
+    """Read a condition over fields. Raises DeclarationError: unknown field, or wrong syntax."""
+    tokens = _TOKEN.findall(text)
+    names: dict[str, str] = {}
+    fields: set[str] = set()
+    rewritten = []
+    for number, token in enumerate(tokens):
+        follows = tokens[number + 1] if number + 1 < len(tokens) else ""
+        if not _is_name(token, follows):
+            rewritten.append(token)
+            continue
+        member = number > 0 and tokens[number - 1] == "."
+        if not member:
+            if token not in types:
+                raise DeclarationError(
+                    f"{text!r}: {token!r} is not a field{suggest(token, types)}", at=at
+                )
+            fields.add(token)
+        name = token if member else attributes[token]
+        placeholder = next((p for p, n in names.items() if n == name), f"{prefix}{len(names)}")
+        names[placeholder] = name
+        rewritten.append(placeholder)
+    parameters = frozenset(token[1:] for token in tokens if token[0] == ":")
+    condition = Condition(
+        _join(rewritten), names, frozenset(fields), parameters, _pairs(tokens, types), types
+    )
+    _check_syntax(text, condition, at)
+    return condition
+
+
+def check_values(text: str, condition: Condition, tags: Mapping[str, str], at: object) -> None:
+    """Each parameter is given, and of the type that it is compared with. `tags`: "" if unknown."""
+    for name in condition.parameters:
+        if name not in tags:
+            raise DeclarationError(f"{text!r}: no value for :{name}{suggest(name, tags)}", at=at)
+    for field, parameter in condition.pairs:
+        expected, given = condition.types[field].tag, tags[parameter]
+        if expected and given and expected != given:
+            raise DeclarationError(
+                f"{text!r}: {field} is stored as {expected}, :{parameter} as {given}", at=at
+            )
+
+
+def bound(text: str, condition: Condition, values: Mapping[str, Any], at: object) -> BoundCondition:
+    """A condition with its values. Raises DeclarationError where they do not fit."""
+    unused = [name for name in values if name not in condition.parameters]
+    if unused:
+        hint = suggest(unused[0], condition.parameters)
+        raise DeclarationError(f"{text!r} does not use {unused[0]!r}{hint}", at=at)
+    try:
+        given = {name: encode(value) for name, value in values.items()}
+        check_values(text, condition, {n: next(iter(v)) for n, v in given.items()}, at)
+        return BoundCondition(condition, condition.bind(values))
+    except BadValue as error:
+        raise DeclarationError(f"{text!r}: {error}", at=at) from error
+
+
+def _is_name(token: str, follows: str) -> bool:
+    if not (token[0].isalpha() or token[0] == "_") or token.upper() in _WORDS:
+        return False
+    return follows != "("
+
+
+def _join(tokens: list[str]) -> str:
+    """One space between tokens, but none inside a path."""
+    return re.sub(r" ?([.\[\]]) ?", lambda m: "] " if m[1] == "]" else m[1], " ".join(tokens))
+
+
+def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str, str], ...]:
+    """Which field is compared with which parameter, where it can be seen at a glance."""
+    found = []
+    for n, token in enumerate(tokens):
+        rest = [*tokens[n + 1 : n + 5], "", "", "", ""]
+        if token in types and (n == 0 or tokens[n - 1] != "."):
+            if rest[0] in _COMPARES and rest[1][:1] == ":":
+                found.append((token, rest[1][1:]))
+            elif rest[0].upper() == "BETWEEN":
+                found += [(token, r[1:]) for r in (rest[1], rest[3]) if r[:1] == ":"]
+        elif token[0] == ":" and rest[0] in _COMPARES and rest[1] in types and rest[2] != ".":
+            found.append((rest[1], token[1:]))
+    return tuple(found)
+
+
+def _expression(condition: Condition, values: Item) -> Any:
+    from hashrange.expressions import Expressions  # for models that have conditions
+
+    return Expressions(condition.names or None, values or None).condition(condition.text)
+
+
+def _check_syntax(text: str, condition: Condition, at: object) -> None:
+    tags = {parameter: condition.types[field].tag for field, parameter in condition.pairs}
+    values = {f":{p}": _SAMPLES.get(tags.get(p, ""), {"S": "x"}) for p in condition.parameters}
+    try:
+        _expression(condition, values)
+    except ApiError as error:
+        raise DeclarationError(f"{text!r}: {error.message}", at=at) from error

@@ -1,0 +1,342 @@
+"""One entity of a table, compiled: items to stored items and back.
+
+A stored item is the fields, the physical key attributes that templates write, the entity's
+name under the table's type attribute, and whatever else somebody put there, which is kept.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.item import AS_READ, Copy, Item, upgrades
+from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.templates import Template
+from hashrange.design.declare.types import AS_IT_IS, FieldType, decode, single_line
+from hashrange.design.errors import BadValue, ItemError
+from hashrange.model.values import AttributeValue
+from hashrange.model.values import Item as WireItem
+
+SHAPE_ATTRIBUTE = "entityShape"
+"""Stored by entities that have been given a second shape."""
+
+
+@dataclass(frozen=True)
+class UniqueText:
+    """A `st.unique`: the template, and the name it was declared under."""
+
+    name: str
+    template: Template
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another entity's key at the same place, which some text could be read as.
+
+    `strict`: only a key without delimiters in its values counts, because this entity's own
+    template is the more specific of the two.
+    """
+
+    name: str
+    key: EntityKey
+    strict: bool
+
+    def reads(self, texts: list[str], delimiters: re.Pattern[str]) -> bool:
+        for column, text in zip(self.key.columns, texts, strict=True):
+            pieces = column.template.split(text) if column.tag == "S" else None
+            if pieces is None:
+                return False
+            if self.strict and any(delimiters.search(piece) for piece in pieces.values()):
+                return False
+        return True
+
+
+@dataclass
+class Entity:
+    """`attributes` maps fields to attribute names; `rivals` is filled by the table."""
+
+    model: type[Item]
+    name: str
+    fields: Mapping[str, FieldType]
+    attributes: Mapping[str, str]
+    key: EntityKey
+    indexes: tuple[EntityKey, ...]
+    unique: tuple[UniqueText, ...]
+    copies: Mapping[str, Copy]
+    type_attribute: str | None
+    delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))
+    rivals: dict[str | None, list[Rival]] = field(default_factory=dict)
+    clashes: bool = False
+    """Another entity can write the same primary key without any delimiter in a value."""
+
+    def __str__(self) -> str:
+        return self.model.__name__
+
+    # ---- to the table ----
+
+    def dump(self, item: Item) -> WireItem:
+        """The whole stored item. Raises BadValue."""
+        values = item.__dict__
+        image: WireItem = {}
+        for name, attribute, encode in self._encoders:
+            value = values[name]
+            stored = None if value is None else encode(value)
+            if stored is not None:
+                image[attribute] = stored
+        image.update(self._constants)
+        for column in self._written:
+            stored = column.value(values)
+            if stored is None:
+                raise BadValue(f"{self}: a field of the key {column.template} is None")
+            image[column.attribute] = stored
+        for key, columns in self._indexed:
+            if key.when is None or key.when.matches(image):
+                self._add_index_key(image, columns, values)
+        self._check_delimiters(values)
+        return image
+
+    @staticmethod
+    def _add_index_key(
+        image: WireItem, columns: tuple[KeyColumn, ...], values: Mapping[str, Any]
+    ) -> None:
+        """All of the index's attributes, or none: the index is sparse."""
+        stored = {}
+        for column in columns:
+            value = column.value(values)
+            if value is None:
+                return
+            stored[column.attribute] = value
+        image.update(stored)
+
+    def primary_key(self, values: Mapping[str, Any]) -> WireItem:
+        """The table's key of the item with these fields. Raises BadValue."""
+        key = {}
+        for column in self.key.columns:
+            value = column.value(values)
+            if value is None:
+                raise BadValue(f"{self}: {' and '.join(column.template.fields)} cannot be None")
+            key[column.attribute] = value
+        if self.clashes or self._delimiter_in(values):
+            self._check_key(self.key, values)
+        return key
+
+    def key_of(self, image: WireItem) -> WireItem:
+        """The primary key of a stored item, or of anything that has its attributes."""
+        return {c.attribute: image[c.attribute] for c in self.key.source.columns}
+
+    # ---- from the table ----
+
+    def load(self, raw: WireItem) -> Item:
+        """An item as it is stored. Raises ItemError if it does not fit its class."""
+        values = self.values(raw)
+        try:
+            item = self._validate(values)
+        except ValidationError as error:
+            key = self.key_of(raw)
+            reason = "; ".join(_reason(e) for e in error.errors())
+            raise ItemError(f"{self} ({single_line(key)}): {reason}", key) from error
+        vars(item)[AS_READ] = raw
+        return item
+
+    def values(self, raw: WireItem) -> dict[str, Any]:
+        """A stored item's fields, as pydantic takes them: by attribute name."""
+        if self._upgrades:
+            return self._upgraded(raw)
+        values: dict[str, Any] = {}
+        for name, tag in self._as_they_are:
+            stored = raw.get(name)
+            if stored is not None:
+                # Of another type than the field's: pydantic says what is wrong with it.
+                values[name] = stored[tag] if tag in stored else decode(stored)
+        for name, read in self._converted:
+            if name in raw:
+                values[name] = read(raw[name])
+        return values
+
+    def _upgraded(self, raw: WireItem) -> dict[str, Any]:
+        shape = int(raw.get(SHAPE_ATTRIBUTE, {}).get("N", "1"))
+        known = dict(self._decoders)
+        skip = self.computed_attributes | {self.type_attribute, SHAPE_ATTRIBUTE}
+        values = {
+            attribute: known.get(attribute, decode)(stored)
+            for attribute, stored in raw.items()
+            if attribute not in skip
+        }
+        while shape < self.model.entity_shape:
+            change = self._upgrades.get(shape)
+            values = change(values) if change else values
+            shape += 1
+        return {attribute: values[attribute] for attribute in known if attribute in values}
+
+    def recognises(self, raw: WireItem) -> bool:
+        """Whether the key, without a type attribute, is one of this entity's."""
+        for column in self.key.columns:
+            stored = raw.get(column.attribute, {})
+            if column.tag not in stored:
+                return False
+            if column.natural is None and column.template.split(stored["S"]) is None:
+                return False
+        return True
+
+    # ---- delimiters ----
+
+    def _delimiter_in(self, values: Mapping[str, Any]) -> bool:
+        for name in self.free_fields:
+            value = values.get(name)
+            if value is not None and self.delimiters.search(value):
+                return True
+        return False
+
+    def _check_delimiters(self, values: Mapping[str, Any]) -> None:
+        """Refuse values whose keys could be read as other values, or another entity's."""
+        if not self.clashes and not self._delimiter_in(values):
+            return
+        for key in (self.key, *self.indexes):
+            self._check_key(key, values)
+        for unique in self.unique:
+            text = unique.template.render(values)
+            if text is not None:
+                unique.template.check_split(values, text)
+
+    def _check_key(self, key: EntityKey, values: Mapping[str, Any]) -> None:
+        stored = [column.value(values) for column in key.columns]
+        if any(value is None for value in stored):
+            return
+        texts = [value.get("S", "") for value in stored if value is not None]
+        for column, text in zip(key.columns, texts, strict=True):
+            if column.natural is None:
+                column.template.check_split(values, text)
+        for rival in self.rivals.get(key.source.name, ()):
+            if rival.reads(texts, self.delimiters):
+                raise BadValue(f"{self}: the key {texts} could be read as {rival.name}'s")
+
+    # ---- compiled ----
+
+    @cached_property
+    def _encoders(self) -> tuple[tuple[str, str, Callable[[Any], AttributeValue | None]], ...]:
+        return tuple(
+            (name, self.attributes[name], _or_absent(kind) if _may_be_empty(kind) else kind.encode)
+            for name, kind in self.fields.items()
+        )
+
+    @cached_property
+    def _decoders(self) -> tuple[tuple[str, Any], ...]:
+        return tuple((self.attributes[name], kind.decode) for name, kind in self.fields.items())
+
+    @cached_property
+    def _validate(self) -> Callable[[dict[str, Any]], Item]:
+        validate: Callable[[dict[str, Any]], Item] = (
+            self.model.__pydantic_validator__.validate_python
+        )
+        return validate
+
+    @cached_property
+    def _as_they_are(self) -> tuple[tuple[str, str], ...]:
+        """(attribute, tag) of those whose content pydantic reads as it is."""
+        fields = self.fields.items()
+        return tuple((self.attributes[n], kind.tag) for n, kind in fields if kind.tag in AS_IT_IS)
+
+    @cached_property
+    def _converted(self) -> tuple[tuple[str, Any], ...]:
+        """(attribute, reader) of the others."""
+        fields = self.fields.items()
+        return tuple(
+            (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
+        )
+
+    @cached_property
+    def _constants(self) -> WireItem:
+        """What every item of the entity has: its type, and its shape after the first."""
+        constants: WireItem = {}
+        if self.type_attribute is not None:
+            constants[self.type_attribute] = {"S": self.name}
+        if self.model.entity_shape > 1:
+            constants[SHAPE_ATTRIBUTE] = {"N": str(self.model.entity_shape)}
+        return constants
+
+    @cached_property
+    def _written(self) -> tuple[KeyColumn, ...]:
+        return tuple(column for column in self.key.columns if column.natural is None)
+
+    @cached_property
+    def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:
+        """The attributes of each index for which something is computed."""
+        own = {column.attribute for column in self.key.columns}
+        found = []
+        for key in self.indexes:
+            columns = tuple(c for c in key.columns if c.attribute not in own)
+            if any(column.natural is None for column in columns):
+                found.append((key, columns))
+        return tuple(found)
+
+    @cached_property
+    def _upgrades(self) -> Mapping[int, Any]:
+        return upgrades(self.model)
+
+    @cached_property
+    def free_fields(self) -> tuple[str, ...]:
+        """Fields of free text in some key: the ones that can hold a delimiter."""
+        templates = [c.template for key in (self.key, *self.indexes) for c in key.columns]
+        templates += [unique.template for unique in self.unique]
+        return tuple(
+            dict.fromkeys(
+                part.field
+                for template in templates
+                for part in template.placeholders
+                if not part.shards and template.formats[part].free
+            )
+        )
+
+    @cached_property
+    def computed_attributes(self) -> frozenset[str]:
+        """The physical key attributes that templates write."""
+        keys = (self.key, *self.indexes)
+        return frozenset(c.attribute for key in keys for c in key.columns if c.natural is None)
+
+    @cached_property
+    def owned_attributes(self) -> frozenset[str]:
+        """Everything that a dump may write: the rest of a stored item is somebody else's."""
+        return self.computed_attributes | {*self.attributes.values(), *self._constants}
+
+    @cached_property
+    def version(self) -> str | None:
+        """The field that counts versions."""
+        return next((name for name, kind in self.fields.items() if kind.counts), None)
+
+    @cached_property
+    def key_fields(self) -> frozenset[str]:
+        return frozenset(self.key.fields)
+
+    @cached_property
+    def feeding(self) -> Mapping[str, str]:
+        """The fields that a key or a marker depends on, and which."""
+        found: dict[str, str] = {}
+        for key in (self.key, *self.indexes):
+            for name in key.fields:
+                found.setdefault(name, key.declared_as)
+        for unique in self.unique:
+            for name in unique.template.fields:
+                found.setdefault(name, unique.name)
+        return found
+
+
+def _may_be_empty(kind: FieldType) -> bool:
+    return kind.tag in ("SS", "NS", "BS", "")
+
+
+def _or_absent(kind: FieldType) -> Any:
+    """An empty set is no attribute: DynamoDB has none."""
+
+    def encode(value: Any) -> AttributeValue | None:
+        if isinstance(value, (set, frozenset)) and not value:
+            return None
+        return kind.encode(value)
+
+    return encode
+
+
+def _reason(error: Any) -> str:
+    return f"{'.'.join(str(part) for part in error['loc']) or 'item'}: {error['msg']}"

@@ -1,0 +1,214 @@
+"""How a value looks inside a key: its text, the order of its texts, and the way back.
+
+A format specification is Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. Texts
+sort byte by byte, so only some formats keep the order of the values: numbers of fixed width
+that are not negative, dates in ISO 8601, plain text. What does not fit its width is refused.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from hashrange.design.declare.languages import ANY, DIGITS, Chars, Run, Runs, literal
+from hashrange.design.declare.types import FieldType, in_utc, number_text, time_text, utc_text
+from hashrange.design.errors import BadValue, DeclarationError
+
+SLUG = Chars(frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one placeholder is written.
+
+    `runs` are the texts it can produce; `ordered`: texts sort as values do; `fixed`: all texts
+    have one length; `free`: any text at all; `before(value)` is the next smaller value that the
+    format can tell apart, None where there is none to name.
+    """
+
+    render: Callable[[Any], str]
+    runs: Runs
+    ordered: bool = False
+    fixed: bool = False
+    free: bool = False
+    read: Callable[[str], Any] | None = None
+    before: Callable[[Any], Any] | None = None
+    choices: tuple[str, ...] = ()
+    days_only: bool = False
+
+
+def format_of(kind: FieldType, spec: str, at: object) -> Format:
+    """Raises DeclarationError if the type cannot be part of a key, or not with this `spec`."""
+    python = kind.python
+    if kind.choices:
+        return Format(_choice, _choice_runs(kind.choices), read=_itself, choices=kind.choices)
+    if python in (datetime, date, time):
+        return _temporal(python, spec, at)
+    if python is int or python is Decimal:
+        return _number(python, spec, at)
+    if spec:
+        raise DeclarationError(f"the format {spec!r} does not fit {python.__name__}", at=at)
+    if python is str:
+        runs = [Run(SLUG if kind.delimited else ANY, 1, kind.length_max)]
+        return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself)
+    if python is UUID:
+        hexadecimal = Chars(frozenset("0123456789abcdef-"))
+        return Format(str, [Run(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
+    name = getattr(python, "__name__", str(python))
+    raise DeclarationError(f"{name} cannot be part of a key's text", at=at, rule="K01")
+
+
+def _itself(text: str) -> str:
+    return text
+
+
+def _text(value: Any) -> str:
+    if not value:
+        raise BadValue("a part of a key cannot be the empty text")
+    return value if type(value) is str else str(value)
+
+
+def _choice(value: Any) -> str:
+    return str(value.value) if isinstance(value, Enum) else _text(value)
+
+
+def _choice_runs(choices: tuple[str, ...]) -> Runs:
+    lengths = [len(choice) for choice in choices]
+    return [Run(Chars(frozenset("".join(choices))), min(lengths), max(lengths))]
+
+
+# ---- numbers ----
+
+_INTEGER = re.compile(r"0([1-9]\d*)d").fullmatch
+_FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
+
+
+def _number(python: Any, spec: str, at: object) -> Format:
+    if not spec:
+        signed = Chars(DIGITS.members | frozenset("-."))
+        return Format(number_text, [Run(signed)], read=python)
+    whole, decimal = _INTEGER(spec), _FIXED(spec)
+    if whole and python is int:
+        return _padded(int(whole[1]), 0, python)
+    if decimal and python is Decimal:
+        return _padded(int(decimal[1]), int(decimal[2]), python)
+    example = "06d" if python is int else "09.2f"
+    raise DeclarationError(
+        f"the format {spec!r} does not fit {python.__name__}: write e.g. {example!r}", at=at
+    )
+
+
+def _padded(width: int, digits: int, python: Any) -> Format:
+    step = Decimal(1).scaleb(-digits)
+
+    def render(value: Any) -> str:
+        exact = Decimal(value)
+        text = f"{exact:0{width}.{digits}f}"
+        if value < 0 or len(text) != width or Decimal(text) != exact:
+            raise BadValue(f"{value} does not fit a key part of {width} characters, {step} apart")
+        return text
+
+    def before(value: Any) -> Any:
+        return python(value - step) if value > 0 else None
+
+    def read(text: str) -> Any:
+        return python(text)
+
+    whole = width - digits - 1 if digits else width
+    runs = [Run(DIGITS, whole, whole)]
+    if digits:
+        runs += [*literal("."), Run(DIGITS, digits, digits)]
+    return Format(render, runs, ordered=True, fixed=True, read=read, before=before)
+
+
+# ---- dates and times ----
+
+_DIRECTIVES: dict[str, tuple[int, timedelta | None]] = {
+    "%Y": (4, None), "%m": (2, None), "%d": (2, timedelta(days=1)),
+    "%H": (2, timedelta(hours=1)), "%M": (2, timedelta(minutes=1)),
+    "%S": (2, timedelta(seconds=1)), "%f": (6, timedelta(microseconds=1)),
+}  # fmt: skip
+"""Width, and the smallest difference in time that the directive shows (None: it varies)."""
+_ORDER = list(_DIRECTIVES)
+_DEFAULTS: dict[Any, str] = {
+    datetime: "%Y-%m-%dT%H:%M:%S.%fZ",
+    date: "%Y-%m-%d",
+    time: "%H:%M:%S.%f",
+}
+_CLOCK = re.compile("%[HMSf]")
+
+
+def _temporal(python: Any, spec: str, at: object) -> Format:
+    spec = spec or _DEFAULTS[python]
+    pieces = [piece for piece in re.split(r"(%.)", spec) if piece]
+    directives = [piece for piece in pieces if piece[0] == "%"]
+    unknown = [d for d in directives if d not in _DIRECTIVES]
+    if unknown or (python is date and _CLOCK.search(spec)):
+        known = " ".join(_ORDER[:3] if python is date else _ORDER)
+        raise DeclarationError(f"the format {spec!r} may only use {known}", at=at, rule="K09")
+    runs: list[Run] = []
+    for piece in pieces:
+        width = _DIRECTIVES[piece][0] if piece[0] == "%" else 0
+        runs += [Run(DIGITS, width, width)] if width else literal(piece)
+    return Format(
+        _renderer(python, spec),
+        runs,
+        ordered=_in_order(python, directives),
+        fixed=True,
+        read=_reader(python, spec, directives),
+        before=_stepper(python, directives),
+        days_only=python is not time and not _CLOCK.search(spec),
+    )
+
+
+def _in_order(python: Any, directives: list[str]) -> bool:
+    """From the largest unit that the type has, down, with none left out in between."""
+    first = 3 if python is time else 0
+    return bool(directives) and directives == _ORDER[first : first + len(directives)]
+
+
+def _renderer(python: Any, spec: str) -> Callable[[Any], str]:
+    if spec == _DEFAULTS[datetime] and python is datetime:
+        return utc_text
+    if spec == _DEFAULTS[time] and python is time:
+        return time_text
+    if python is datetime:
+        # A date stands for its day: that is what `st.Day` passes.
+        def render(value: Any) -> str:
+            moment = in_utc(value) if isinstance(value, datetime) else value
+            return _strftime(moment, spec)
+
+        return render
+    return lambda value: _strftime(value, spec)
+
+
+def _strftime(value: Any, spec: str) -> str:
+    """strftime with a year of four digits on every platform."""
+    text: str = value.strftime(spec.replace("%Y", f"{value.year:04d}") if "%Y" in spec else spec)
+    return text
+
+
+def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
+    """Back from text, where the format says everything about the value."""
+    needed = {datetime: _ORDER, date: _ORDER[:3], time: _ORDER[3:]}[python]
+    if not set(needed) <= set(directives):
+        return None
+
+    def read(text: str) -> Any:
+        value = datetime.strptime(text, spec).replace(tzinfo=UTC)
+        return {datetime: value, date: value.date(), time: value.time()}[python]
+
+    return read
+
+
+def _stepper(python: Any, directives: list[str]) -> Callable[[Any], Any] | None:
+    steps = [_DIRECTIVES[d][1] for d in directives]
+    smallest = [step for step in steps if step is not None]
+    if python is time or not smallest:
+        return None
+    step = min(smallest)
+    return lambda value: value - step

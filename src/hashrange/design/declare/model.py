@@ -1,0 +1,224 @@
+"""A table put together from its entities: places to look, key columns, and who meets whom."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hashrange.design.declare.draft import NAME, Draft
+from hashrange.design.declare.entity import Entity, Rival
+from hashrange.design.declare.item import Index, Item
+from hashrange.design.declare.languages import ANY, Chars, Run, meet
+from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
+from hashrange.design.declare.templates import Template
+from hashrange.design.errors import DeclarationError
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """`clean` are the characters of a value without delimiters; `by_type`: see `st.Table`."""
+
+    name: str
+    table: Source
+    indexes: tuple[Source, ...]
+    entities: tuple[Entity, ...]
+    by_type: Source | None
+    type_attribute: str | None
+    clean: Chars
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.table, *self.indexes)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Entity]:
+        return {entity.name: entity for entity in self.entities}
+
+    @cached_property
+    def by_model(self) -> Mapping[type[Item], Entity]:
+        return {entity.model: entity for entity in self.entities}
+
+    @cached_property
+    def binary(self) -> bool:
+        """Whether a stored item may hold binary values."""
+        plain = ("S", "N", "BOOL", "SS", "NS")
+        return any(kind.tag not in plain for e in self.entities for kind in e.fields.values())
+
+    def entity(self, model: type[Any]) -> Entity:
+        """Raises DeclarationError if the table has no such entity."""
+        found = self.by_model.get(model)
+        if found is None:
+            raise DeclarationError(f"{model.__name__} is not in the table {self.name!r}")
+        return found
+
+    def can_be(self, column: KeyColumn, runs: Sequence[Run]) -> bool:
+        """Whether the column can hold one of these texts without a delimiter in a value."""
+        return column.tag == "S" and meet(runs, column.template.runs(self.clean))
+
+    def free_index_name(self) -> str:
+        taken = {source.name for source in self.sources}
+        return next(f"GSI{n}" for n in range(1, 100) if f"GSI{n}" not in taken)
+
+
+def build(
+    name: str,
+    models: Sequence[type[Item]],
+    *,
+    keys: tuple[str, str],
+    index_keys: Mapping[str, tuple[str, str]],
+    type_attribute: str | None,
+    by_type: str | None,
+) -> TableModel:
+    """Raises DeclarationError for whatever could not work."""
+    if not NAME(name):
+        raise DeclarationError(f"{name!r} is no table name: 3 to 255 of a-z A-Z 0-9 _ . -")
+    drafts = [Draft(model, keys, index_keys) for model in models]
+    if not drafts:
+        raise DeclarationError("a table needs at least one entity", at=name)
+    sources = _Sources(drafts)
+    entities = tuple(draft.entity(sources.by_name, type_attribute) for draft in drafts)
+    clean = Chars(_delimiters(entities), inverted=True)
+    if len({entity.name for entity in entities}) < len(entities):
+        raise DeclarationError("two entities have one name: class X(st.Item, name=...)", at=name)
+    type_source = _type_source(by_type, type_attribute, sources)
+    model = TableModel(
+        name=name,
+        table=sources.table,
+        indexes=tuple(sources.indexes.values()) + ((type_source,) if type_source else ()),
+        entities=entities,
+        by_type=type_source,
+        type_attribute=type_attribute,
+        clean=clean,
+    )
+    for entity in entities:
+        _find_rivals(entity, model)
+    return model
+
+
+# ---- the table's places ----
+
+
+class _Sources:
+    """Every entity must see the same key attributes: this holds them together."""
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        first = drafts[0]
+        self.table = Source(None, "table", _plain(first.hash), _plain(first.range))
+        self.indexes: dict[str, Source] = {}
+        for draft in drafts:
+            if (_plain(draft.hash), _plain(draft.range)) != (self.table.hash, self.table.range):
+                mine = column_names(draft.hash + draft.range)
+                theirs = column_names(first.hash + first.range)
+                raise DeclarationError(
+                    f"its key is {mine}, but {first.model.__name__}'s is {theirs}: a table has "
+                    "one key (entities that do not share it belong in tables of their own)",
+                    at=draft.model,
+                    rule="K18",
+                )
+            for declared_as, index in draft.declared.items():
+                if isinstance(index, Index):
+                    self._add(draft, index, declared_as)
+
+    @property
+    def by_name(self) -> Mapping[str | None, Source]:
+        places: dict[str | None, Source] = {None: self.table}
+        return places | dict(self.indexes)
+
+    def _add(self, draft: Draft, index: Index, declared_as: str) -> None:
+        draft.expect_name(index.name, declared_as)
+        hash_key, range_key = draft.index_columns(index, declared_as)
+        kind: Any = "LSI" if index.hash is None else "GSI"
+        if kind == "LSI" and not self.table.range:
+            raise DeclarationError(
+                f"{declared_as}: a table without sort key has no local indexes", at=draft.model
+            )
+        source = Source(
+            index.name, kind, _plain(hash_key), _plain(range_key), draft.projection(index)
+        )
+        known = self.indexes.setdefault(index.name, source)
+        if (known.kind, known.columns) != (source.kind, source.columns):
+            raise DeclarationError(
+                f"{declared_as}: the index {index.name!r} has {column_names(hash_key + range_key)} "
+                f"here, but {', '.join(f'{c.attribute} ({c.tag})' for c in known.columns)} in "
+                "another entity",
+                at=draft.model,
+                rule="K18",
+            )
+        self.indexes[index.name] = _merged(known, source)
+
+
+def _merged(known: Source, more: Source) -> Source:
+    """An index has one projection: the attributes that any of its entities names."""
+    if known.project == more.project:
+        return known
+    if "ALL" in (known.project, more.project):
+        return known if known.project == "ALL" else more
+    attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]
+    merged = tuple(dict.fromkeys(attributes))
+    return Source(known.name, known.kind, known.hash, known.range, merged)
+
+
+def _type_source(
+    by_type: str | None, type_attribute: str | None, sources: _Sources
+) -> Source | None:
+    if by_type is None:
+        return None
+    if type_attribute is None or by_type in sources.indexes:
+        raise DeclarationError(
+            f"by_type={by_type!r} needs a type attribute, and an index name of its own"
+        )
+    return Source(by_type, "GSI", (Column(type_attribute, "S"),), ())
+
+
+def _plain(columns: tuple[KeyColumn, ...]) -> tuple[Column, ...]:
+    return tuple(Column(column.attribute, column.tag) for column in columns)
+
+
+def column_names(columns: tuple[KeyColumn, ...]) -> str:
+    return ", ".join(f"{column.attribute} ({column.tag})" for column in columns)
+
+
+# ---- who can be read as whom ----
+
+
+def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
+    """The characters that keep values apart: what is neither letter nor digit in the constants."""
+    found: set[str] = set()
+    for entity in entities:
+        for key in (entity.key, *entity.indexes):
+            for column in key.columns:
+                found |= _delimiters_of(column.template)
+        for unique in entity.unique:
+            found |= _delimiters_of(unique.template)
+    return frozenset(found)
+
+
+def _delimiters_of(template: Template) -> set[str]:
+    found: set[str] = set()
+    for part in template.parts if template.placeholders else ():
+        if isinstance(part, str):
+            marks = {c for c in part if not c.isalnum()}
+            found |= marks or set(part)
+    return found
+
+
+def _find_rivals(entity: Entity, model: TableModel) -> None:
+    marks = "".join(sorted(model.clean.members))
+    if marks:
+        entity.delimiters = re.compile(f"[{re.escape(marks)}]")
+    for key in (entity.key, *entity.indexes):
+        for other in model.entities:
+            if other is entity:
+                continue
+            for theirs in (other.key, *other.indexes):
+                if theirs.source.name == key.source.name and key.meets(theirs, ANY, ANY):
+                    strict = _literal_text(key) > _literal_text(theirs)
+                    rival = Rival(other.model.__name__, theirs, strict)
+                    entity.rivals.setdefault(key.source.name, []).append(rival)
+                    if key.source.name is None and key.meets(theirs, model.clean, model.clean):
+                        entity.clashes = True
+
+
+def _literal_text(key: EntityKey) -> int:
+    return sum(len(column.template.literal_text) for column in key.columns)

@@ -1,0 +1,95 @@
+"""The table's places to look: itself and its indexes, with their key attributes.
+
+And how one entity fills them: a column of a key, with the template that writes it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from hashrange.design.declare.conditions import BoundCondition
+from hashrange.design.declare.languages import Chars, meet
+from hashrange.design.declare.templates import Template
+from hashrange.design.declare.types import FieldType
+from hashrange.model.values import AttributeValue
+
+Kind = Literal["table", "GSI", "LSI"]
+
+
+class Column(NamedTuple):
+    """A key attribute of the table or of an index: its name and type (S, N or B)."""
+
+    attribute: str
+    tag: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table (`name` is None) or one of its indexes. `project`: attributes, for INCLUDE."""
+
+    name: str | None
+    kind: Kind
+    hash: tuple[Column, ...]
+    range: tuple[Column, ...]
+    project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
+
+    def __str__(self) -> str:
+        """As the access-pattern tables of DynamoDB articles have it: 'Base table', 'GSI 1'."""
+        if self.name is None:
+            return "Base table"
+        return f"{self.kind} {self.name.removeprefix(self.kind)}"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return self.hash + self.range
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """How one entity writes one key attribute. `natural`: the field that it simply is."""
+
+    attribute: str
+    tag: str
+    template: Template
+    natural: str | None = None
+    kind: FieldType | None = None
+
+    def value(self, values: Mapping[str, Any]) -> AttributeValue | None:
+        """The attribute of an item with these fields; None: absent. Raises BadValue."""
+        if self.kind is not None:
+            content = values[self.template.fields[0]]
+            return None if content is None else self.kind.encode(content)
+        text = self.template.render(values)
+        return None if text is None else {"S": text}
+
+    def meets(self, other: "KeyColumn", mine: Chars, others: Chars) -> bool:
+        """Whether both can write the same value, where free text is made of these characters."""
+        if self.tag != other.tag:
+            return False
+        return self.tag != "S" or meet(self.template.runs(mine), other.template.runs(others))
+
+
+@dataclass(frozen=True)
+class EntityKey:
+    """How one entity fills the table or an index; absent while a field is None or not `when`."""
+
+    source: Source
+    hash: tuple[KeyColumn, ...]
+    range: tuple[KeyColumn, ...]
+    when: BoundCondition | None = None
+    declared_as: str = "key"
+
+    @cached_property
+    def columns(self) -> tuple[KeyColumn, ...]:
+        return self.hash + self.range
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every field that the key, or whether there is one, depends on."""
+        found = [field for column in self.columns for field in column.template.fields]
+        return tuple(dict.fromkeys([*found, *(self.when.fields if self.when else ())]))
+
+    def meets(self, other: "EntityKey", mine: Chars, others: Chars) -> bool:
+        pairs = zip(self.columns, other.columns, strict=True)
+        return all(a.meets(b, mine, others) for a, b in pairs)

@@ -1,0 +1,251 @@
+"""Key templates: `sensor#{sensor_id}#{at:%Y-%m-%d}`, `event#{day}#{event_id|shard:10}`.
+
+A template is text with fields in it, as in Python's `str.format`. `{field|shard:n}` stands for
+a number from 0 to n-1 made of the field's value, so that one busy key becomes n.
+"""
+
+import hashlib
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from hashrange.design.declare.formats import Format, format_of
+from hashrange.design.declare.languages import DIGITS, REST, Chars, Run, literal
+from hashrange.design.declare.types import FieldType
+from hashrange.design.errors import BadValue, DeclarationError, suggest
+
+HIGHEST = "\U0010ffff"
+"""Sorts after every text that goes on at the same place, by UTF-8 bytes."""
+
+
+class Placeholder(NamedTuple):
+    """`shards` is 0 unless the field is only hashed to a shard number."""
+
+    field: str
+    spec: str
+    shards: int = 0
+
+    def __str__(self) -> str:
+        if self.shards:
+            return f"{{{self.field}|shard:{self.shards}}}"
+        return f"{{{self.field}:{self.spec}}}" if self.spec else f"{{{self.field}}}"
+
+
+Part = str | Placeholder
+
+
+def parse(text: str, at: object) -> tuple[Part, ...]:
+    """Raises DeclarationError."""
+    parts: list[Part] = []
+    try:
+        pieces = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise DeclarationError(f"the template {text!r}: {error}", at=at, rule="K01") from None
+    for constant, field, spec, conversion in pieces:
+        if constant:
+            parts.append(constant)
+        if field is not None:
+            parts.append(_placeholder(text, field, spec or "", conversion, at))
+    if not parts:
+        raise DeclarationError("a template cannot be empty", at=at, rule="K01")
+    return tuple(parts)
+
+
+def _placeholder(
+    text: str, field: str, spec: str, conversion: str | None, at: object
+) -> Placeholder:
+    name, bar, function = field.partition("|")
+    if not name.isidentifier() or conversion:
+        raise DeclarationError(
+            f"{{{field}}} in {text!r}: a placeholder is the name of a field", at=at, rule="K01"
+        )
+    if not bar:
+        return Placeholder(name, spec)
+    if function != "shard" or not spec.isdigit() or int(spec) < 2:
+        raise DeclarationError(
+            f"{{{field}}} in {text!r}: shards are written {{{name}|shard:10}}", at=at, rule="K01"
+        )
+    return Placeholder(name, "", int(spec))
+
+
+def shard_of(value: Any, shards: int) -> int:
+    """The same on every machine and in every version: a digest of the value's text."""
+    digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % shards
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template of one entity: every placeholder knows how its field is written.
+
+    A natural key attribute (`st.attr("name")`) is a template of that one placeholder.
+    """
+
+    parts: tuple[Part, ...]
+    formats: Mapping[Placeholder, Format]
+
+    def __str__(self) -> str:
+        return "".join(str(part) for part in self.parts)
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part.field for part in self.placeholders))
+
+    @cached_property
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Placeholder))
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[str, str, Format | None, int], ...]:
+        """(constant, field, format, shards), flattened for speed."""
+        return tuple(
+            (part, "", None, 0)
+            if isinstance(part, str)
+            else ("", part.field, self.formats.get(part), part.shards)
+            for part in self.parts
+        )
+
+    def render(self, values: Mapping[str, Any], shard: int | None = None) -> str | None:
+        """The key's text, or None if a field of it is None. Raises BadValue.
+
+        `shard` stands for the field that only a shard number is made of.
+        """
+        text = ""
+        for constant, field, written, shards in self._steps:
+            if not field:
+                text += constant
+                continue
+            if written is None and shard is not None:
+                text += str(shard)
+                continue
+            value = values[field]
+            if value is None:
+                return None
+            text += written.render(value) if written else str(shard_of(value, shards))
+        return text
+
+    def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:
+        """The text of its leading parts. Raises BadValue if it could be read in another way."""
+        text = ""
+        for number, part in enumerate(parts):
+            if isinstance(part, str):
+                text += part
+                continue
+            value = values[part.field]
+            written = self.formats.get(part)
+            if written is None:
+                text += str(shard_of(value, part.shards))
+                continue
+            piece = written.render(value)
+            follows = self.parts[number + 1] if number + 1 < len(self.parts) else ""
+            if written.free and isinstance(follows, str) and follows and follows in piece:
+                raise BadValue(f"{part.field}={value!r} contains the delimiter {follows!r}")
+            text += piece
+        return text
+
+    # ---- the texts it can produce ----
+
+    def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[Run]:
+        """The texts of these parts (or of all), with `free` as the characters of free text."""
+        runs: list[Run] = []
+        for part in self.parts if parts is None else parts:
+            if isinstance(part, str):
+                runs += literal(part)
+            elif part.shards:
+                runs.append(Run(DIGITS, 1, len(str(part.shards - 1))))
+            else:
+                written = self.formats[part]
+                runs += [Run(free, r.least, r.most) if written.free else r for r in written.runs]
+        return runs
+
+    def beginning(self, free: Chars, parts: Sequence[Part]) -> list[Run]:
+        """Whatever begins with these parts."""
+        return [*self.runs(free, parts), REST]
+
+    @cached_property
+    def literal_text(self) -> str:
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Takes the shortest value for every field but the last, which takes what is left."""
+        pieces = []
+        for number, part in enumerate(self.parts):
+            if isinstance(part, str):
+                pieces.append(re.escape(part))
+            elif part.shards:
+                pieces.append(r"\d+")
+            else:
+                pieces.append(f"(?P<_{number}>{_expression(self.formats[part])})")
+        return re.compile("".join(pieces), re.DOTALL)
+
+    def split(self, text: str) -> dict[int, str] | None:
+        """The texts of the placeholders by their position; None if it is no text of this."""
+        match = self.pattern.fullmatch(text)
+        return {int(k[1:]): v for k, v in match.groupdict().items()} if match else None
+
+    def read(self, text: str) -> dict[str, Any]:
+        """The fields that the text tells, as far as their formats lead back."""
+        found = {}
+        for number, piece in (self.split(text) or {}).items():
+            part = self.parts[number]
+            assert isinstance(part, Placeholder)
+            back = self.formats[part].read
+            if back is not None:
+                found[part.field] = back(piece)
+        return found
+
+    def readable(self) -> Iterator[str]:
+        """The fields that `read` finds."""
+        for part in self.placeholders:
+            if not part.shards and self.formats[part].read is not None:
+                yield part.field
+
+    # ---- delimiters ----
+
+    def check_split(self, values: Mapping[str, Any], text: str) -> None:
+        """Refuse values that could be read back as other values of the same template."""
+        for number, piece in (self.split(text) or {}).items():
+            part = self.parts[number]
+            assert isinstance(part, Placeholder)
+            if self.formats[part].render(values[part.field]) != piece:
+                raise BadValue(
+                    f"{part.field}={values[part.field]!r}: in {str(self)!r} the text {text!r} "
+                    "could also be read with other values"
+                )
+
+
+def _expression(written: Format) -> str:
+    if written.choices:
+        return "|".join(re.escape(c) for c in sorted(written.choices, key=len, reverse=True))
+    pieces = []
+    for run in written.runs:
+        chars = run.chars
+        if chars.inverted:
+            group = "."
+        else:
+            group = f"[{''.join(re.escape(c) for c in sorted(chars.members))}]"
+        most = "" if run.most is None else run.most
+        pieces.append(f"{group}{{{run.least}}}" if run.least == most else
+                      f"{group}{{{run.least},{most}}}?")  # fmt: skip
+    return "".join(pieces)
+
+
+def bind(
+    parts: tuple[Part, ...], fields: Mapping[str, FieldType], at: object, what: str
+) -> Template:
+    """Give the placeholders their formats. Raises DeclarationError (K01) for unknown fields."""
+    formats = {}
+    for part in parts:
+        if not isinstance(part, Placeholder):
+            continue
+        if part.field not in fields:
+            raise DeclarationError(
+                f"{what}: {part} is not a field{suggest(part.field, fields)}", at=at, rule="K01"
+            )
+        if not part.shards:
+            formats[part] = format_of(fields[part.field], part.spec, at)
+    return Template(parts, formats)

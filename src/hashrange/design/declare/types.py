@@ -1,0 +1,322 @@
+"""Python types and how they are stored.
+
+    str, UUID, date, time, Enum of text, Literal    S   ISO 8601; datetimes in UTC, microseconds
+    int, Decimal, IntEnum, st.TTL                   N   exact; st.TTL as epoch seconds
+    bytes                                           B
+    bool                                            BOOL
+    set[str], set[int], set[Decimal], set[bytes]    SS, NS, BS; an empty set is absent
+    list, tuple                                     L
+    dict[str, ...], nested models                   M
+    T | None                                        None is absent
+
+`float` is refused: DynamoDB's numbers are decimal, and 0.1 is not one of Python's floats.
+"""
+
+import base64
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from uuid import UUID
+
+from annotated_types import MaxLen
+from pydantic import AnyUrl, BaseModel, SecretBytes, SecretStr, StringConstraints
+from pydantic.fields import FieldInfo
+
+from hashrange.design.declare.markers import Counts, Delimited, Expires
+from hashrange.design.errors import BadValue, DeclarationError
+from hashrange.model import numbers
+from hashrange.model.errors import ValidationException
+from hashrange.model.values import AttributeValue, Item
+
+Encode = Callable[[Any], AttributeValue]
+Decode = Callable[[AttributeValue], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """How one field is stored. `tag` is "" where it depends on the value."""
+
+    python: Any
+    tag: str
+    optional: bool
+    encode: Encode
+    decode: Decode
+    length_max: int | None = None
+    choices: tuple[str, ...] = ()
+    delimited: bool = False
+    counts: bool = False
+    expires: bool = False
+
+
+def field_type(info: FieldInfo, at: object) -> FieldType:
+    """The storage of a model's field. Raises DeclarationError for a type that has none."""
+    metadata = [*info.metadata]
+    core, optional = core_type(info.annotation, metadata)
+    expires = any(isinstance(m, Expires) for m in metadata)
+    _check(core, at)
+    tag = "N" if expires else tag_of(core)
+    return FieldType(
+        python=core,
+        tag=tag,
+        optional=optional,
+        encode=_epoch_seconds if expires else _ENCODERS.get(core, encode),
+        decode=_DECODERS.get(tag, decode),
+        length_max=_length_max(metadata),
+        choices=_choices(core),
+        delimited=any(isinstance(m, Delimited) for m in metadata),
+        counts=any(isinstance(m, Counts) for m in metadata),
+        expires=expires,
+    )
+
+
+# ---- values ----
+
+
+def encode(value: Any) -> AttributeValue:
+    """Any storable value in wire form. Raises BadValue."""
+    kind = type(value)
+    found = _ENCODERS.get(kind)
+    if found is not None:
+        return found(value)
+    for base, encoder in _BASES:
+        if isinstance(value, base):
+            return encoder(value)
+    raise BadValue(f"{value!r} cannot be stored: DynamoDB has no type for {kind.__name__}")
+
+
+def decode(value: AttributeValue) -> Any:
+    """What pydantic is given for a stored value whose type the field does not tell."""
+    [(tag, content)] = value.items()
+    return _CONTENTS[tag](content)
+
+
+def _text(value: Any) -> AttributeValue:
+    return {"S": value}
+
+
+def _integer(value: int) -> AttributeValue:
+    if not -(10**38) < value < 10**38:
+        raise BadValue(f"{value} has more than the 38 digits of a DynamoDB number")
+    return {"N": str(int(value))}
+
+
+def number_text(value: Decimal | int) -> str:
+    """The canonical text of a number. Raises BadValue."""
+    try:
+        return numbers.canonical(str(value))
+    except ValidationException as error:
+        raise BadValue(f"{value} cannot be stored: {error.message}") from None
+
+
+def utc_text(value: datetime) -> str:
+    """ISO 8601 in UTC, always with microseconds, so that text sorts as time does."""
+    return in_utc(value).replace(tzinfo=None).isoformat("T", "microseconds") + "Z"
+
+
+def in_utc(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise BadValue(f"{value!r} has no time zone: use datetime.now(UTC) or tzinfo=UTC")
+    return value.astimezone(UTC)
+
+
+def time_text(value: time) -> str:
+    if value.tzinfo is not None:
+        raise BadValue(f"{value!r}: a time of day is stored without a time zone")
+    return value.isoformat("microseconds")
+
+
+def _epoch_seconds(value: datetime) -> AttributeValue:
+    return {"N": str(int(in_utc(value).timestamp()))}
+
+
+def _binary(value: bytes) -> AttributeValue:
+    return {"B": base64.b64encode(value).decode()}
+
+
+def _set(value: set[Any] | frozenset[Any]) -> AttributeValue:
+    members = [encode(member) for member in value]
+    tags = {tag for member in members for tag in member}
+    if len(tags) != 1 or not tags <= {"S", "N", "B"}:
+        raise BadValue(f"{value!r}: a set holds only texts, only numbers or only bytes, not none")
+    [tag] = tags
+    return {f"{tag}S": sorted(member[tag] for member in members)}
+
+
+def _map(value: Mapping[Any, Any]) -> AttributeValue:
+    members = {}
+    for name, member in value.items():
+        if not isinstance(name, str):
+            raise BadValue(f"{name!r}: the names in a map are texts")
+        members[name] = encode(member)
+    return {"M": members}
+
+
+def _model(value: BaseModel) -> AttributeValue:
+    members = {}
+    for name, info in type(value).model_fields.items():
+        content = getattr(value, name)
+        if content is not None:
+            members[info.serialization_alias or info.alias or name] = encode(content)
+    return {"M": members}
+
+
+_ENCODERS: dict[Any, Encode] = {
+    str: _text,
+    bool: lambda value: {"BOOL": value},
+    int: _integer,
+    Decimal: lambda value: {"N": number_text(value)},
+    bytes: _binary,
+    type(None): lambda value: {"NULL": True},
+    datetime: lambda value: {"S": utc_text(value)},
+    date: lambda value: {"S": value.isoformat()},
+    time: lambda value: {"S": time_text(value)},
+    UUID: lambda value: {"S": str(value)},
+}
+_BASES: tuple[tuple[Any, Encode], ...] = (
+    (Enum, lambda value: encode(value.value)),
+    (BaseModel, _model),
+    (Mapping, _map),
+    ((set, frozenset), _set),
+    ((list, tuple), lambda value: {"L": [encode(member) for member in value]}),
+    ((SecretStr, SecretBytes), lambda value: encode(value.get_secret_value())),
+    (AnyUrl, lambda value: {"S": str(value)}),
+    (str, lambda value: {"S": str(value)}),
+    (int, _integer),
+)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    """The in-process database speaks base64, boto3 speaks bytes."""
+    return base64.b64decode(content) if isinstance(content, str) else bytes(content)
+
+
+def _number(content: str) -> int | Decimal:
+    value = Decimal(content)
+    return int(value) if value == value.to_integral_value() else value
+
+
+_CONTENTS: dict[str, Callable[[Any], Any]] = {
+    "S": lambda content: content,
+    "N": _number,
+    "B": _bytes,
+    "BOOL": lambda content: content,
+    "NULL": lambda content: None,
+    "SS": lambda content: content,
+    "NS": lambda content: content,
+    "BS": lambda content: [_bytes(member) for member in content],
+    "L": lambda content: [decode(member) for member in content],
+    "M": lambda content: {name: decode(member) for name, member in content.items()},
+}
+
+
+AS_IT_IS = ("S", "N", "BOOL")
+"""Types whose wire content pydantic takes as it is."""
+
+
+def _plain(tag: str) -> Decode:
+    def plain(value: AttributeValue) -> Any:
+        content = value.get(tag)
+        return content if content is not None else decode(value)
+
+    return plain
+
+
+_DECODERS: dict[str, Decode] = {tag: _plain(tag) for tag in AS_IT_IS}
+
+
+# ---- annotations ----
+
+
+def core_type(annotation: Any, metadata: list[Any]) -> tuple[Any, bool]:
+    """(the type without `| None` and Annotated, whether None is allowed); adds to `metadata`."""
+    optional = False
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation, *more = get_args(annotation)
+            metadata += more
+        elif origin in (Union, types.UnionType) and type(None) in get_args(annotation):
+            optional = True
+            rest = [a for a in get_args(annotation) if a is not type(None)]
+            if len(rest) > 1:
+                return Union[tuple(rest)], optional  # noqa: UP007 (built at run time)
+            [annotation] = rest
+        else:
+            return annotation, optional
+
+
+_TAGS: dict[Any, str] = {
+    str: "S", int: "N", Decimal: "N", bytes: "B", bool: "BOOL", datetime: "S", date: "S",
+    time: "S", UUID: "S", SecretStr: "S", SecretBytes: "B", AnyUrl: "S",
+    list: "L", tuple: "L", dict: "M", Mapping: "M",
+}  # fmt: skip
+
+
+def tag_of(core: Any) -> str:
+    origin = get_origin(core)
+    if origin is Literal:
+        return _common_tag(get_args(core))
+    if origin in (set, frozenset):
+        inner = tag_of(core_type(get_args(core)[0], [])[0])
+        return f"{inner}S" if inner in ("S", "N", "B") else ""
+    if isinstance(core, type) and issubclass(core, Enum):
+        return _common_tag([member.value for member in core])
+    if isinstance(core, type) and issubclass(core, BaseModel):
+        return "M"
+    return _TAGS.get(origin or core, "")
+
+
+def _common_tag(values: Any) -> str:
+    tags = {_TAGS.get(type(value), "") for value in values}
+    return tags.pop() if len(tags) == 1 else ""
+
+
+def _choices(core: Any) -> tuple[str, ...]:
+    """The only texts that the field can have, if they are counted."""
+    if get_origin(core) is Literal:
+        values = get_args(core)
+    elif isinstance(core, type) and issubclass(core, Enum):
+        values = tuple(member.value for member in core)
+    else:
+        return ()
+    return tuple(values) if all(isinstance(value, str) for value in values) else ()
+
+
+def _length_max(metadata: list[Any]) -> int | None:
+    for constraint in metadata:
+        if isinstance(constraint, MaxLen):
+            return constraint.max_length
+        if isinstance(constraint, StringConstraints) and constraint.max_length is not None:
+            return constraint.max_length
+    return None
+
+
+def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
+    """Refuse what could never be stored, also inside containers and nested models."""
+    core, _ = core_type(annotation, [])
+    origin = get_origin(core)
+    if core is float or core is complex:
+        raise DeclarationError("float is not exact in DynamoDB: use Decimal", at=at)
+    if origin is Literal or core is Any:
+        return
+    if origin is not None:
+        for inner in get_args(core):
+            if inner is not Ellipsis:
+                _check(inner, at, inside)
+        return
+    if core in _TAGS or core in (set, frozenset, type(None)):
+        return
+    if isinstance(core, type) and issubclass(core, BaseModel):
+        for info in core.model_fields.values() if core not in inside else ():
+            _check(info.annotation, at, (*inside, core))
+    elif isinstance(core, type) and not issubclass(core, (Enum, str, int)):
+        raise DeclarationError(f"{core.__name__} cannot be stored as a DynamoDB value", at=at)
+
+
+def single_line(item: Item) -> str:
+    """A wire item for messages: its values without their tags."""
+    return ", ".join(f"{name}={content}" for name, av in item.items() for content in av.values())

@@ -1,0 +1,144 @@
+"""Numbers that a designer knows and DynamoDB does not: how many, how often, how large.
+
+    volumes=st.volumes(
+        User=st.total(1_000_000, size=300),
+        Membership=st.each("User", mean=8, max=50) & st.each("Server", mean=400, max=1_000_000),
+    ),
+    writes=[st.writes(Measurement, create=500), st.writes(Sensor, edit=("room_id",), rate=2)],
+
+A rule that needs a number which is not here stays silent, and is counted as not checked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.model import TableModel
+from hashrange.design.errors import DeclarationError, suggest
+
+
+@dataclass(frozen=True)
+class Each:
+    """So many for each item of another entity."""
+
+    parent: str
+    mean: float
+    max: int
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Of one entity: how many in all, or for each parent, and of how many bytes."""
+
+    count: int | None = None
+    each: tuple[Each, ...] = ()
+    size: int | None = None
+
+    def __and__(self, other: "Volume") -> "Volume":
+        return Volume(
+            self.count if other.count is None else other.count,
+            self.each + other.each,
+            self.size if other.size is None else other.size,
+        )
+
+
+def total(count: int, *, size: int | None = None) -> Volume:
+    """So many items of the entity in all; `size` in bytes."""
+    return Volume(count=count, size=size)
+
+
+def each(parent: type[Item] | str, *, mean: float, max: int, size: int | None = None) -> Volume:
+    """For each item of `parent` so many of the entity: on average, and at most."""
+    name = parent if isinstance(parent, str) else parent.__name__
+    return Volume(each=(Each(name, mean, max),), size=size)
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """See `volumes`."""
+
+    entities: Mapping[str, Volume] = field(default_factory=dict)
+
+    def check(self, model: TableModel) -> None:
+        """Raises DeclarationError for names that the table does not have."""
+        known = {str(entity) for entity in model.entities}
+        for name, volume in self.entities.items():
+            for mentioned in (name, *(e.parent for e in volume.each)):
+                if mentioned not in known:
+                    raise DeclarationError(
+                        f"volumes: {mentioned} is not an entity{suggest(mentioned, known)}"
+                    )
+
+    def of(self, entity: object) -> Volume:
+        return self.entities.get(str(entity), Volume())
+
+    def count(self, entity: object) -> float | None:
+        """How many there are in all, if that follows from what was said."""
+        volume = self.of(entity)
+        if volume.count is not None:
+            return volume.count
+        for each in volume.each:
+            if each.parent != str(entity):
+                parents = self.count(each.parent)
+                if parents is not None:
+                    return parents * each.mean
+        return None
+
+    def per(self, entity: object, parent: object) -> Each | None:
+        """How many of the entity each parent has, also by way of entities in between."""
+        volume = self.of(entity)
+        for found in volume.each:
+            if found.parent == str(parent):
+                return found
+        for step in volume.each:
+            above = self.per(step.parent, parent) if step.parent != str(entity) else None
+            if above is not None:
+                return Each(str(parent), step.mean * above.mean, step.max * above.max)
+        return None
+
+
+def volumes(**entities: Volume | int) -> Volumes:
+    """How many items of each entity there are, by class name; a number is `st.total(number)`."""
+    return Volumes({n: total(v) if isinstance(v, int) else v for n, v in entities.items()})
+
+
+@dataclass(frozen=True)
+class Writes:
+    """See `writes`."""
+
+    entity: type[Item]
+    create: float
+    edit: tuple[str, ...]
+    rate: float
+
+    def check(self, model: TableModel) -> None:
+        """Raises DeclarationError for fields that the entity does not have."""
+        fields = model.entity(self.entity).fields
+        for name in self.edit:
+            if name not in fields:
+                raise DeclarationError(
+                    f"writes({self.entity.__name__}): no field {name!r}{suggest(name, fields)}"
+                )
+
+
+def writes(
+    entity: type[Item], *, create: float = 0, edit: Sequence[str] = (), rate: float = 0
+) -> Writes:
+    """Per second: items created; and, at `rate`, edits of these fields."""
+    return Writes(entity, create, tuple(edit), rate)
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """See `ignore`."""
+
+    rule: str
+    where: str
+    reason: str
+
+
+def ignore(rule: str, where: str, *, reason: str) -> Ignored:
+    """Accept a finding of the linter at an entity, an index or a pattern, for a reason."""
+    if not reason.strip():
+        raise DeclarationError(f"ignore({rule!r}, {where!r}) needs a reason")
+    return Ignored(rule, where, reason)

@@ -1,0 +1,110 @@
+"""One write of one item, and how several are committed: alone, or all in one transaction."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hashrange.design.errors import BadValue, ConditionFailed, Conflict
+from hashrange.design.execute.steps import Call, Failure, Steps
+from hashrange.model.values import AttributeValue, Item
+
+ACTIONS_MAX = 100
+Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
+_OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+
+
+class Expression:
+    """A condition or an update under construction, with placeholders for its names and values."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: Item = {}
+
+    def name(self, attribute: str) -> str:
+        for placeholder, known in self.names.items():
+            if known == attribute:
+                return placeholder
+        placeholder = f"#{len(self.names)}"
+        self.names[placeholder] = attribute
+        return placeholder
+
+    def value(self, value: AttributeValue) -> str:
+        placeholder = f":{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
+
+    def as_read(self, attribute: str, value: AttributeValue | None) -> str:
+        """The attribute is (still) this; None: it is not there."""
+        if value is None:
+            return f"attribute_not_exists({self.name(attribute)})"
+        return f"{self.name(attribute)} = {self.value(value)}"
+
+    def parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.names:
+            found["ExpressionAttributeNames"] = self.names
+        if self.values:
+            found["ExpressionAttributeValues"] = self.values
+        return found
+
+
+@dataclass(slots=True)
+class Action:
+    """`refused` makes the error of a condition that did not hold, from the item that is there."""
+
+    kind: Kind
+    parameters: dict[str, Any]
+    key: Item
+    refused: Callable[[Item | None], ConditionFailed] = field(
+        default=lambda item: Conflict("the item is not as it was read")
+    )
+
+
+def commit(
+    actions: Sequence[Action], *, token: str | None = None, transaction: bool = False
+) -> Steps[dict[str, Any]]:
+    """One action as its own operation, several as one transaction; the response.
+
+    Raises what the first refused action's `refused` makes.
+    """
+    if len(actions) == 1 and not transaction:
+        return (yield from _alone(actions[0]))
+    _expect_possible(actions)
+    request: dict[str, Any] = {"TransactItems": [{a.kind: a.parameters} for a in actions]}
+    if token is not None:
+        request["ClientRequestToken"] = token
+    try:
+        return (yield Call("TransactWriteItems", request))
+    except Failure as failure:
+        if failure.code != "TransactionCanceledException":
+            raise
+        for action, reason in zip(actions, failure.reasons, strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                raise action.refused(reason.get("Item")) from failure.original
+        if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
+            raise Conflict("another transaction has the item at this moment") from failure.original
+        raise
+
+
+def _alone(action: Action) -> Steps[dict[str, Any]]:
+    request = dict(action.parameters)
+    if "ConditionExpression" in request:
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    request["ReturnConsumedCapacity"] = "TOTAL"
+    try:
+        return (yield Call(_OPERATIONS[action.kind], request))
+    except Failure as failure:
+        if failure.code == "ConditionalCheckFailedException":
+            raise action.refused(failure.item) from failure.original
+        if failure.code == "TransactionConflictException":
+            raise Conflict("a transaction has the item at this moment") from failure.original
+        raise
+
+
+def _expect_possible(actions: Sequence[Action]) -> None:
+    if len(actions) > ACTIONS_MAX:
+        raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
+    keys = [repr(sorted(action.key.items())) for action in actions]
+    twice = next((key for n, key in enumerate(keys) if key in keys[:n]), None)
+    if twice is not None:
+        raise BadValue(f"a transaction cannot touch an item twice: {twice}")

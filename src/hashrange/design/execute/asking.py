@@ -1,0 +1,339 @@
+"""A plan's requests: arguments to DynamoDB's parameters.
+
+The text of the conditions is made once per plan; a call only fills in values.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from typing import Any
+
+from hashrange.design.declare.item import View
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.declare.templates import HIGHEST
+from hashrange.design.declare.types import encode
+from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.projections import missing_fields
+from hashrange.design.plan.routes import SortTest
+from hashrange.model.values import AttributeValue, Item, compare, equal
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """The keys that one Query asks for: equal values, and at most one comparison after them."""
+
+    equals: tuple[tuple[str, AttributeValue], ...]
+    attribute: str = ""
+    operator: str = ""
+    operands: tuple[AttributeValue, ...] = ()
+
+    def holds(self, position: Item) -> bool:
+        """Whether a key, in wire form, lies in the range."""
+        if any(not equal(position[name], value) for name, value in self.equals):
+            return False
+        if not self.operator:
+            return True
+        value = position[self.attribute]
+        if self.operator == "begins_with":
+            return bool(value.get("S", "").startswith(self.operands[0]["S"]))
+        signs = [compare(value, operand) for operand in self.operands]
+        if any(sign is None for sign in signs):
+            return False
+        first = signs[0] or 0
+        if self.operator == "BETWEEN":
+            return first >= 0 and (signs[1] or 0) <= 0
+        return {"<": first < 0, "<=": first <= 0, ">": first > 0, ">=": first >= 0}[self.operator]
+
+
+class Asking:
+    """One plan, compiled."""
+
+    def __init__(self, plan: Plan, model: TableModel) -> None:
+        self.plan = plan
+        self.model = model
+        self.table_name = model.name
+
+    # ---- requests ----
+
+    def key(self, arguments: Arguments) -> Item:
+        """The primary key that a GetItem asks for. Raises BadValue."""
+        return self.plan.route.entity.primary_key(self._values(arguments))
+
+    def get(self, arguments: Arguments) -> dict[str, Any]:
+        return {"TableName": self.table_name, "Key": self.key(arguments), **self._get_constant}
+
+    @cached_property
+    def _get_constant(self) -> dict[str, Any]:
+        request: dict[str, Any] = {}
+        if self.plan.pattern.facts.consistent:
+            request["ConsistentRead"] = True
+        if self._projection:
+            names = {f"#p{n}": name for n, name in enumerate(self._projection)}
+            request["ProjectionExpression"] = ", ".join(names)
+            request["ExpressionAttributeNames"] = names
+        request["ReturnConsumedCapacity"] = "TOTAL"
+        return request
+
+    def queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
+        """(range, request) for each partition that is asked; none if the range is empty."""
+        if self.plan.operation == "Scan":
+            return [(None, self._request(None, arguments))]
+        ranges = self._ranges(arguments)
+        return [(asked, self._request(asked, arguments)) for asked in ranges]
+
+    def _request(self, asked: KeyRange | None, arguments: Arguments) -> dict[str, Any]:
+        request = dict(self._constant)
+        names: dict[str, str] = {}
+        values: Item = {}
+        if asked is not None:
+            request["KeyConditionExpression"] = _key_condition(asked, names, values)
+        self._add_filter(request, names, values, arguments)
+        if self._projection:
+            shown = {f"#p{n}": name for n, name in enumerate(self._projection)}
+            request["ProjectionExpression"] = ", ".join(shown)
+            names |= shown
+        if names:
+            request["ExpressionAttributeNames"] = names
+        if values:
+            request["ExpressionAttributeValues"] = values
+        return request
+
+    @cached_property
+    def _constant(self) -> dict[str, Any]:
+        plan = self.plan
+        request: dict[str, Any] = {"TableName": self.table_name}
+        if plan.source.name is not None:
+            request["IndexName"] = plan.source.name
+        if plan.pattern.facts.latest:
+            request["ScanIndexForward"] = False
+        if plan.pattern.facts.consistent:
+            request["ConsistentRead"] = True
+        if plan.pattern.shape == "count":
+            request["Select"] = "COUNT"
+        elif plan.source.kind == "LSI" and plan.source.project != "ALL" and self._incomplete:
+            request["Select"] = "ALL_ATTRIBUTES"
+        if plan.limited:
+            request["Limit"] = 1
+        request["ReturnConsumedCapacity"] = "TOTAL"
+        return request
+
+    @cached_property
+    def _incomplete(self) -> bool:
+        """Whether the index lacks what comes back: a local one then reads the table as well."""
+        source = self.plan.source
+        return any(missing_fields(list(e.fields), e, source) for e in self.plan.entities)
+
+    @cached_property
+    def _projection(self) -> tuple[str, ...]:
+        """The attributes of a pattern that returns one view, and no whole item."""
+        plan, results = self.plan, self.plan.pattern.results
+        if plan.pattern.shape == "count" or len(results) != 1 or plan.followed is not None:
+            return ()
+        if not issubclass(results[0], View) or plan.source.project != "ALL":
+            return ()
+        entity = plan.entities[0]
+        wanted = [entity.attributes[name] for name in results[0].model_fields]
+        wanted += [column.attribute for column in plan.source.columns + self.model.table.columns]
+        if self.model.type_attribute is not None:
+            wanted.append(self.model.type_attribute)
+        return tuple(dict.fromkeys(wanted))
+
+    def _add_filter(
+        self, request: dict[str, Any], names: dict[str, str], values: Item, arguments: Arguments
+    ) -> None:
+        texts = []
+        attribute = self.model.type_attribute
+        if self._filters_types and attribute is not None:
+            # A Scan has no routes: what it wants is what the pattern returns.
+            wanted = [self.model.entity(model) for model in self.plan.pattern.entities]
+            entities = self.plan.entities or wanted
+            types = {f":t{n}": {"S": e.name} for n, e in enumerate(entities)}
+            names["#t"] = attribute
+            values |= types
+            texts.append(f"#t IN ({', '.join(types)})")
+        if self.plan.filter is not None:
+            names |= self.plan.filter.names
+            values |= self.plan.filter.bind(arguments)
+            texts.append(f"({self.plan.filter.text})")
+        if texts:
+            request["FilterExpression"] = " AND ".join(texts)
+
+    @cached_property
+    def _filters_types(self) -> bool:
+        """Whether others are in the range, and the index tells whom an item is."""
+        project, attribute = self.plan.source.project, self.model.type_attribute
+        if not self.plan.outsiders and self.plan.operation != "Scan":
+            return False
+        return attribute is not None and (project == "ALL" or attribute in project)
+
+    # ---- ranges ----
+
+    def _values(self, arguments: Arguments) -> dict[str, Any]:
+        return {field: arguments[name] for field, name in self._fields}
+
+    @cached_property
+    def _fields(self) -> tuple[tuple[str, str], ...]:
+        """(field, argument)"""
+        return tuple((field, a.name) for field, a in self.plan.route.bound.items())
+
+    def _ranges(self, arguments: Arguments) -> list[KeyRange]:
+        plan = self.plan
+        if plan.pattern.by_type is not None:
+            entity = self.model.entity(arguments[plan.pattern.by_type])
+            return [KeyRange(((plan.source.hash[0].attribute, {"S": entity.name}),))]
+        values = self._values(arguments)
+        test = self._sort_test(values, arguments)
+        if test is None:
+            return []
+        attribute, operator, operands = test
+        known = [self._known(column, values) for column in plan.route.equals]
+        if plan.common is not None:
+            known = []
+        shards = range(plan.route_shards) if plan.route_shards else (None,)
+        return [
+            KeyRange((*self._hash(values, shard), *known), attribute, operator, operands)
+            for shard in shards
+        ]
+
+    def _hash(
+        self, values: Mapping[str, Any], shard: int | None
+    ) -> list[tuple[str, AttributeValue]]:
+        if shard is None:
+            return [self._known(column, values) for column in self.plan.route.key.hash]
+        return [
+            (column.attribute, {"S": column.template.render(values, shard) or ""})
+            for column in self.plan.route.key.hash
+        ]
+
+    def _known(self, column: KeyColumn, values: Mapping[str, Any]) -> tuple[str, AttributeValue]:
+        if column.natural is not None:
+            value = column.value(values)
+            assert value is not None
+            return column.attribute, value
+        template = column.template
+        return column.attribute, {"S": template.render_known(template.parts, values)}
+
+    def _sort_test(
+        self, values: Mapping[str, Any], arguments: Arguments
+    ) -> tuple[str, str, tuple[AttributeValue, ...]] | None:
+        """(attribute, operator, operands); without operator for all keys, None for no key."""
+        plan = self.plan
+        if plan.common is not None:
+            column = plan.route.key.range[0] if plan.route.key.range else None
+            if column is None or not plan.common:
+                return "", "", ()
+            text = column.template.render_known(plan.common, values)
+            return column.attribute, "begins_with", ({"S": text},)
+        if plan.test is None:
+            return "", "", ()
+        found = _comparison(plan.test, values, arguments)
+        return found and (plan.test.column.attribute, *found)
+
+
+Comparison = tuple[str, tuple[AttributeValue, ...]]
+
+
+def _key_condition(asked: KeyRange, names: dict[str, str], values: Item) -> str:
+    texts = []
+    for n, (name, value) in enumerate(asked.equals):
+        names[f"#k{n}"], values[f":k{n}"] = name, value
+        texts.append(f"#k{n} = :k{n}")
+    if asked.operator:
+        names["#s"] = asked.attribute
+        operands = [f":s{n}" for n in range(len(asked.operands))]
+        values.update(zip(operands, asked.operands, strict=True))
+        if asked.operator == "begins_with":
+            texts.append("begins_with(#s, :s0)")
+        else:
+            texts.append(f"#s {asked.operator} {' AND '.join(operands)}")
+    return " AND ".join(texts)
+
+
+def _comparison(
+    test: SortTest, values: Mapping[str, Any], arguments: Arguments
+) -> Comparison | None:
+    """None: no key can fulfil it."""
+    if test.column.natural is not None:
+        return _natural(test, arguments)
+    known = test.column.template.render_known(test.parts, values)
+    if test.begins is not None:
+        return "begins_with", ({"S": known + str(arguments[test.begins.name])},)
+    if not test.ranged:
+        return "begins_with", ({"S": known},)
+    return _bounded(test, known, arguments)
+
+
+def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
+    """Between two texts of the same namespace, both included, as BETWEEN is."""
+    written = test.column.template.formats[test.placeholder]
+    low, high = known, known + HIGHEST
+    if test.low is not None:
+        low = known + written.render(_end(test.low, arguments, 0, test))
+        if test.low.operator == "after":
+            low += HIGHEST if test.rest else "\0"
+    if test.high is not None:
+        value: Any = _end(test.high, arguments, 1, test)
+        if test.high.operator == "before" and not test.rest:
+            assert written.before is not None
+            value = written.before(value)
+            if value is None:
+                return None
+        high = known + written.render(value)
+        if test.rest and test.high.operator != "before":
+            high += HIGHEST
+    if not low:
+        return "<=", ({"S": high},)
+    return ("BETWEEN", ({"S": low}, {"S": high})) if low <= high else None
+
+
+def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) -> Any:
+    value = arguments[argument.name]
+    if argument.operator == "between":
+        value = value[side]
+    written = test.column.template.formats[test.placeholder]
+    return value if written.days_only else _moment(value)
+
+
+def _moment(value: Any) -> Any:
+    """A date stands for its midnight where the field is a datetime."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time(), UTC)
+    return value
+
+
+_SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
+_STEPS: dict[Any, Callable[[Any, int], Any]] = {
+    int: lambda value, by: value + by,
+    date: lambda value, by: value + timedelta(days=by),
+    datetime: lambda value, by: value + timedelta(microseconds=by),
+    str: lambda value, by: value + "\0",
+}
+
+
+def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
+    kind = test.column.kind
+    assert kind is not None
+    if test.begins is not None:
+        return "begins_with", (encode(arguments[test.begins.name]),)
+    ends = {}
+    for side, end in enumerate((test.low, test.high)):
+        if end is not None:
+            value = arguments[end.name]
+            value = value[side] if end.operator == "between" else value
+            ends[side] = (end.operator, _moment(value) if kind.python is datetime else value)
+    if len(ends) == 1:
+        [(operator, value)] = ends.values()
+        return _SIGNS[operator], (kind.encode(value),)
+    (low_operator, low), (high_operator, high) = ends[0], ends[1]
+    if low_operator == "after":
+        low = _STEPS[kind.python](low, 1)
+    if high_operator == "before":
+        high = _STEPS[kind.python](high, -1)
+    if low > high:
+        return None
+    return "BETWEEN", (kind.encode(low), kind.encode(high))

@@ -1,0 +1,137 @@
+"""The asynchronous store: the same steps, awaited."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.protocols import Errors, Explanation, Page
+from hashrange.design.execute.calls import Bound, PatternCall
+from hashrange.design.execute.core import Core
+from hashrange.design.execute.reading import Items, Run
+from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
+from hashrange.design.execute.store import bind, call_of, explain
+from hashrange.design.execute.transactions import Wishes
+
+T = TypeVar("T")
+
+
+class OpenAsyncQuery:
+    """See `protocols.AsyncQuery`."""
+
+    def __init__(self, store: "OpenAsyncStore", bound: Bound) -> None:
+        self._store = store
+        self._bound = bound
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        core, bound = self._store.core, self._bound
+        reading, items = Run(bound.asking, bound.arguments, None), Items()
+        bound.took = reading.took
+        while not reading.done:
+            for item in await self._store.run(core.next_items(reading, items, bound)):
+                yield item
+
+    async def of(self, entity: type[Any], /) -> list[Any]:
+        return [item async for item in self if isinstance(item, entity)]
+
+    async def page(
+        self,
+        size: int,
+        cursor: str | None = None,
+        *,
+        max_read: int | None = None,
+        errors: Errors = "raise",
+    ) -> Page[Any]:
+        core, collect = self._store.core, errors == "collect"
+        return await self._store.run(core.page(self._bound, size, cursor, max_read, collect))
+
+    def explain(self) -> Explanation:
+        return explain(self._bound)
+
+
+class OpenAsyncPattern:
+    """A pattern as a method of an open store: a coroutine, but for collections."""
+
+    def __init__(self, store: "OpenAsyncStore", call: PatternCall) -> None:
+        self._store = store
+        self.call = call
+        self.__name__ = call.pattern.name
+        self.__doc__ = call.pattern.function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self.call.bind(args, kwargs)
+        if self.call.pattern.shape == "many":
+            return OpenAsyncQuery(self._store, bound)
+        core = self._store.core
+        one = self.call.pattern.shape == "one"
+        return self._store.run(core.one(bound) if one else core.count(bound))
+
+
+class OpenAsyncStore:
+    """See `protocols.AsyncStore`."""
+
+    def __init__(self, core: Core, connection: AsyncConnection) -> None:
+        self.core = core
+        self._connection = connection
+        for name, call in core.calls.items():
+            setattr(self, name, OpenAsyncPattern(self, call))
+
+    async def run(self, steps: Steps[T]) -> T:
+        return await run_async(steps, self._connection)
+
+    async def put(self, item: Item, /) -> Item:
+        return await self.run(self.core.write("put", item))
+
+    async def create(self, item: Item, /) -> Item:
+        return await self.run(self.core.write("create", item))
+
+    async def save(self, item: Item, /) -> Item:
+        return await self.run(self.core.write("save", item))
+
+    async def move(self, item: Item, /) -> Item:
+        return await self.run(self.core.write("move", item))
+
+    @asynccontextmanager
+    async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
+        item = await self.run(self.core.get_for_edit(bind(get, args, kwargs)))
+        yield item
+        await self.run(self.core.save_in_place(item))
+
+    async def update(
+        self, get: Any, change: Callable[[Any], object], /, *args: Any, **kwargs: Any
+    ) -> Item:
+        return await self.run(self.core.update(bind(get, args, kwargs), change))
+
+    @asynccontextmanager
+    async def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
+        bound = bind(get, args, kwargs)
+        item = self.core.blank(bound)
+        yield item
+        await self.run(self.core.patch(bound, item))
+
+    async def add(self, item: Item, /, **amounts: Any) -> Item:
+        return await self.run(self.core.add(item, amounts))
+
+    async def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
+        if isinstance(what, Item):
+            await self.run(self.core.delete_item(what))
+        else:
+            await self.run(self.core.delete_by(bind(what, args, kwargs)))
+
+    async def get_many(self, get: Any, keys: Iterable[Any], /) -> list[Any]:
+        return await self.run(self.core.get_many(call_of(get), keys))
+
+    @asynccontextmanager
+    async def transaction(self, *, token: str | None = None) -> AsyncIterator[Wishes]:
+        wishes = Wishes()
+        yield wishes
+        await self.run(self.core.transact(wishes, token))
+
+    @asynccontextmanager
+    async def batch(self, *, copies: bool = True) -> AsyncIterator[Wishes]:
+        wishes = Wishes()
+        yield wishes
+        await self.run(self.core.write_batch(wishes, copies))
+
+    async def sync(self, owner: Item, /) -> int:
+        return await self.run(self.core.sync(owner))

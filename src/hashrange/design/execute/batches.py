@@ -1,0 +1,84 @@
+"""Batches: at most so many at a time, and what was not processed is sent again.
+
+Only this backs off here: with jitter, and a deadline, after which `Unprocessed` is raised.
+Everything else is retried by the client, if at all.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hashrange.design.declare.protocols import Explanation
+from hashrange.design.errors import Unprocessed
+from hashrange.design.execute.steps import Call, Pause, Steps
+from hashrange.model.values import Item
+
+READS_MAX = 100
+WRITES_MAX = 25
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 2.0
+DEADLINE_SECONDS = 30.0
+
+
+def get_all(
+    table: str, keys: Sequence[Item], took: Explanation | None = None, consistent: bool = False
+) -> Steps[list[Item | None]]:
+    """The stored items of these keys, in their order; None where there is none."""
+    found: dict[Any, Item] = {}
+    distinct = list({_identity(key): key for key in keys}.values())
+    for start in range(0, len(distinct), READS_MAX):
+        wanted = distinct[start : start + READS_MAX]
+        for pause in _pauses():
+            asked: dict[str, Any] = {"Keys": wanted}
+            if consistent:
+                asked["ConsistentRead"] = True
+            request = {"RequestItems": {table: asked}, "ReturnConsumedCapacity": "TOTAL"}
+            response = yield Call("BatchGetItem", request)
+            _count(took, request, response)
+            for raw in response.get("Responses", {}).get(table, ()):
+                found[_identity({name: raw[name] for name in wanted[0]})] = raw
+            wanted = response.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+            if not wanted:
+                break
+            if pause is None:
+                raise Unprocessed(f"{len(wanted)} keys were not read in time", wanted)
+            yield pause
+    return [found.get(_identity(key)) for key in keys]
+
+
+def write_all(table: str, requests: Sequence[dict[str, Any]]) -> Steps[None]:
+    """Put and delete requests of a BatchWriteItem, in wire form. Not atomic."""
+    for start in range(0, len(requests), WRITES_MAX):
+        waiting = list(requests[start : start + WRITES_MAX])
+        for pause in _pauses():
+            response = yield Call("BatchWriteItem", {"RequestItems": {table: waiting}})
+            waiting = response.get("UnprocessedItems", {}).get(table, [])
+            if not waiting:
+                break
+            if pause is None:
+                rest = waiting + list(requests[start + WRITES_MAX :])
+                raise Unprocessed(f"{len(rest)} items were not written in time", rest)
+            yield pause
+
+
+def _pauses() -> Iterator[Pause | None]:
+    """Longer and longer, each at random up to its length; None once the time is up."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    longest = FIRST_PAUSE_SECONDS
+    while True:
+        late = time.monotonic() >= deadline
+        yield None if late else Pause(random.uniform(0, longest))
+        longest = min(longest * 2, LONGEST_PAUSE_SECONDS)
+
+
+def _identity(key: Item) -> Any:
+    return tuple(sorted((name, *value.items()) for name, value in key.items()))
+
+
+def _count(took: Explanation | None, request: dict[str, Any], response: dict[str, Any]) -> None:
+    if took is not None:
+        took.requests.append(("BatchGetItem", request))
+        took.pages += 1
+        for capacity in response.get("ConsumedCapacity", ()):
+            took.capacity += capacity.get("CapacityUnits", 0.0)

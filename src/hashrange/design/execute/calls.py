@@ -1,0 +1,101 @@
+"""Calling a pattern: its arguments are bound and checked, and the plan for them is picked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.declare.protocols import Explanation
+from hashrange.design.errors import BadValue
+from hashrange.design.execute.asking import Asking
+from hashrange.design.execute.reading import Loader
+from hashrange.design.plan.planner import Unplanned, plan_given, variants
+
+
+@dataclass(slots=True)
+class Bound:
+    """A pattern with arguments, ready to run; `took` once it ran."""
+
+    call: "PatternCall"
+    asking: Asking
+    arguments: dict[str, Any]
+    took: Explanation | None = None
+
+
+class PatternCall:
+    """A pattern of an open store: binds arguments, checks them, and picks the plan."""
+
+    def __init__(self, pattern: Pattern, model: TableModel) -> None:
+        self.pattern = pattern
+        self.loader = Loader(model, _results(pattern, model))
+        self.names = [*_parameters(pattern)]
+        self.checks = [(a.name, a, _classes(a)) for a in pattern.arguments]
+        self.askings: dict[frozenset[str], Asking] = {}
+        for arguments in variants(pattern):
+            found = plan_given(pattern, model, arguments)
+            if isinstance(found, Unplanned):
+                raise found.error
+            left_out = frozenset(a.name for a in pattern.arguments) - found.given
+            self.askings[left_out] = Asking(found, model)
+        self.complete = self.askings[frozenset()]
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Raises TypeError for arguments that do not fit, BadValue for their values."""
+        if kwargs or len(args) != len(self.names):
+            arguments = self._named(args, kwargs)
+        else:
+            arguments = dict(zip(self.names, args, strict=True))
+        left_out = []
+        for name, argument, classes in self.checks:
+            value = arguments.get(name)
+            if value is None:
+                if not argument.optional:
+                    raise TypeError(f"{self.pattern}: {name!r} is missing")
+                left_out.append(name)
+            elif type(value) is not str or str not in classes:  # the commonest is seen at once
+                _expect(argument, value, classes)
+        return Bound(self, self._asking(left_out) if left_out else self.complete, arguments)
+
+    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        arguments = dict(zip(self.names, args, strict=False)) | dict(kwargs)
+        fits = len(args) + len(kwargs) == len(arguments) and len(args) <= len(self.names)
+        if not fits or arguments.keys() - set(self.names):
+            raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
+        return arguments
+
+    def _asking(self, left_out: Sequence[str]) -> Asking:
+        asking = self.askings.get(frozenset(left_out))
+        if asking is None:
+            raise TypeError(f"{self.pattern}: arguments are left out from the right only")
+        return asking
+
+
+def _parameters(pattern: Pattern) -> Iterable[str]:
+    function = pattern.function
+    code = function.__code__
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def _results(pattern: Pattern, model: TableModel) -> Sequence[type[Any]]:
+    return [e.model for e in model.entities] if pattern.by_type else pattern.results
+
+
+def _classes(argument: Argument) -> tuple[type, ...]:
+    """What a value may be an instance of; empty: not checked."""
+    python = argument.python
+    if isinstance(python, type):
+        return (python,)
+    choices = get_args(python)
+    return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
+
+
+def _expect(argument: Argument, value: Any, classes: tuple[type, ...]) -> None:
+    values = value if argument.operator == "between" else (value,)
+    for one in values:
+        if classes and not isinstance(one, classes):
+            names = " or ".join(c.__name__ for c in classes)
+            raise BadValue(f"{argument.name}={one!r} is not {names}")
+        if isinstance(one, datetime) and one.tzinfo is None:
+            raise BadValue(f"{argument.name}={one!r} has no time zone")

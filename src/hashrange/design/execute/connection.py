@@ -1,0 +1,157 @@
+"""What may be handed in: a hashrange database, a boto3 client, or for asyncio an aiobotocore one.
+
+Each is made to speak wire form and to fail with `Failure`. Retries and timeouts are the client's.
+"""
+
+import base64
+import inspect
+from typing import Any
+
+from hashrange.design.execute.steps import AsyncConnection, Connection, Failure
+from hashrange.model.errors import ApiError
+
+
+def connect(handed: Any, binary: bool = True) -> Connection:
+    """`binary`: whether values may be binary, which boto3 has as bytes.
+
+    Raises TypeError with advice for anything else."""
+    if callable(getattr(handed, "execute", None)):
+        return _Database(handed)
+    _expect_client(handed)
+    if _is_asynchronous(handed):
+        raise TypeError("this client is asynchronous: its patterns belong in an st.AsyncStore")
+    return _Client(handed, binary)
+
+
+def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
+    """See `connect`. Raises TypeError with advice for anything else."""
+    if callable(getattr(handed, "execute_async", None)):
+        return _AsyncDatabase(handed)
+    _expect_client(handed)
+    if not _is_asynchronous(handed):
+        raise TypeError(
+            "this client would block the event loop: hand in an aiobotocore client, or put the "
+            "patterns in an st.Store"
+        )
+    return _AsyncClient(handed, binary)
+
+
+def _expect_client(handed: Any) -> None:
+    meta = getattr(handed, "meta", None)
+    if getattr(meta, "client", None) is not None:
+        raise TypeError(
+            'a boto3 resource changes what is sent: hand in session.client("dynamodb") instead'
+        )
+    model = getattr(meta, "service_model", None)
+    if model is None or model.service_name != "dynamodb":
+        raise TypeError(
+            f"{type(handed).__name__} is neither a hashrange database nor a boto3 client for "
+            'DynamoDB: hashrange.connect(), or boto3.client("dynamodb")'
+        )
+
+
+def _is_asynchronous(client: Any) -> bool:
+    return inspect.iscoroutinefunction(client._make_api_call)
+
+
+class _Database:
+    def __init__(self, database: Any) -> None:
+        self._execute = database.execute
+
+    def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response: dict[str, Any] = self._execute(operation, payload)
+        except ApiError as error:
+            raise _api_failure(error) from error
+        return response
+
+
+class _AsyncDatabase:
+    def __init__(self, database: Any) -> None:
+        self._execute = database.execute_async
+
+    async def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response: dict[str, Any] = await self._execute(operation, payload)
+        except ApiError as error:
+            raise _api_failure(error) from error
+        return response
+
+
+class _Client:
+    def __init__(self, client: Any, binary: bool) -> None:
+        self._methods = _methods(client)
+        self._binary = binary
+
+    def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response = self._methods[operation](
+                **(_to_client(payload) if self._binary else payload)
+            )
+        except Exception as error:
+            raise _client_failure(error) from error
+        return _response(response, self._binary)
+
+
+class _AsyncClient:
+    def __init__(self, client: Any, binary: bool) -> None:
+        self._methods = _methods(client)
+        self._binary = binary
+
+    async def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response = await self._methods[operation](
+                **(_to_client(payload) if self._binary else payload)
+            )
+        except Exception as error:
+            raise _client_failure(error) from error
+        return _response(response, self._binary)
+
+
+def _methods(client: Any) -> dict[str, Any]:
+    mapping: dict[str, str] = client.meta.method_to_api_mapping
+    return {operation: getattr(client, method) for method, operation in mapping.items()}
+
+
+def _response(response: Any, binary: bool) -> dict[str, Any]:
+    """In wire form, without the HTTP metadata."""
+    response.pop("ResponseMetadata", None)
+    found: dict[str, Any] = _from_client(response) if binary else response
+    return found
+
+
+def _api_failure(error: ApiError) -> Failure:
+    return Failure(error.code, error.message, error, **error.members)
+
+
+def _client_failure(error: Exception) -> Failure:
+    """botocore's ClientError carries the response; anything else passes through as it is."""
+    response = getattr(error, "response", None)
+    if not isinstance(response, dict) or "Error" not in response:
+        return Failure("", str(error), error)
+    described = response["Error"]
+    found = _from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
+    return Failure(described.get("Code", ""), described.get("Message", ""), error, **found)
+
+
+# ---- binary: base64 text in wire form, bytes at boto3 ----
+
+
+def _to_client(value: Any) -> Any:
+    if isinstance(value, dict):
+        if len(value) == 1:
+            [(tag, content)] = value.items()
+            if tag == "B" and isinstance(content, str):
+                return {"B": base64.b64decode(content)}
+            if tag == "BS" and isinstance(content, list):
+                return {"BS": [base64.b64decode(member) for member in content]}
+        return {name: _to_client(member) for name, member in value.items()}
+    return [_to_client(member) for member in value] if isinstance(value, list) else value
+
+
+def _from_client(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _from_client(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_from_client(member) for member in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

@@ -1,0 +1,86 @@
+"""Copied fields when an item is written: filled from their owners, and checked against them."""
+
+from typing import Any
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import AS_READ, Copy, Item, as_read
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.types import single_line
+from hashrange.design.errors import Conflict, NotFound
+from hashrange.design.execute.actions import Action, Expression
+from hashrange.design.execute.steps import Call, Steps
+from hashrange.model.values import Item as WireItem
+
+
+class Copying:
+    """Reads the owners of one item's copies."""
+
+    def __init__(self, model: TableModel) -> None:
+        self.model = model
+
+    def read(self, key: WireItem) -> Steps[WireItem | None]:
+        request = {"TableName": self.model.name, "Key": key, "ConsistentRead": True}
+        response = yield Call("GetItem", request)
+        found: WireItem | None = response.get("Item")
+        return found
+
+    def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[Action]]]:
+        """Copies that were not given, from their owners; and checks that they are right."""
+        if not entity.copies:
+            return item, []
+        checks: dict[str, Action] = {}
+        values: dict[str, Any] = {}
+        by_owner: dict[str, list[str]] = {}
+        for name, copy in entity.copies.items():
+            by_owner.setdefault(copy.owner.__name__, []).append(name)
+        for names in by_owner.values():
+            owner = self.model.entity(entity.copies[names[0]].owner)
+            key = owner.primary_key(vars(item))
+            raw = yield from self.read(key)
+            if raw is None:
+                raise NotFound(f"{entity}: there is no {owner} ({single_line(key)})")
+            source = owner.load(raw)
+            for name in names:
+                if isinstance(getattr(item, name), Copy):
+                    values[name] = getattr(source, entity.copies[name].field)
+                elif getattr(item, name) != getattr(source, entity.copies[name].field):
+                    raise Conflict(f"{entity}: {name} is not what its {owner} says", item)
+            copied = {entity.copies[name].field for name in names}
+            checks[owner.name] = self.owner_check(owner, raw, copied)
+        if values:
+            filled = type(item).model_validate({**_given(item), **values})
+            if AS_READ in vars(item):
+                vars(filled)[AS_READ] = as_read(item)
+            item = filled
+        return item, list(checks.values())
+
+    def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> Action:
+        """That the owner still says so."""
+        expression = Expression()
+        attributes = sorted(owner.attributes[name] for name in fields)
+        conditions = [expression.as_read(name, raw.get(name)) for name in attributes]
+        conditions.append(
+            f"attribute_exists({expression.name(self.model.table.hash[0].attribute)})"
+        )
+        key = owner.key_of(raw)
+        parameters = {
+            "TableName": self.model.name,
+            "Key": key,
+            "ConditionExpression": " AND ".join(conditions),
+            **expression.parameters(),
+        }
+        return Action("ConditionCheck", parameters, key)
+
+    def changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
+        for name in entity.copies:
+            value = getattr(item, name)
+            if isinstance(value, Copy):
+                return True
+            stored = None if value is None else entity.fields[name].encode(value)
+            if stored != old.get(entity.attributes[name]):
+                return True
+        return False
+
+
+def _given(item: Item) -> dict[str, Any]:
+    return {n: v for n, v in vars(item).items() if n != AS_READ and not isinstance(v, Copy)}

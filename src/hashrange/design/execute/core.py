@@ -1,0 +1,338 @@
+"""Everything a store does, as generators of requests; `store` and `async_store` only run them."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.protocols import Explanation, Page
+from hashrange.design.errors import BadValue, Conflict, NotFound
+from hashrange.design.execute import batches, cursor
+from hashrange.design.execute.actions import ACTIONS_MAX, Action, commit
+from hashrange.design.execute.calls import Bound, PatternCall
+from hashrange.design.execute.reading import FILTERED_PAGE, Items, Run
+from hashrange.design.execute.relations import behind
+from hashrange.design.execute.steps import Call, Steps
+from hashrange.design.execute.transactions import Wishes, transact, write_batch
+from hashrange.design.execute.writes import Writer, Written
+
+UPDATE_ATTEMPTS = 5
+SYNC_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a call took: `requests` as sent, `capacity` in capacity units, `seconds` in all.
+
+    `atomic` is False for copies that were written after their owner, in several transactions.
+    """
+
+    name: str
+    requests: list[tuple[str, dict[str, Any]]]
+    pages: int = 0
+    items: int = 0
+    capacity: float = 0.0
+    seconds: float = 0.0
+    atomic: bool = True
+
+
+Observer = Callable[[Observation], object]
+
+
+class Core:
+    """A table's reads and writes as steps."""
+
+    def __init__(
+        self,
+        model: TableModel,
+        patterns: Sequence[Pattern],
+        observe: Observer | None,
+        cursor_key: bytes | None,
+    ) -> None:
+        self.model = model
+        self.writer = Writer(model)
+        self.calls = {pattern.name: PatternCall(pattern, model) for pattern in patterns}
+        self.observe = observe
+        self.cursor_key = cursor_key
+
+    # ---- reads ----
+
+    def one(self, bound: Bound, consistent: bool = False) -> Steps[Any]:
+        """The item that is asked for, or None."""
+        get = bound.asking.plan.operation == "GetItem"
+        return self._get(bound, consistent) if get else self._first(bound)
+
+    def _first(self, bound: Bound) -> Steps[Any]:
+        run, items = Run(bound.asking, bound.arguments, None), Items()
+        started = time.perf_counter()
+        found = None
+        while found is None:
+            rows = yield from run.rows(None)
+            if rows is None:
+                break
+            found = next(items.take(rows, bound.call.loader, False), None)
+            if bound.asking.plan.limited:
+                break
+        self._took(run.took, 0 if found is None else 1, started)
+        return found
+
+    def _get(self, bound: Bound, consistent: bool) -> Steps[Any]:
+        request = bound.asking.get(bound.arguments)
+        if consistent:
+            request["ConsistentRead"] = True
+        started = time.perf_counter() if self.observe is not None else 0.0
+        response = yield Call("GetItem", request)
+        raw = response.get("Item")
+        found = None
+        if raw is not None:
+            entity, loader = bound.asking.plan.route.entity, bound.call.loader
+            found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
+        if self.observe is not None:
+            took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
+            took.capacity = response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
+            self._took(took, 0 if found is None else 1, started)
+        return found
+
+    def count(self, bound: Bound) -> Steps[int]:
+        total = 0
+        run = Run(bound.asking, bound.arguments, None)
+        started = time.perf_counter()
+        for stream in run.streams:
+            while not stream.done:
+                request = dict(stream.request)
+                if stream.key is not None:
+                    request["ExclusiveStartKey"] = stream.key
+                response = yield Call(stream.operation, request)
+                total += response["Count"]
+                stream.key = response.get("LastEvaluatedKey")
+                stream.done = stream.key is None
+                run.took.pages += 1
+        self._took(run.took, total, started)
+        return total
+
+    def next_items(self, run: Run, items: Items, bound: Bound) -> Steps[list[Any]]:
+        """One page of an iteration, which goes on until `run.done`."""
+        found = bound.call.loader.load_all((yield from run.raws()), items)
+        run.took.items += len(found)
+        return found
+
+    def page(
+        self, bound: Bound, size: int, at: str | None, max_read: int | None, collect: bool
+    ) -> Steps[Page[Any]]:
+        """One more than asked for is looked for, to know whether there is a next page."""
+        if size < 1:
+            raise BadValue(f"a page of {size}: at least 1")
+        run, items, name = (
+            Run(bound.asking, bound.arguments, None),
+            Items(),
+            str(bound.call.pattern),
+        )
+        if at is not None:
+            places = cursor.decode(at, name, run.asked, run.position_names, self.cursor_key)
+            run = Run(bound.asking, bound.arguments, places)
+        started = time.perf_counter()
+        ended = False
+        while len(items.results) <= size and (max_read is None or run.read < max_read):
+            limit = size + 1 - len(items.results)
+            if bound.asking.plan.filtered or bound.asking.plan.followed is not None:
+                limit = max(limit, FILTERED_PAGE)
+            if max_read is not None:
+                limit = min(limit, max_read - run.read)
+            rows = yield from run.rows(limit)
+            if rows is None:
+                ended = True
+                break
+            for _ in items.take(rows, bound.call.loader, collect):
+                pass
+        after = None
+        if len(items.results) > size:
+            after = run.after(items.rows[: items.results[size - 1][1]])
+        elif not ended and not run.done:
+            after = run.here(items.rows)
+        bound.took = run.took
+        results = [result for result, _ in items.results[:size]]
+        self._took(run.took, len(results), started)
+        text = cursor.encode(name, run.asked, after, self.cursor_key) if after else None
+        return Page(results, text, items.skipped, items.errors)
+
+    def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:
+        bounds = [call.bind(k if isinstance(k, tuple) else (k,), {}) for k in keys]
+        if not bounds:
+            return []
+        if bounds[0].asking.plan.operation != "GetItem":
+            raise BadValue(f"{call.pattern}: only items by their whole key are got in batches")
+        asked = [bound.asking.key(bound.arguments) for bound in bounds]
+        found = yield from batches.get_all(
+            self.model.name, asked, consistent=call.pattern.facts.consistent
+        )
+        entity = bounds[0].asking.plan.route.entity
+        return [None if raw is None else call.loader.load(entity, raw) for raw in found]
+
+    def _took(self, took: Explanation, items: int, started: float) -> None:
+        took.items = items
+        if self.observe is not None:
+            seconds = time.perf_counter() - started
+            self.observe(
+                Observation(took.pattern, took.requests, took.pages, items, took.capacity, seconds)
+            )
+
+    # ---- writes ----
+
+    def write(self, method: str, item: Item) -> Steps[Item]:
+        """put, create, save or move."""
+        written: Written = yield from getattr(self.writer, method)(item)
+        yield from self._land(method, written)
+        return written.done()
+
+    def _land(self, name: str, written: Written) -> Steps[None]:
+        """Commit a write, and with it the copies of what it renamed, if they fit."""
+        if not written.actions:
+            return
+        if not written.renamed:
+            response = yield from commit(written.actions)
+            self._wrote(name, written.actions, response)
+            return
+        late = yield from behind(self.writer, written.item)
+        together = [action for copy in late for action in copy.actions]
+        fits = len(written.actions) + len(together) <= ACTIONS_MAX
+        if fits and self._in_transaction(written):
+            response = yield from commit(written.actions + together)
+            self._wrote(name, written.actions + together, response)
+            return
+        response = yield from commit(written.actions)
+        self._wrote(name, written.actions, response)
+        yield from self.sync(written.done())
+
+    def _in_transaction(self, written: Written) -> bool:
+        owner = self.writer.entity(written.item)
+        return all(
+            copy.sync == "transaction"
+            for entity in self.model.entities
+            for copy in entity.copies.values()
+            if copy.owner is owner.model and copy.field in written.renamed
+        )
+
+    def sync(self, owner: Item) -> Steps[int]:
+        """Each transaction also checks the owner, so that the newest value always wins."""
+        entity = self.writer.entity(owner)
+        raw = yield from self.writer.copying.read(entity.primary_key(vars(owner)))
+        if raw is None:
+            raise NotFound(f"there is no {entity} to take copies from")
+        current = entity.load(raw)
+        check = self.writer.copying.owner_check(
+            entity, raw, self.writer.copied.get(entity.name, set())
+        )
+        done = 0
+        for _ in range(SYNC_ROUNDS):
+            late = yield from behind(self.writer, current)
+            if not late:
+                break
+            for chunk in _chunks(late, ACTIONS_MAX - 1):
+                actions = [check, *(action for copy in chunk for action in copy.actions)]
+                try:
+                    response = yield from commit(actions)
+                except Conflict:
+                    continue
+                done += len(chunk)
+                self._wrote("sync", actions, response, atomic=False)
+        return done
+
+    def get_for_edit(self, bound: Bound) -> Steps[Item]:
+        item: Item | None = yield from self.one(bound, consistent=True)
+        if item is None:
+            raise NotFound(f"{bound.call.pattern}: there is no such item")
+        return item
+
+    def save_in_place(self, item: Item) -> Steps[Item]:
+        """As save, and the caller's own item then is what is stored."""
+        saved: Item = yield from self.write("save", item)
+        vars(item).update(vars(saved))
+        return item
+
+    def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Item]:
+        for attempt in range(UPDATE_ATTEMPTS):
+            item = yield from self.get_for_edit(bound)
+            change(item)
+            try:
+                return (yield from self.save_in_place(item))
+            except Conflict:
+                if attempt + 1 == UPDATE_ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def blank(self, bound: Bound) -> Item:
+        """An item of which only the key is known: for `patch`."""
+        entity = self._by_key(bound)
+        route = bound.asking.plan.route
+        values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
+        item = entity.model.model_construct()
+        vars(item).clear()
+        vars(item).update(values)
+        return item
+
+    def patch(self, bound: Bound, item: Item) -> Steps[None]:
+        entity = self._by_key(bound)
+        known = bound.asking.plan.route.bound
+        moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
+        values = {n: v for n, v in vars(item).items() if n in moved or n not in known}
+        if values:
+            key = bound.asking.key(bound.arguments)
+            yield from commit([self.writer.patch(entity, key, values)])
+
+    def add(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
+        entity = self.writer.entity(item)
+        action = self.writer.add(entity, entity.primary_key(vars(item)), amounts)
+        response = yield from commit([action])
+        return entity.load(response["Attributes"])
+
+    def delete_item(self, item: Item) -> Steps[None]:
+        entity = self.writer.entity(item)
+        actions = yield from self.writer.delete(entity, entity.primary_key(vars(item)), item)
+        if actions:
+            yield from commit(actions)
+
+    def delete_by(self, bound: Bound) -> Steps[None]:
+        entity = self._by_key(bound)
+        key = bound.asking.key(bound.arguments)
+        actions = yield from self.writer.delete(entity, key, None)
+        if actions:
+            yield from commit(actions)
+
+    def _by_key(self, bound: Bound) -> Entity:
+        if bound.asking.plan.operation != "GetItem":
+            raise BadValue(f"{bound.call.pattern} does not name one item by its key")
+        return bound.asking.plan.route.entity
+
+    def _wrote(
+        self, name: str, actions: Sequence[Action], response: dict[str, Any], atomic: bool = True
+    ) -> None:
+        if self.observe is not None:
+            capacity = response.get("ConsumedCapacity") or {}
+            units = capacity.get("CapacityUnits", 0.0) if isinstance(capacity, dict) else 0.0
+            requests: list[tuple[str, dict[str, Any]]] = [(a.kind, a.parameters) for a in actions]
+            self.observe(Observation(name, requests, 1, len(actions), units, atomic=atomic))
+
+    # ---- several writes ----
+
+    def transact(self, wishes: Wishes, token: str | None) -> Steps[None]:
+        actions = yield from transact(self.writer, wishes, token)
+        self._wrote("transaction", actions, {})
+
+    def write_batch(self, wishes: Wishes, copies: bool) -> Steps[None]:
+        yield from write_batch(self.writer, wishes, copies)
+
+
+def _chunks(found: Sequence[Written], most: int) -> Iterable[list[Written]]:
+    """So that the actions of each are at most `most`."""
+    chunk: list[Written] = []
+    for written in found:
+        if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
+            yield chunk
+            chunk = []
+        chunk.append(written)
+    if chunk:
+        yield chunk

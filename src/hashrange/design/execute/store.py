@@ -1,0 +1,160 @@
+"""The synchronous store: runs the core's steps on a connection."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.protocols import Errors, Explanation, Page
+from hashrange.design.execute.calls import Bound, PatternCall
+from hashrange.design.execute.core import Core
+from hashrange.design.execute.reading import Items, Run
+from hashrange.design.execute.steps import Connection, Steps, run
+from hashrange.design.execute.transactions import Wishes
+
+T = TypeVar("T")
+
+
+class OpenQuery:
+    """See `protocols.Query`."""
+
+    def __init__(self, store: "OpenStore", bound: Bound) -> None:
+        self._store = store
+        self._bound = bound
+
+    def __iter__(self) -> Iterator[Any]:
+        core, bound = self._store.core, self._bound
+        reading, items = Run(bound.asking, bound.arguments, None), Items()
+        bound.took = reading.took
+        while not reading.done:
+            yield from self._store.run(core.next_items(reading, items, bound))
+
+    def of(self, entity: type[Any], /) -> list[Any]:
+        return [item for item in self if isinstance(item, entity)]
+
+    def page(
+        self,
+        size: int,
+        cursor: str | None = None,
+        *,
+        max_read: int | None = None,
+        errors: Errors = "raise",
+    ) -> Page[Any]:
+        core, collect = self._store.core, errors == "collect"
+        return self._store.run(core.page(self._bound, size, cursor, max_read, collect))
+
+    def explain(self) -> Explanation:
+        return explain(self._bound)
+
+
+def explain(bound: Bound) -> Explanation:
+    """The requests of a bound query, and what they took if it ran."""
+    if bound.took is not None:
+        return bound.took
+    plan = bound.asking.plan
+    requests: list[tuple[str, dict[str, Any]]]
+    if plan.operation == "GetItem":
+        requests = [("GetItem", bound.asking.get(bound.arguments))]
+    else:
+        requests = [(plan.operation, r) for _, r in bound.asking.queries(bound.arguments)]
+    return Explanation(str(bound.call.pattern), requests)
+
+
+class OpenPattern:
+    """A pattern as a method of an open store."""
+
+    def __init__(self, store: "OpenStore", call: PatternCall) -> None:
+        self._store = store
+        self.call = call
+        self.__name__ = call.pattern.name
+        self.__doc__ = call.pattern.function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self.call.bind(args, kwargs)
+        if self.call.pattern.shape == "many":
+            return OpenQuery(self._store, bound)
+        core = self._store.core
+        one = self.call.pattern.shape == "one"
+        return self._store.run(core.one(bound) if one else core.count(bound))
+
+
+class OpenStore:
+    """See `protocols.Store`. Its patterns are attributes of the instance."""
+
+    def __init__(self, core: Core, connection: Connection) -> None:
+        self.core = core
+        self._connection = connection
+        for name, call in core.calls.items():
+            setattr(self, name, OpenPattern(self, call))
+
+    def run(self, steps: Steps[T]) -> T:
+        return run(steps, self._connection)
+
+    def put(self, item: Item, /) -> Item:
+        return self.run(self.core.write("put", item))
+
+    def create(self, item: Item, /) -> Item:
+        return self.run(self.core.write("create", item))
+
+    def save(self, item: Item, /) -> Item:
+        return self.run(self.core.write("save", item))
+
+    def move(self, item: Item, /) -> Item:
+        return self.run(self.core.write("move", item))
+
+    @contextmanager
+    def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
+        item = self.run(self.core.get_for_edit(bind(get, args, kwargs)))
+        yield item
+        self.run(self.core.save_in_place(item))
+
+    def update(
+        self, get: Any, change: Callable[[Any], object], /, *args: Any, **kwargs: Any
+    ) -> Item:
+        return self.run(self.core.update(bind(get, args, kwargs), change))
+
+    @contextmanager
+    def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
+        bound = bind(get, args, kwargs)
+        item = self.core.blank(bound)
+        yield item
+        self.run(self.core.patch(bound, item))
+
+    def add(self, item: Item, /, **amounts: Any) -> Item:
+        return self.run(self.core.add(item, amounts))
+
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
+        if isinstance(what, Item):
+            self.run(self.core.delete_item(what))
+        else:
+            self.run(self.core.delete_by(bind(what, args, kwargs)))
+
+    def get_many(self, get: Any, keys: Iterable[Any], /) -> list[Any]:
+        return self.run(self.core.get_many(call_of(get), keys))
+
+    @contextmanager
+    def transaction(self, *, token: str | None = None) -> Iterator[Wishes]:
+        wishes = Wishes()
+        yield wishes
+        self.run(self.core.transact(wishes, token))
+
+    @contextmanager
+    def batch(self, *, copies: bool = True) -> Iterator[Wishes]:
+        wishes = Wishes()
+        yield wishes
+        self.run(self.core.write_batch(wishes, copies))
+
+    def sync(self, owner: Item, /) -> int:
+        return self.run(self.core.sync(owner))
+
+
+def call_of(get: Any) -> PatternCall:
+    """The pattern of a store's attribute. Raises TypeError."""
+    call = getattr(get, "call", None)
+    if not isinstance(call, PatternCall):
+        raise TypeError(f"{get!r} is not a pattern of a store: write e.g. db.edit(db.sensor, ...)")
+    return call
+
+
+def bind(get: Any, args: Any, kwargs: Any) -> Bound:
+    return call_of(get).bind(args, kwargs)

@@ -1,0 +1,107 @@
+"""Several writes: a transaction, all or nothing; or a batch, cheaper, without a promise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hashrange.design.declare import conditions
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Item
+from hashrange.design.errors import BadValue, ConditionFailed
+from hashrange.design.execute import batches
+from hashrange.design.execute.actions import Action, commit
+from hashrange.design.execute.relations import behind
+from hashrange.design.execute.steps import Steps
+from hashrange.design.execute.writes import Writer, Written
+
+WRITTEN = ("put", "create", "save")
+
+
+@dataclass
+class Wishes:
+    """What a transaction or a batch is to do, in order: (method, item, more)."""
+
+    made: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
+
+    def put(self, item: Item, /) -> None:
+        self.made.append(("put", item, ()))
+
+    def create(self, item: Item, /) -> None:
+        self.made.append(("create", item, ()))
+
+    def save(self, item: Item, /) -> None:
+        self.made.append(("save", item, ()))
+
+    def delete(self, item: Item, /) -> None:
+        self.made.append(("delete", item, ()))
+
+    def check(self, item: Item, condition: str, /, **values: Any) -> None:
+        self.made.append(("check", item, (condition, values)))
+
+
+def transact(writer: Writer, wishes: Wishes, token: str | None) -> Steps[list[Action]]:
+    """All of it or nothing; what was committed. The given items then are as stored."""
+    actions: list[Action] = []
+    landed: list[Written] = []
+    for method, item, more in wishes.made:
+        if method == "check":
+            actions.append(_check(writer, item, *more))
+        elif method == "delete":
+            entity = writer.entity(item)
+            key = entity.primary_key(vars(item))
+            actions += yield from writer.delete(entity, key, item)
+        else:
+            written: Written = yield from getattr(writer, method)(item)
+            actions += written.actions
+            if written.renamed:
+                copies = yield from behind(writer, written.item)
+                actions += [action for copy in copies for action in copy.actions]
+            landed.append(written)
+    if actions:
+        yield from commit(actions, token=token, transaction=True)
+    given = [item for method, item, _ in wishes.made if method in WRITTEN]
+    for item, written in zip(given, landed, strict=True):
+        vars(item).update(vars(written.done()))
+    return actions
+
+
+def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> Action:
+    entity = writer.entity(item)
+    at = f"check({entity})"
+    parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
+    found = conditions.bound(text, parsed, values, at)
+    key = entity.primary_key(vars(item))
+    parameters: dict[str, Any] = {
+        "TableName": writer.table,
+        "Key": key,
+        "ConditionExpression": parsed.text,
+        "ExpressionAttributeNames": parsed.names,
+    }
+    if found.values:
+        parameters["ExpressionAttributeValues"] = found.values
+    error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
+    return Action("ConditionCheck", parameters, key, lambda stored: error)
+
+
+def write_batch(writer: Writer, wishes: Wishes, copies: bool) -> Steps[None]:
+    """Puts and deletes; of several of one item, the last."""
+    requests: dict[str, dict[str, Any]] = {}
+    for method, item, _ in wishes.made:
+        if method not in ("put", "delete"):
+            raise BadValue(f"a batch can put and delete, not {method}")
+        entity = writer.entity(item)
+        _expect_plain(writer, entity, copies)
+        key = entity.primary_key(vars(item))
+        if method == "put":
+            request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(item)}}
+        else:
+            request = {"DeleteRequest": {"Key": key}}
+        requests[repr(sorted(key.items()))] = request
+    yield from batches.write_all(writer.table, list(requests.values()))
+
+
+def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
+    if entity.unique or entity.version is not None:
+        raise BadValue(f"{entity}: a batch cannot guard unique texts or versions")
+    if copies and (entity.copies or entity.name in writer.copied):
+        raise BadValue(f"{entity}: a batch does not keep copies in step: batch(copies=False)")

@@ -1,0 +1,68 @@
+"""Unique texts: a marker item per text, written and deleted together with the item that has it.
+
+A marker's key is `unique#Entity#declaration#text`, and it names its item as `owner`, so that
+only that item may let it go.
+"""
+
+from collections.abc import Iterator
+
+from hashrange.design.declare.entity import Entity, UniqueText
+from hashrange.design.declare.model import TableModel
+from hashrange.design.errors import ConditionFailed, NotUnique
+from hashrange.design.execute.actions import Action, Expression
+from hashrange.model.values import Item
+
+OWNER_ATTRIBUTE = "owner"
+MARKER_TYPE = "unique"
+
+
+def markers(
+    model: TableModel, entity: Entity, old: Item | None, new: Item | None
+) -> Iterator[Action]:
+    """The markers that go and come when the stored item changes from `old` to `new`."""
+    for unique in entity.unique:
+        was, now = _key(model, entity, unique, old), _key(model, entity, unique, new)
+        if was is not None and was != now:
+            assert old is not None
+            parameters = _condition(model, [entity.key_of(old)])
+            yield Action("Delete", {**parameters, "Key": was}, was)
+        if now is not None and new is not None and not (was == now and _same_key(entity, old, new)):
+            holders = [entity.key_of(image) for image in (new, old) if image is not None]
+            yield _marker(model, entity, unique, now, holders)
+
+
+def _key(model: TableModel, entity: Entity, unique: UniqueText, image: Item | None) -> Item | None:
+    text = None if image is None else unique.template.render(vars(entity.load(image)))
+    if text is None:
+        return None
+    texts = (f"unique#{entity.name}#{unique.name}#{text}", MARKER_TYPE)
+    return {c.attribute: {"S": t} for c, t in zip(model.table.columns, texts, strict=False)}
+
+
+def _marker(
+    model: TableModel, entity: Entity, unique: UniqueText, key: Item, holders: list[Item]
+) -> Action:
+    marker = {**key, OWNER_ATTRIBUTE: {"M": holders[0]}}
+    if model.type_attribute is not None:
+        marker[model.type_attribute] = {"S": MARKER_TYPE}
+
+    def taken(item: Item | None) -> ConditionFailed:
+        return NotUnique(f"{entity}.{unique.name}: another item has this", item, unique.name)
+
+    return Action("Put", {**_condition(model, holders), "Item": marker}, key, taken)
+
+
+def _condition(model: TableModel, holders: list[Item]) -> dict[str, object]:
+    """The marker is free, or one of these items has it."""
+    expression = Expression()
+    allowed = [expression.as_read(model.table.hash[0].attribute, None)]
+    allowed += [expression.as_read(OWNER_ATTRIBUTE, {"M": holder}) for holder in holders]
+    return {
+        "TableName": model.name,
+        "ConditionExpression": " OR ".join(allowed),
+        **expression.parameters(),
+    }
+
+
+def _same_key(entity: Entity, old: Item | None, new: Item) -> bool:
+    return old is not None and entity.key_of(old) == entity.key_of(new)

@@ -1,0 +1,360 @@
+"""Writes: an item as it was and as it shall be, to actions. Here alone are key attributes written.
+
+Whatever the write, the new stored item is computed as a whole, so that no index key, marker or
+copy can be left as it was; what differs from the item as read is sent, on the condition that
+what it depends on is still as read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import AS_READ, Item, View, as_read
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.types import single_line
+from hashrange.design.errors import (
+    AlreadyExists,
+    BadValue,
+    ConditionFailed,
+    Conflict,
+    NotFound,
+    suggest,
+)
+from hashrange.design.execute.actions import Action, Expression
+from hashrange.design.execute.copying import Copying
+from hashrange.design.execute.steps import Steps
+from hashrange.design.execute.uniqueness import markers
+from hashrange.model.values import Item as WireItem
+from hashrange.model.values import equal
+
+
+@dataclass
+class Written:
+    """The actions of one write, and the item (and stored item) that it leaves behind.
+
+    `renamed`: the owner's fields that changed and that other items copy.
+    """
+
+    item: Item
+    image: WireItem | None
+    actions: list[Action]
+    renamed: frozenset[str] = frozenset()
+
+    def done(self) -> Item:
+        if self.image is not None:
+            vars(self.item)[AS_READ] = self.image
+        return self.item
+
+
+class Writer:
+    """Makes actions; it reads what it needs, and sends nothing else."""
+
+    def __init__(self, model: TableModel) -> None:
+        self.model = model
+        self.table = model.name
+        self.hash_name = model.table.hash[0].attribute
+        self.copying = Copying(model)
+        self.copied: dict[str, set[str]] = {}
+        for entity in model.entities:
+            for copy in entity.copies.values():
+                owner = model.entity(copy.owner)
+                self.copied.setdefault(owner.name, set()).add(copy.field)
+
+    def entity(self, item: Item) -> Entity:
+        found = self.model.by_model.get(type(item))
+        if found is None:
+            given = item if isinstance(item, type) else type(item).__name__
+            reason = ": a view is only read" if isinstance(item, View) else ""
+            raise BadValue(f"{given} is no item of {self.table!r}{reason}")
+        return found
+
+    # ---- whole items ----
+
+    def put(self, item: Item) -> Steps[Written]:
+        entity = self.entity(item)
+        item, checks = yield from self.copying.filled(entity, item)
+        old = None
+        expression, conditions = Expression(), []
+        if self._looks_first(entity):
+            old = yield from self.copying.read(entity.primary_key(vars(item)))
+            conditions = self._still(entity, old, expression)
+        if entity.version is not None:
+            conditions.append(self._version_as_given(entity, item, expression))
+        item = self._counted(entity, item)
+        image = entity.dump(item)
+        action = self._put(entity, image, conditions, expression, Conflict)
+        actions = [action, *checks, *markers(self.model, entity, old, image)]
+        return Written(item, image, actions, self._renamed(entity, old, image))
+
+    def create(self, item: Item) -> Steps[Written]:
+        entity = self.entity(item)
+        item, checks = yield from self.copying.filled(entity, item)
+        item = self._counted(entity, item)
+        image = entity.dump(item)
+        expression = Expression()
+        conditions = [expression.as_read(self.hash_name, None)]
+        action = self._put(entity, image, conditions, expression, AlreadyExists)
+        return Written(item, image, [action, *checks, *markers(self.model, entity, None, image)])
+
+    def move(self, item: Item) -> Steps[Written]:
+        entity = self.entity(item)
+        old = self._as_read(entity, item)
+        written = yield from self.create(item)
+        assert written.image is not None
+        if equal({"M": entity.key_of(old)}, {"M": entity.key_of(written.image)}):
+            raise BadValue(f"{entity}: the key is the same: save it")
+        foreign = {n: v for n, v in old.items() if n not in entity.owned_attributes}
+        put = written.actions[0]
+        image = {**foreign, **written.image}
+        put.parameters["Item"] = image
+        checks = [a for a in written.actions[1:] if a.kind == "ConditionCheck"]
+        expression = Expression()
+        conditions = self._still(entity, old, expression, everything=True)
+        delete = self._delete(entity.key_of(old), conditions, expression)
+        actions = [delete, put, *checks, *markers(self.model, entity, old, image)]
+        return Written(written.item, image, actions, self._renamed(entity, old, image))
+
+    def delete(self, entity: Entity, key: WireItem, item: Item | None) -> Steps[list[Action]]:
+        expression, conditions = Expression(), []
+        old = None
+        if entity.unique:
+            old = yield from self.copying.read(key)
+            if old is None:
+                return []
+            conditions = self._still(entity, old, expression)
+        elif entity.version is not None and item is not None and as_read(item) is not None:
+            old = as_read(item)
+            conditions = self._still(entity, old, expression, everything=True)
+        action = self._delete(key, conditions, expression)
+        return [action, *markers(self.model, entity, old, None)]
+
+    # ---- what changed ----
+
+    def save(self, item: Item, *, trusted: bool = False) -> Steps[Written]:
+        """`trusted`: its copies were just taken from their owner."""
+        entity = self.entity(item)
+        old = self._as_read(entity, item)
+        if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
+            raise BadValue(
+                f"{entity}: {', '.join(sorted(entity.key_fields))} make its key, which cannot "
+                "change: use move"
+            )
+        if _same(entity, old, entity.dump(item)):
+            return Written(item, old, [])
+        checks: list[Action] = []
+        if not trusted and self.copying.changed(entity, old, item):
+            item, checks = yield from self.copying.filled(entity, item)
+        item = self._counted(entity, item)
+        image = entity.dump(item)
+        update = self._update(entity, old, image)
+        new = {n: v for n, v in old.items() if n not in entity.owned_attributes} | image
+        actions = [update, *checks, *markers(self.model, entity, old, image)]
+        return Written(item, new, actions, self._renamed(entity, old, image))
+
+    def _update(self, entity: Entity, old: WireItem, image: WireItem) -> Action:
+        sets = {n: v for n, v in image.items() if n not in old or not equal(old[n], v)}
+        removes = [n for n in old if n in entity.owned_attributes and n not in image]
+        expression = Expression()
+        clauses = []
+        if sets:
+            pairs = [f"{expression.name(n)} = {expression.value(v)}" for n, v in sets.items()]
+            clauses.append(f"SET {', '.join(pairs)}")
+        if removes:
+            clauses.append(f"REMOVE {', '.join(expression.name(n) for n in removes)}")
+        touched = {*sets, *removes}
+        conditions = self._unchanged(entity, old, touched, expression)
+        parameters = {
+            "TableName": self.table,
+            "Key": entity.key_of(old),
+            "UpdateExpression": " ".join(clauses),
+            "ConditionExpression": " AND ".join(conditions),
+            **expression.parameters(),
+        }
+        return Action("Update", parameters, entity.key_of(old), _changed_since(entity, old))
+
+    def _unchanged(
+        self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
+    ) -> list[str]:
+        """It is there; and its version, or all that the change rests on, is as read."""
+        conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
+        if entity.version is not None:
+            attribute = entity.attributes[entity.version]
+            return [*conditions, expression.as_read(attribute, old.get(attribute))]
+        guarded = touched - entity.computed_attributes
+        for key in (entity.key, *entity.indexes):
+            if any(column.attribute in touched for column in key.columns):
+                guarded |= {entity.attributes[name] for name in key.fields}
+        for unique in entity.unique:
+            attributes = {entity.attributes[name] for name in unique.template.fields}
+            if attributes & touched:
+                guarded |= attributes
+        guarded -= {column.attribute for column in entity.key.columns}
+        return conditions + [expression.as_read(n, old.get(n)) for n in sorted(guarded)]
+
+    # ---- without reading ----
+
+    def patch(self, entity: Entity, key: WireItem, values: Mapping[str, Any]) -> Action:
+        expression = Expression()
+        sets, removes = [], []
+        for name, value in values.items():
+            self._expect_free(entity, name)
+            attribute = expression.name(entity.attributes[name])
+            if value is None:
+                if not entity.fields[name].optional:
+                    raise BadValue(f"{entity}: {name} cannot be None")
+                removes.append(attribute)
+            else:
+                stored = entity.fields[name].encode(value)
+                sets.append(f"{attribute} = {expression.value(stored)}")
+        clauses = [f"SET {', '.join(sets)}"] if sets else []
+        clauses += [f"REMOVE {', '.join(removes)}"] if removes else []
+        return self._blind(entity, key, clauses, expression)
+
+    def add(self, entity: Entity, key: WireItem, amounts: Mapping[str, Any]) -> Action:
+        expression = Expression()
+        adds = []
+        for name, amount in amounts.items():
+            self._expect_free(entity, name)
+            kind = entity.fields[name]
+            if kind.tag != "N" or kind.expires:
+                raise BadValue(f"{entity}: {name} is not a number")
+            stored = kind.encode(amount)
+            adds.append(f"{expression.name(entity.attributes[name])} {expression.value(stored)}")
+        action = self._blind(entity, key, [f"ADD {', '.join(adds)}"], expression)
+        action.parameters["ReturnValues"] = "ALL_NEW"
+        return action
+
+    def _blind(
+        self, entity: Entity, key: WireItem, clauses: list[str], expression: Expression
+    ) -> Action:
+        if entity.version is not None:
+            counter = expression.name(entity.attributes[entity.version])
+            one = f"{counter} {expression.value({'N': '1'})}"
+            adding = next((n for n, c in enumerate(clauses) if c.startswith("ADD ")), None)
+            if adding is None:
+                clauses.append(f"ADD {one}")
+            else:
+                clauses[adding] += f", {one}"
+        exists = f"attribute_exists({expression.name(self.hash_name)})"
+        parameters = {
+            "TableName": self.table,
+            "Key": key,
+            "UpdateExpression": " ".join(clauses),
+            "ConditionExpression": exists,
+            **expression.parameters(),
+        }
+        return Action("Update", parameters, key, _missing(entity, key))
+
+    def _expect_free(self, entity: Entity, name: str) -> None:
+        """Nothing else depends on the field: only then can it be written without reading."""
+        reason = None
+        if name not in entity.fields:
+            raise BadValue(f"{entity} has no field {name!r}{suggest(name, entity.fields)}")
+        if name in entity.feeding:
+            reason = f"{entity.feeding[name]!r} depends on it"
+        elif name in entity.copies:
+            reason = "it is a copy"
+        elif name in self.copied.get(entity.name, ()):
+            reason = "other items copy it"
+        elif name == entity.version:
+            reason = "it counts versions"
+        if reason is not None:
+            raise BadValue(f"{entity}: {name} needs edit, update or save: {reason}")
+
+    # ---- parts ----
+
+    def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
+        if old is None:
+            return frozenset()
+        attributes = {name: entity.attributes[name] for name in self.copied.get(entity.name, ())}
+        return frozenset(n for n, a in attributes.items() if old.get(a) != image.get(a))
+
+    def _looks_first(self, entity: Entity) -> bool:
+        return bool(entity.unique) or entity.name in self.copied
+
+    def _as_read(self, entity: Entity, item: Item) -> WireItem:
+        old = as_read(item)
+        if old is None:
+            raise BadValue(f"{entity}: it was not read from the table: use put or create")
+        return old
+
+    def _still(
+        self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
+    ) -> list[str]:
+        """The item is as it was read, as far as markers and copies rest on it."""
+        if old is None:
+            return [expression.as_read(self.hash_name, None)]
+        if entity.version is not None:
+            names = {entity.attributes[entity.version]}
+        elif everything:
+            names = set(entity.owned_attributes)
+        else:
+            fields = {f for u in entity.unique for f in u.template.fields}
+            fields |= self.copied.get(entity.name, set())
+            names = {entity.attributes[name] for name in fields}
+        names -= {column.attribute for column in entity.key.columns}
+        exists = f"attribute_exists({expression.name(self.hash_name)})"
+        return [exists, *(expression.as_read(name, old.get(name)) for name in sorted(names))]
+
+    def _version_as_given(self, entity: Entity, item: Item, expression: Expression) -> str:
+        assert entity.version is not None
+        attribute = entity.attributes[entity.version]
+        version = getattr(item, entity.version)
+        if as_read(item) is None and not version:
+            return expression.as_read(attribute, None)
+        return expression.as_read(attribute, {"N": str(version)})
+
+    def _counted(self, entity: Entity, item: Item) -> Item:
+        """The next version, in a copy: the caller's item changes only once it is written."""
+        if entity.version is None:
+            return item
+        old = as_read(item)
+        known = getattr(item, entity.version) or 0
+        if old is not None:
+            known = int(old.get(entity.attributes[entity.version], {"N": "0"})["N"])
+        return item.model_copy(update={entity.version: known + 1})
+
+    def _put(
+        self,
+        entity: Entity,
+        image: WireItem,
+        conditions: list[str],
+        expression: Expression,
+        error: type[ConditionFailed],
+    ) -> Action:
+        parameters: dict[str, Any] = {"TableName": self.table, "Item": image}
+        if conditions:
+            parameters["ConditionExpression"] = " AND ".join(conditions)
+            parameters |= expression.parameters()
+        key = entity.key_of(image)
+
+        def refused(item: WireItem | None) -> ConditionFailed:
+            what = "is there already" if error is AlreadyExists else "was changed meanwhile"
+            return error(f"{entity} ({single_line(key)}) {what}", item)
+
+        return Action("Put", parameters, key, refused)
+
+    def _delete(self, key: WireItem, conditions: list[str], expression: Expression) -> Action:
+        parameters: dict[str, Any] = {"TableName": self.table, "Key": key}
+        if conditions:
+            parameters["ConditionExpression"] = " AND ".join(conditions)
+            parameters |= expression.parameters()
+        return Action("Delete", parameters, key)
+
+
+def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
+    owned = {n: v for n, v in old.items() if n in entity.owned_attributes}
+    return equal({"M": owned}, {"M": image})
+
+
+def _changed_since(entity: Entity, old: WireItem) -> Any:
+    def refused(item: WireItem | None) -> ConditionFailed:
+        what = "is gone" if item is None else "was changed meanwhile"
+        return Conflict(f"{entity} ({single_line(entity.key_of(old))}) {what}", item)
+
+    return refused
+
+
+def _missing(entity: Entity, key: WireItem) -> Any:
+    return lambda item: NotFound(f"there is no {entity} ({single_line(key)})")

@@ -1,0 +1,1 @@
+"""Which key or index serves each access pattern, or why none does."""

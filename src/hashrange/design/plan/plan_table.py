@@ -1,0 +1,160 @@
+"""The access-pattern table: one row per pattern, as DynamoDB's designers write it.
+
+    Access pattern | Base table / GSI / LSI | Operation | Partition key value | Sort key value
+                   | Other conditions / filters
+
+Key values are templates; a pattern that nothing serves has its reason in the last column.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+
+from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.routes import SortTest
+
+COLUMNS = (
+    "Access pattern",
+    "Base table / GSI / LSI",
+    "Operation",
+    "Partition key value",
+    "Sort key value",
+    "Other conditions / filters",
+)
+OPEN_END = "…"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Key values stand between backticks, as in Markdown."""
+
+    pattern: str
+    source: str
+    operation: str
+    hash: str
+    sort: str
+    other: str
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """What `plan` returns; `str` of it is the text form."""
+
+    table: str
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        cells = [COLUMNS, *(astuple(row) for row in self.rows)]
+        plain = [[cell.replace("`", "") for cell in line] for line in cells]
+        widths = [max(len(line[n]) for line in plain) for n in range(len(COLUMNS))]
+        lines = [_line(line, widths) for line in plain]
+        lines.insert(1, "-+-".join("-" * width for width in widths))
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        lines = [COLUMNS, ["---"] * len(COLUMNS), *(astuple(row) for row in self.rows)]
+        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+        return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+
+    def json(self) -> str:
+        rows = [
+            dict(zip(COLUMNS, (cell.replace("`", "") for cell in astuple(row)), strict=True))
+            for row in self.rows
+        ]
+        return json.dumps({"table": self.table, "patterns": rows}, indent=2, ensure_ascii=False)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    pairs = zip(cells, widths, strict=True)
+    return " | ".join(cell.ljust(width) for cell, width in pairs).rstrip()
+
+
+def row(plan: Plan | Unplanned, types: Sequence[str]) -> Row:
+    """`types`: the names of all entities, for the patterns that ask by type."""
+    pattern = plan.pattern
+    if isinstance(plan, Unplanned):
+        return Row(pattern.title, "none", "refused", "", "", str(plan.error))
+    return Row(
+        pattern.title,
+        str(plan.source),
+        plan.operation,
+        _hash(plan, types),
+        _sort(plan),
+        " ".join(_other(plan)),
+    )
+
+
+def _hash(plan: Plan, types: Sequence[str]) -> str:
+    if plan.pattern.by_type is not None:
+        return f"{plan.source.hash[0].attribute}=" + " | ".join(f"`{name}`" for name in types)
+    columns = plan.route.key.hash if plan.routes else ()
+    return " ".join(_equals(column) for column in columns)
+
+
+def _equals(column: KeyColumn) -> str:
+    return f"{column.attribute}=`{column.template}`"
+
+
+def _sort(plan: Plan) -> str:
+    if plan.common is not None:
+        column = plan.route.key.range[:1]
+        text = "".join(str(part) for part in plan.common)
+        return f"{column[0].attribute} begins_with `{text}`" if text else ""
+    if not plan.routes:
+        return ""
+    tests = [_equals(column) for column in plan.route.equals]
+    if plan.test is not None:
+        tests.append(_test(plan.test))
+    return " ".join(tests)
+
+
+def _test(test: SortTest) -> str:
+    attribute = test.column.attribute
+    known = "".join(str(part) for part in test.parts)
+    if test.begins is not None:
+        return f"{attribute} begins_with `{known}{{{test.begins.name}}}`"
+    if not test.ranged:
+        return f"{attribute} begins_with `{known}`"
+    if test.column.natural is not None:
+        return f"{attribute} {_natural(test)}"
+    spec = f":{test.placeholder.spec}" if test.placeholder.spec else ""
+    low = f"{{{test.low.name}{spec}}}" if test.low else ""
+    if test.high and not known + low:
+        return f"{attribute} {_SIGNS[test.high.operator]} `{{{test.high.name}{spec}}}`"
+    high = f"{{{test.high.name}{spec}}}" if test.high else OPEN_END
+    above = "after " if test.low and test.low.operator == "after" else ""
+    below = "before " if test.high and test.high.operator == "before" else ""
+    return f"{attribute} between {above}`{known}{low}` and {below}`{known}{high}`"
+
+
+_SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
+
+
+def _natural(test: SortTest) -> str:
+    ends = [end for end in (test.low, test.high) if end is not None]
+    if ends[0].operator == "between":
+        return f"between `{{{ends[0].name}}}`"
+    return " and ".join(f"{_SIGNS[end.operator]} `{{{end.name}}}`" for end in ends)
+
+
+def _other(plan: Plan) -> Iterator[str]:
+    facts = plan.pattern.facts
+    if plan.limited:
+        yield "Limit=1"
+    if facts.latest:
+        yield "ScanIndexForward=false"
+    if facts.consistent:
+        yield "ConsistentRead=true"
+    if plan.pattern.shape == "count":
+        yield "Select=COUNT"
+    if plan.route_shards:
+        yield f"in {plan.route_shards} shards, merged"
+    if plan.outsiders:
+        yield f"only {' | '.join(f'`{entity.name}`' for entity in plan.entities)}"
+    if facts.where is not None:
+        yield f"filter `{facts.where}`"
+    if plan.followed is not None:
+        yield f"then BatchGetItem `{plan.followed}`"
+    if facts.scan is not None and plan.operation == "Scan":
+        yield f"allowed: {facts.scan}"

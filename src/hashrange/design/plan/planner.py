@@ -1,0 +1,396 @@
+"""Choosing how a pattern is served, with proof, or saying why it is not and what would.
+
+Every key of the table is tried. A key serves a pattern if each argument is a field of its hash
+key, or of a left-to-right part of its sort key; then what it reads is exactly what was asked,
+but for items of other entities that share the same stretch of keys, which are filtered out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Literal
+
+from hashrange.design.declare import conditions
+from hashrange.design.declare.conditions import Condition
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.languages import ANY, REST, Run
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.patterns import Argument, Pattern, check_argument, unknown_field
+from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
+from hashrange.design.declare.templates import Part
+from hashrange.design.declare.types import tag_of
+from hashrange.design.errors import DeclarationError, Unserved
+from hashrange.design.plan.projections import missing_fields, needed_fields
+from hashrange.design.plan.routes import Refusal, Route, SortTest, find_route
+
+OperationName = Literal["GetItem", "Query", "Scan"]
+_RANK = {"table": 0, "LSI": 1, "GSI": 2}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one pattern is served. `routes`: one per entity that comes back; they agree.
+
+    `common` is the known beginning of the sort key that all routes share, where there are
+    several; `outsiders` are entities that the same stretch of keys also holds.
+    `given`: the names of the arguments; `followed`: an entity whose items are got by the keys
+    that the routes' items name.
+    """
+
+    pattern: Pattern
+    source: Source
+    operation: OperationName
+    routes: tuple[Route, ...]
+    common: tuple[Part, ...] | None
+    outsiders: tuple[Entity, ...]
+    filter: Condition | None
+    given: frozenset[str]
+    followed: Entity | None = None
+
+    @property
+    def route(self) -> Route:
+        return self.routes[0]
+
+    @property
+    def test(self) -> SortTest | None:
+        """The only route's test; several routes have `common` instead."""
+        return self.route.test if self.common is None and self.routes else None
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return tuple(route.entity for route in self.routes)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether an item that is read may be left out."""
+        return self.filter is not None or bool(self.outsiders)
+
+    @property
+    def limited(self) -> bool:
+        """Whether one item is read, because one is wanted."""
+        one = self.pattern.shape == "one" and self.operation == "Query"
+        return one and not self.filtered and self.followed is None
+
+    @property
+    def route_shards(self) -> int:
+        """How many hash keys are asked, if more than one."""
+        shards = self.route.shards if self.routes else None
+        return shards.shards if shards is not None else 0
+
+
+@dataclass(frozen=True)
+class Unplanned:
+    """A pattern that nothing serves: `error` says why, and `proposal` what would serve it."""
+
+    pattern: Pattern
+    error: Unserved
+    proposal: str
+
+
+def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
+    """The plan with all arguments, if it is also served with those left out that may be.
+
+    Raises DeclarationError for an argument that fits no field, or that nothing would use.
+    """
+    found = [plan_given(pattern, model, arguments) for arguments in variants(pattern)]
+    return next((one for one in found if isinstance(one, Unplanned)), found[0])
+
+
+def plan_given(
+    pattern: Pattern, model: TableModel, arguments: Sequence[Argument]
+) -> Plan | Unplanned:
+    """The plan with these arguments, the others being None.
+
+    Raises DeclarationError for an argument that fits no field.
+    """
+    return _Planner(pattern, model, arguments).plan()
+
+
+class _Planner:
+    def __init__(self, pattern: Pattern, model: TableModel, arguments: Sequence[Argument]) -> None:
+        self.pattern = pattern
+        self.model = model
+        self.followed = None
+        models: Sequence[type[Any]] = pattern.entities
+        if pattern.facts.through is not None:
+            self.followed = model.entity(models[0])
+            models = [pattern.facts.through]
+        self.entities = [model.entity(m) for m in models]
+        self.given = frozenset(a.name for a in arguments)
+        self.filter = self._filter(arguments)
+        filtered = self.filter.parameters if self.filter else frozenset()
+        self.arguments = [a for a in arguments if a.name not in filtered]
+        self._check_arguments()
+
+    def plan(self) -> Plan | Unplanned:
+        if self.pattern.by_type is not None:
+            return self._by_type()
+        candidates, refusals = [], []
+        for source in self.model.sources:
+            try:
+                candidates.append(self._through(source))
+            except Refusal as refusal:
+                refusals.append((source, refusal))
+        if candidates:
+            return min(candidates, key=self._badness)
+        if self.pattern.facts.scan is not None:
+            self._expect_no_argument("a Scan")
+            return self._plan(self.model.table, "Scan", (), None, ())
+        return self._refuse(refusals)
+
+    # ---- what was asked ----
+
+    def _filter(self, arguments: Sequence[Argument]) -> Condition | None:
+        text = self.pattern.facts.where
+        if text is None:
+            return None
+        entity = self.entities[0]
+        at = self.pattern.function
+        found = conditions.parse(text, entity.fields, entity.attributes, at, "#f")
+        tags = {a.name: tag_of(a.python) for a in arguments}
+        conditions.check_values(text, found, tags, at)
+        return found
+
+    def _check_arguments(self) -> None:
+        for argument in self.arguments:
+            for entity in self.entities:
+                if argument.field not in entity.fields:
+                    raise unknown_field(argument, entity.fields, self.pattern.function)
+                kind = entity.fields[argument.field]
+                check_argument(argument, kind, self.pattern.function)
+
+    def _expect_no_argument(self, reading: str) -> None:
+        for argument in self.arguments:
+            raise DeclarationError(
+                f"{argument.name!r} narrows nothing of {reading}: "
+                f'filter by it, @st.where("{argument.field} = :{argument.name}")',
+                at=self.pattern.function,
+            )
+
+    # ---- one place ----
+
+    def _through(self, source: Source) -> Plan:
+        routes = tuple(self._best_route(entity, source) for entity in self.entities)
+        if self.pattern.facts.consistent and source.kind == "GSI":
+            raise Refusal(f"{source.name} is only eventually consistent", rule="I13")
+        self._expect_projected(source, routes)
+        common = None
+        if len(routes) > 1:
+            common = _covering(routes)
+        get = (
+            source.kind == "table"
+            and self.pattern.shape == "one"
+            and len(routes) == 1
+            and routes[0].complete
+        )
+        if get:
+            return self._plan(source, "GetItem", routes, None, ())
+        outsiders = tuple(self._outsiders(source, routes, common))
+        if not outsiders and source.kind == "GSI":
+            routes, common = self._without_needless_test(source, routes, common)
+        return self._plan(source, "Query", routes, common, outsiders)
+
+    def _best_route(self, entity: Entity, source: Source) -> Route:
+        refusal = None
+        wanted = self.pattern.facts.using
+        if wanted is not None and source.name != wanted:
+            raise Refusal(f"@st.using says {wanted}")
+        for key in (entity.key, *entity.indexes):
+            if key.source.name == source.name:
+                if key.when is not None and wanted is None:
+                    hint = f"@st.using({entity}.{key.declared_as}) says that those are meant"
+                    raise Refusal(f"it only holds some items; {hint}")
+                try:
+                    return find_route(entity, key, self.arguments)
+                except Refusal as error:
+                    refusal = error
+        raise refusal or Refusal(f"{entity} is not in it", [*entity.fields])
+
+    def _plan(
+        self,
+        source: Source,
+        operation: OperationName,
+        routes: tuple[Route, ...],
+        common: tuple[Part, ...] | None,
+        outsiders: tuple[Entity, ...],
+    ) -> Plan:
+        return Plan(
+            self.pattern, source, operation, routes, common, outsiders,
+            self.filter, self.given, self.followed,
+        )  # fmt: skip
+
+    def _badness(self, plan: Plan) -> tuple[Any, ...]:
+        """The smallest is chosen: a GetItem, then what reads nothing in vain, then the table."""
+        narrow = sum(len(route.known) for route in plan.routes)
+        get = plan.operation == "GetItem"
+        return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
+
+    def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
+        """A global index cannot give what is not in it. (A local one reads the table for it.)"""
+        if source.kind != "GSI" or self.pattern.shape == "count":
+            return
+        for route in routes:
+            missing = missing_fields(
+                needed_fields(self.pattern, route.entity), route.entity, source
+            )
+            if self.followed is not None:
+                missing = [f for f in missing if f in self.followed.key_fields]
+            if missing:
+                raise Refusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
+
+    # ---- who else is there ----
+
+    def _outsiders(
+        self, source: Source, routes: Sequence[Route], common: tuple[Part, ...] | None
+    ) -> Iterator[Entity]:
+        inside = {route.entity.name for route in routes}
+        for other in self.model.entities:
+            if other.name not in inside:
+                for key in (other.key, *other.indexes):
+                    if key.source.name == source.name and self._reads(routes[0], common, key):
+                        yield other
+                        break
+
+    def _reads(self, route: Route, common: tuple[Part, ...] | None, other: EntityKey) -> bool:
+        clean = self.model.clean
+        for mine, theirs in zip(route.key.hash, other.hash, strict=True):
+            if not mine.meets(theirs, clean, clean):
+                return False
+        for n, (mine, theirs) in enumerate(zip(route.key.range, other.range, strict=True)):
+            runs = self._asked(route, common, mine, n)
+            if runs is None:
+                return True
+            if not self.model.can_be(theirs, runs):
+                return False
+        return True
+
+    def _asked(
+        self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
+    ) -> list[Run] | None:
+        """The texts that the n-th sort column is asked for; None: any."""
+        if column.tag != "S":
+            return None
+        clean = self.model.clean
+        if common is not None:
+            return column.template.beginning(clean, common) if number == 0 else None
+        if number < len(route.equals):
+            return column.template.runs(clean)
+        if number == len(route.equals) and route.test is not None:
+            known = column.template.runs(clean, route.test.parts)
+            if route.test.ranged or route.test.begins is not None:
+                return [*known, Run(ANY), REST]
+            return [*known, REST]
+        return None
+
+    def _without_needless_test(
+        self, source: Source, routes: tuple[Route, ...], common: tuple[Part, ...] | None
+    ) -> tuple[tuple[Route, ...], tuple[Part, ...] | None]:
+        """Constant text at the start of an index's sort key is not asked for while nobody else
+        is in its partitions."""
+        route, *others = routes
+        test = route.test
+        if others or route.equals:
+            return routes, common
+        if test is None or test.ranged or test.begins or not _constant(test.parts):
+            return routes, common
+        wider = Route(route.entity, route.key, (), None, route.shards, route.bound)
+        if any(self._outsiders(source, [wider], None)):
+            return routes, common
+        return (wider,), common
+
+    # ---- every entity of a type ----
+
+    def _by_type(self) -> Plan | Unplanned:
+        self._expect_no_argument("all of an entity")
+        source = self.model.by_type
+        if source is None:
+            return self._unplanned(
+                "needs an index over the entity's type", 'st.Table(..., by_type="GSI1")'
+            )
+        return self._plan(source, "Query", (), None, ())
+
+    # ---- nothing serves ----
+
+    def _refuse(self, refusals: Sequence[tuple[Source, Refusal]]) -> Unplanned:
+        near = [(s, r) for s, r in refusals if not r.missing] or list(refusals)
+        reason = "; ".join(f"{source}: {refusal.reason}" for source, refusal in near)
+        rule = next((r.rule for _, r in near if r.rule != "A01"), "A01")
+        return self._unplanned(reason, self._proposal(), rule)
+
+    def _unplanned(self, reason: str, proposal: str, rule: str = "A01") -> Unplanned:
+        absent = [a.name for a in self.pattern.arguments if a.name not in self.given]
+        without = f" without {', '.join(absent)}" if absent else ""
+        error = Unserved(
+            f"no key or index serves this pattern{without}: {reason}. This would: {proposal}",
+            at=self.pattern.function,
+            rule=rule,
+        )
+        return Unplanned(self.pattern, error, proposal)
+
+    def _proposal(self) -> str:
+        """An index with what is known by equality first, then what is ranged over."""
+        known = [a.field for a in self.arguments if a.operator == "="]
+        ranged = [a.field for a in self.arguments if a.operator not in ("=", "day")]
+        entity = self.entities[0]
+        name = self.model.free_index_name()
+        hash_key = "#".join(f"{_short(f)}#{{{f}}}" for f in known) or f"{entity.name}"
+        rest = [f for f in ranged if f not in known]
+        rest += [f for f in entity.key.fields if f not in known + rest]
+        sort = "#".join(f"{{{f}}}" for f in rest)
+        return f'{entity}: st.index("{name}", "{hash_key}", "{sort or "info"}")'
+
+
+def _leaves_out(plan: Plan) -> bool:
+    """Whether items are not in the index for want of a field that nobody asked about."""
+    return any(
+        route.entity.fields[name].optional and name not in route.bound
+        for route in plan.routes
+        for name in route.key.fields
+    )
+
+
+def _short(field: str) -> str:
+    return field.removesuffix("_id")
+
+
+def _constant(parts: Sequence[Part]) -> bool:
+    return all(isinstance(part, str) for part in parts)
+
+
+def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
+    """The known beginning that all routes share: one Query reads them all.
+
+    Raises Refusal if a partition, or what an argument asks for, differs between them.
+    """
+    first = routes[0]
+    for route in routes[1:]:
+        if [str(c.template) for c in route.key.hash] != [str(c.template) for c in first.key.hash]:
+            raise Refusal(f"{first.entity} and {route.entity} are in different partitions")
+    if any(r.shards for r in routes) or any(
+        r.test is not None and (r.test.ranged or r.test.begins) for r in routes
+    ):
+        raise Refusal("several entities can only be read by what they have in common")
+    pieces = zip(*(route.known for route in routes), strict=False)
+    common: list[Part] = [p[0] for p in takewhile(lambda p: len(set(p)) == 1, pieces)]
+    heads = [route.known[len(common) : len(common) + 1] for route in routes]
+    texts = [head[0] if head and isinstance(head[0], str) else "" for head in heads]
+    if shared := _shared_beginning(texts):
+        common.append(shared)
+    for route in routes:
+        if not _constant(route.known[len(common) - bool(shared) :]):
+            raise Refusal(f"the arguments mean different keys of {first.entity} and others")
+    return tuple(common)
+
+
+def _shared_beginning(texts: Sequence[str]) -> str:
+    columns = zip(*texts, strict=False)
+    return "".join(column[0] for column in takewhile(lambda c: len(set(c)) == 1, columns))
+
+
+def variants(pattern: Pattern) -> Iterator[tuple[Argument, ...]]:
+    """All arguments, then with the optional ones left out from the right."""
+    arguments = list(pattern.arguments)
+    yield tuple(arguments)
+    while arguments and arguments[-1].optional:
+        arguments.pop()
+        yield tuple(arguments)

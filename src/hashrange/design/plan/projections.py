@@ -1,0 +1,28 @@
+"""What comes back of an entity, and what an index holds of it."""
+
+from collections.abc import Sequence
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import View, viewed
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.schema import Source
+
+
+def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
+    """The fields that come back."""
+    for result in pattern.results:
+        if issubclass(result, View) and viewed(result) is entity.model:
+            return list(result.model_fields)
+    return list(entity.fields)
+
+
+def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:
+    """The fields that a projection does not hold, and that no key in it can be read back to."""
+    if source.project == "ALL":
+        return []
+    projected = set(source.project) if source.project != "KEYS_ONLY" else set()
+    keys = [key for key in (entity.key, *entity.indexes) if key.source.name in (None, source.name)]
+    found = set()
+    for column in (column for key in keys for column in key.columns):
+        found |= {column.natural} if column.natural else set(column.template.readable())
+    return [f for f in fields if f not in found and entity.attributes[f] not in projected]

@@ -1,8 +1,0 @@
-"""The linter's rules, one module per subject; each registers itself in `RULES`."""
-
-from hashrange.design.rules import indexes, keys, patterns, relations, size
-from hashrange.design.rules.rule import RULES, Context, Finding, Rule
-
-__all__ = [
-    "RULES", "Context", "Finding", "Rule", "indexes", "keys", "patterns", "relations", "size",
-]  # fmt: skip

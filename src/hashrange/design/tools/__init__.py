@@ -1,0 +1,1 @@
+"""The designer's tools: create, lint, prove and sample."""

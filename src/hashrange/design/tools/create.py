@@ -1,0 +1,172 @@
+"""Creating the table that a model needs, or saying what is different about the one there is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.schema import Source
+from hashrange.design.errors import DesignError
+from hashrange.design.execute.connection import connect
+from hashrange.design.execute.steps import Call, Failure, Pause, Steps, run
+
+POLL_SECONDS = 0.2
+POLLS_MAX = 1500
+"""Five minutes: a table with indexes usually takes seconds."""
+
+
+class TableDiffers(DesignError):
+    """The table is there, and not as the model needs it. `differences` has a line for each."""
+
+    def __init__(self, name: str, differences: list[str]) -> None:
+        super().__init__(f"the table {name!r} differs: {'; '.join(differences)}")
+        self.differences = differences
+
+
+def request(model: TableModel) -> dict[str, Any]:
+    """The CreateTable request, billed per request."""
+    definitions = {c.attribute: c.tag for source in model.sources for c in source.columns}
+    found: dict[str, Any] = {
+        "TableName": model.name,
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": tag} for name, tag in definitions.items()
+        ],
+        "KeySchema": _schema(model.table),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    for member, kind in (("GlobalSecondaryIndexes", "GSI"), ("LocalSecondaryIndexes", "LSI")):
+        indexes = [_index(source) for source in model.indexes if source.kind == kind]
+        if indexes:
+            found[member] = indexes
+    return found
+
+
+def _schema(source: Source) -> list[dict[str, str]]:
+    hashes = [{"AttributeName": c.attribute, "KeyType": "HASH"} for c in source.hash]
+    return hashes + [{"AttributeName": c.attribute, "KeyType": "RANGE"} for c in source.range]
+
+
+def _index(source: Source) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": "INCLUDE"}
+    if isinstance(source.project, str):
+        projection = {"ProjectionType": source.project}
+    else:
+        projection["NonKeyAttributes"] = list(source.project)
+    return {"IndexName": source.name, "KeySchema": _schema(source), "Projection": projection}
+
+
+def create(model: TableModel, handed: Any) -> bool:
+    """Create the table on a database or a boto3 client; False if a fitting one is there.
+
+    Raises TableDiffers.
+    """
+    return run(_create(model), connect(handed))
+
+
+def _create(model: TableModel) -> Steps[bool]:
+    there = yield from _describe(model.name)
+    if there is not None:
+        differences = compare(model, there)
+        if differences:
+            raise TableDiffers(model.name, differences)
+        yield from _expire(model)
+        return False
+    yield Call("CreateTable", request(model))
+    for _ in range(POLLS_MAX):
+        there = yield from _describe(model.name)
+        if there is not None and _active(there):
+            yield from _expire(model)
+            return True
+        yield Pause(POLL_SECONDS)
+    raise DesignError(f"the table {model.name!r} did not become ACTIVE in time")
+
+
+def _describe(name: str) -> Steps[dict[str, Any] | None]:
+    try:
+        response = yield Call("DescribeTable", {"TableName": name})
+    except Failure as failure:
+        if failure.code == "ResourceNotFoundException":
+            return None
+        raise
+    table: dict[str, Any] = response["Table"]
+    return table
+
+
+def _active(table: Mapping[str, Any]) -> bool:
+    indexes = table.get("GlobalSecondaryIndexes", [])
+    return all(part.get("IndexStatus", "ACTIVE") == "ACTIVE" for part in indexes) and (
+        table["TableStatus"] == "ACTIVE"
+    )
+
+
+def ttl_attribute(model: TableModel) -> str | None:
+    """The attribute of the fields that are st.TTL."""
+    for entity in model.entities:
+        for name, kind in entity.fields.items():
+            if kind.expires:
+                return entity.attributes[name]
+    return None
+
+
+def _expire(model: TableModel) -> Steps[None]:
+    attribute = ttl_attribute(model)
+    if attribute is None:
+        return
+    response = yield Call("DescribeTimeToLive", {"TableName": model.name})
+    found = response["TimeToLiveDescription"]
+    if found["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
+        if found.get("AttributeName") != attribute:
+            raise TableDiffers(
+                model.name, [f"items expire by {found.get('AttributeName')}, not by {attribute}"]
+            )
+        return
+    specification = {"Enabled": True, "AttributeName": attribute}
+    yield Call(
+        "UpdateTimeToLive",
+        {"TableName": model.name, "TimeToLiveSpecification": specification},
+    )
+
+
+def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
+    """What the model needs and the described table does not have, or has otherwise."""
+    tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
+    found: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
+    for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+        found |= {index["IndexName"]: index for index in there.get(member, [])}
+    lines = []
+    for source in model.sources:
+        index = found.pop(source.name, None)
+        if index is None:
+            lines.append(f"there is no index {source.name}")
+            continue
+        lines += _compare_one(source, index, tags)
+    return lines + [f"the index {name} is not in the model" for name in found]
+
+
+def _compare_one(source: Source, there: Mapping[str, Any], tags: Mapping[str, str]) -> list[str]:
+    what = source.name or "the table"
+    lines = []
+    needed = [(c["AttributeName"], c["KeyType"]) for c in _schema(source)]
+    existing = [(c["AttributeName"], c["KeyType"]) for c in there["KeySchema"]]
+    if needed != existing:
+        lines.append(f"{what} is keyed by {_key_text(existing)}, not by {_key_text(needed)}")
+    for column in source.columns:
+        tag = tags.get(column.attribute)
+        if tag is not None and tag != column.tag:
+            lines.append(f"{what}: {column.attribute} is {tag}, not {column.tag}")
+    if source.name is not None:
+        wanted, has = _index(source)["Projection"], there["Projection"]
+        same = wanted["ProjectionType"] == has["ProjectionType"] and set(
+            wanted.get("NonKeyAttributes", ())
+        ) == set(has.get("NonKeyAttributes", ()))
+        if not same and has["ProjectionType"] != "ALL":
+            lines.append(f"{what} projects {_projection(has)}, not {_projection(wanted)}")
+    return lines
+
+
+def _key_text(schema: list[tuple[str, str]]) -> str:
+    return " and ".join(f"{name} ({kind})" for name, kind in schema)
+
+
+def _projection(projection: Mapping[str, Any]) -> str:
+    attributes = projection.get("NonKeyAttributes")
+    return ", ".join(sorted(attributes)) if attributes else str(projection["ProjectionType"])

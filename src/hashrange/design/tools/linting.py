@@ -1,0 +1,75 @@
+"""Running the rules over a table, and what they found."""
+
+from dataclasses import dataclass
+
+from hashrange.design.errors import DeclarationError, suggest
+from hashrange.design.table import Table
+from hashrange.design.tools.rules import RULES, Context, Finding
+from hashrange.design.tools.rules.rule import counted
+
+
+@dataclass(frozen=True)
+class Report:
+    """`ignored`: findings with the reason for which they are accepted.
+
+    `unchecked`: (rule, number) for each declared number that a rule would have needed.
+    """
+
+    table: str
+    findings: tuple[Finding, ...]
+    ignored: tuple[tuple[Finding, str], ...]
+    unchecked: tuple[tuple[str, str], ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is an error: what a CI run asks."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+    def __str__(self) -> str:
+        lines = [str(finding) for finding in self.findings]
+        lines += [f"{finding} (ignored: {reason})" for finding, reason in self.ignored]
+        last = (
+            f"{self.table}: {counted(len(self.findings), 'finding')}, {len(self.ignored)} ignored"
+        )
+        if self.unchecked:
+            rules = {rule for rule, _ in self.unchecked}
+            last += (
+                f", {counted(len(rules), 'rule')} not checked for want of "
+                f"{counted(len(self.unchecked), 'number')}"
+            )
+        lines.append(last)
+        return "\n".join(lines)
+
+
+def lint(table: Table) -> Report:
+    """Raises DeclarationError for an `ignore` of a rule that does not exist, or that found
+    nothing."""
+    context = Context(table)
+    found = [
+        Finding(plan.error.rule or "A01", str(plan.pattern), "error", str(plan.error))
+        for plan in context.refused
+    ]
+    for rule in RULES.values():
+        if rule.find is not None:
+            found += rule.find(context)
+    reasons = {(i.rule, i.where): i.reason for i in table.ignore}
+    for rule_id, where in reasons:
+        if rule_id not in RULES:
+            raise DeclarationError(f"ignore: {rule_id} is no rule{suggest(rule_id, RULES)}")
+        if not any((f.rule, f.where) == (rule_id, where) for f in found):
+            places = [f.where for f in found if f.rule == rule_id]
+            raise DeclarationError(
+                f"ignore: {rule_id} found nothing at {where!r}{suggest(where, places)}"
+            )
+    ordered = sorted(set(found))
+    kept = tuple(f for f in ordered if (f.rule, f.where) not in reasons)
+    ignored = tuple((f, reasons[f.rule, f.where]) for f in ordered if f not in kept)
+    return Report(table.name, kept, ignored, tuple(sorted(context.unchecked)))
+
+
+def explain(rule: str) -> str:
+    """A rule's longer explanation. Raises KeyError with a suggestion."""
+    found = RULES.get(f"{rule[:1].upper()}{rule[1:]:0>2}")
+    if found is None:
+        raise KeyError(f"{rule} is no rule{suggest(rule.upper(), RULES)}")
+    return f"{found.id} ({found.severity}): {found.title}\n\n{found.explanation}"

@@ -1,0 +1,8 @@
+"""The linter's rules, one module per subject; each registers itself in `RULES`."""
+
+from hashrange.design.tools.rules import indexes, keys, patterns, relations, size
+from hashrange.design.tools.rules.rule import RULES, Context, Finding, Rule
+
+__all__ = [
+    "RULES", "Context", "Finding", "Rule", "indexes", "keys", "patterns", "relations", "size",
+]  # fmt: skip

@@ -1,0 +1,321 @@
+"""Rules about keys: K01 to K19."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import pairwise
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.languages import ANY
+from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.declare.templates import Placeholder
+from hashrange.design.plan.planner import Plan
+from hashrange.design.tools.rules.rule import Context, Found, Severity, named, refusal, rule
+from hashrange.model import limits
+
+refusal(
+    "K01",
+    "error",
+    "every placeholder is a field, and those of the primary key are never None",
+    "An item without its key attributes cannot be written, and an empty text is no key. The "
+    "model is refused when it is declared.",
+)
+refusal(
+    "K18",
+    "error",
+    "one attribute cannot be text for one entity and a number for another",
+    "An item whose attribute has another type than the index declares is rejected, not left "
+    "out of the index. The model is refused when it is declared.",
+)
+
+
+@rule(
+    "K02",
+    "error",
+    "a key can be longer than DynamoDB allows",
+    "A partition key has at most 2048 bytes, a sort key 1024, counted in UTF-8. Give the "
+    "fields a max_length that keeps the longest key below.",
+)
+def key_length(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        for columns, most in ((key.hash, limits.PARTITION_KEY_BYTES_MAX),
+                              (key.range, limits.SORT_KEY_BYTES_MAX)):  # fmt: skip
+            for column in columns:
+                longest = _longest(column)
+                if longest is None:
+                    c.unknown("K02", f"max_length of {column.template} in {named(entity, key)}")
+                elif longest > most:
+                    yield named(entity, key), f"{column.template} can be {longest} bytes of {most}"
+
+
+def _longest(column: KeyColumn) -> int | None:
+    total = 0
+    for run in column.template.runs(ANY):
+        if run.most is None:
+            return None
+        total += run.most * (4 if run.chars.inverted else 1)
+    return total
+
+
+@rule(
+    "K03",
+    "error",
+    "two entities can have the same primary key",
+    "A put silently replaces the item with the same key. Give each entity a constant in its "
+    "key that no other entity can produce.",
+)
+def same_primary_key(c: Context) -> Iterator[Found]:
+    for n, one in enumerate(c.entities):
+        for other in c.entities[n + 1 :]:
+            if one.key.meets(other.key, c.model.clean, c.model.clean):
+                yield str(one), f"{_key(one)} and {other}'s {_key(other)} can be the same"
+
+
+def _key(entity: Entity) -> str:
+    return " / ".join(repr(str(column.template)) for column in entity.key.columns)
+
+
+@rule(
+    "K04",
+    "error",
+    "a time is all that tells two items apart",
+    "Two events of the same second have the same key, and the second replaces the first. With "
+    "microseconds that is rare; an id after the time makes it impossible.",
+)
+def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
+    for entity in c.entities:
+        if not entity.key.range:
+            continue
+        parts = entity.key.range[-1].template.placeholders
+        if len(parts) != 1 or entity.fields[parts[0].field].python not in (datetime, time):
+            continue
+        fine = not parts[0].spec or "%f" in parts[0].spec
+        level: Severity = "information" if fine else "error"
+        grain = "microsecond" if fine else "moment"
+        yield str(entity), f"two of one {grain} replace each other: {_key(entity)}", level
+
+
+@rule(
+    "K05",
+    "warning",
+    "a pattern's prefix is also the beginning of another entity's keys",
+    "begins_with compares bytes. Items of the other entity are read, paid for and filtered out. "
+    "Another delimiter in their template keeps them apart: 'floor@1@room#2' does not begin with "
+    "'floor#'.",
+)
+def prefix_overlap(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
+    for plan in c.plans:
+        if plan.outsiders and len(plan.routes) == 1 and not _natural_range(plan):
+            others = " and ".join(str(entity) for entity in plan.outsiders)
+            column = plan.route.key.range[:1]
+            known = "".join(str(part) for part in plan.route.known)
+            asked = f"begins_with({column[0].attribute}, {known!r})" if column else "the partition"
+            level: Severity = "warning" if c.model.type_attribute else "error"
+            yield str(plan.pattern), f"{asked} for {plan.entities[0]} also reads {others}", level
+
+
+def _natural_range(plan: Plan) -> bool:
+    test = plan.test
+    return test is not None and test.ranged and test.column.natural is not None
+
+
+@rule(
+    "K06",
+    "error",
+    "a prefix can end in the middle of a value",
+    "Without a constant after it, the prefix for 'floor1' also finds 'floor10'. End each level "
+    "with a delimiter.",
+)
+def prefix_in_value(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        for column in key.columns:
+            parts = column.template.parts
+            for part, following in pairwise(parts):
+                if isinstance(part, Placeholder) and isinstance(following, Placeholder):
+                    written = column.template.formats.get(part)
+                    if written is None or not written.fixed:
+                        yield named(entity, key), f"nothing separates {part} from {following}"
+
+
+@rule(
+    "K07",
+    "information",
+    "a value with a delimiter in it would be another entity's key",
+    "Such a value is refused when it is written, so nothing is mixed up; but it is refused. A "
+    "field that is an st.Slug cannot have one.",
+)
+def delimiter_in_value(c: Context) -> Iterator[Found]:
+    clean = c.model.clean
+    for entity in c.entities:
+        for other in c.entities:
+            if other is entity or not entity.key.meets(other.key, ANY, clean):
+                continue
+            if not entity.key.meets(other.key, clean, clean):
+                yield str(entity), f"{_key(entity)} can be read as {other}'s {_key(other)}"
+
+
+@rule(
+    "K08",
+    "error",
+    "a number in a sort key does not sort as a number",
+    "Texts sort by bytes: '10' comes before '9'. Pad it to a fixed width, {words:06d}, or use "
+    "the number itself as key, st.attr('words').",
+)
+def number_without_width(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        for column in key.range:
+            for part in column.template.placeholders if column.natural is None else ():
+                number = entity.fields[part.field].python in (int, Decimal)
+                if number and not part.shards and not column.template.formats[part].ordered:
+                    yield named(entity, key), f"{part} has no fixed width in {column.template}"
+
+
+@rule(
+    "K09",
+    "error",
+    "a time in a sort key does not sort as time",
+    "From the largest unit down, each of fixed width: ISO 8601 in UTC does, '%d.%m.%Y' does not.",
+)
+def time_out_of_order(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        days = {p.field for column in key.hash for p in column.template.placeholders}
+        for column in key.range:
+            for part in column.template.placeholders if column.natural is None else ():
+                kind = entity.fields[part.field].python
+                if kind not in (date, datetime, time) or part.shards:
+                    continue
+                within_day = part.field in days and part.spec.startswith("%H")
+                if not column.template.formats[part].ordered and not within_day:
+                    yield named(entity, key), f"{part} does not sort as {part.field} does"
+
+
+@rule(
+    "K10",
+    "error",
+    "a range runs into another entity",
+    "One comparison per Query: an open end goes on to the end of the partition. Ranges over "
+    "templates are closed to their namespace; over a natural key attribute they cannot be.",
+)
+def unbounded_range(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.outsiders and _natural_range(plan):
+            others = " and ".join(str(entity) for entity in plan.outsiders)
+            yield str(plan.pattern), f"its range also reads {others}"
+
+
+@rule(
+    "K11",
+    "information",
+    "between includes both ends",
+    "DynamoDB's BETWEEN does. For 'more than 5' and 'fewer than 9' use st.After and st.Before.",
+)
+def between_is_inclusive(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        for argument in plan.pattern.arguments:
+            if argument.operator == "between":
+                yield str(plan.pattern), f"{argument.name} includes both ends"
+
+
+@rule(
+    "K12",
+    "information",
+    "constants that differ only in their letters' case",
+    "Keys are case-sensitive: 'User#1' is not found as 'user#1'.",
+)
+def mixed_case(c: Context) -> Iterator[Found]:
+    seen: dict[str, str] = {}
+    for entity, key in c.keys:
+        for column in key.columns:
+            for part in column.template.parts:
+                if isinstance(part, str):
+                    known = seen.setdefault(part.lower(), part)
+                    if known != part:
+                        yield named(entity, key), f"{part!r} here, {known!r} elsewhere"
+
+
+@rule(
+    "K13",
+    "warning",
+    "an inverted index",
+    "An index over the table's own sort and partition key holds every item, whether it needs to "
+    "be looked up that way or not. Attributes of its own hold only those that do.",
+)
+def inverted_index(c: Context) -> Iterator[Found]:
+    table = c.model.table
+    for source in c.model.indexes:
+        if source.hash == table.range and source.range == table.hash:
+            yield str(source), "it turns the table's key around, for every item"
+
+
+@rule(
+    "K15",
+    "error",
+    "a field of the primary key is edited",
+    "A primary key cannot be updated: the item is deleted and written anew, at twice the cost "
+    "(st's `move`). Key it by something that stays.",
+)
+def mutable_primary_key(c: Context) -> Iterator[Found]:
+    for writes in c.table.writes:
+        entity = c.model.entity(writes.entity)
+        for name in writes.edit:
+            if name in entity.key_fields:
+                yield str(entity), f"{name} is edited {writes.rate:g} times a second"
+
+
+@rule(
+    "K16",
+    "warning",
+    "an index key uses an id that is only unique below its parent",
+    "Floor 1 of one building and floor 1 of another share the index key, and each finds the "
+    "other's items. Put the parent's id in front, or make the id unique by itself.",
+)
+def partial_identity(c: Context) -> Iterator[Found]:
+    alone = {e.key.fields[0] for e in c.entities if len(e.key.fields) == 1}
+    for entity, key in c.keys:
+        if key.source.name is None:
+            continue
+        fields = {p.field for col in key.hash for p in col.template.placeholders if not p.shards}
+        for other in c.entities:
+            *parents, child = other.key.fields
+            missing = [name for name in parents if name not in fields]
+            if other is entity or not missing or child not in fields or child in alone:
+                continue
+            text = (
+                f"{key.hash[0].template} for a {other}, which is {', '.join(parents)} and {child}"
+            )
+            yield named(entity, key), text
+            break
+
+
+@rule(
+    "K17",
+    "warning",
+    "a partition key begins with a value instead of the entity's name",
+    "Several entities share these partitions' texts. A prefix tells at a glance what an item is, "
+    "and keeps an id of one from being the id of another.",
+)
+def no_prefix(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        column = key.hash[0]
+        if column.natural is not None or not isinstance(column.template.parts[0], Placeholder):
+            continue
+        for other, theirs in c.keys:
+            same = other is not entity and theirs.source.name == key.source.name
+            if same and column.meets(theirs.hash[0], ANY, ANY):
+                yield named(entity, key), f"{column.template} and {other}'s can be the same"
+                break
+
+
+@rule(
+    "K19",
+    "information",
+    "an index is shared by entities that are never read together",
+    "It saves an index of the quota, and nothing else; an index with a name that says what it "
+    "is for is easier to read.",
+)
+def overloaded_apart(c: Context) -> Iterator[Found]:
+    for source in c.model.indexes:
+        inside = [e for e, key in c.keys if key.source.name == source.name]
+        together = [p for p in c.plans if p.source.name == source.name and len(p.routes) > 1]
+        if len(inside) > 1 and not together:
+            yield str(source), f"shared by {', '.join(str(entity) for entity in inside)}"

@@ -1,0 +1,129 @@
+"""Rules about relations: R01 to R06."""
+
+from collections.abc import Iterator
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.execute.relations import copy_route
+from hashrange.design.tools.rules.rule import Context, Found, Severity, named, rule
+
+FEW_COPIES = 100
+MANY_COPIES = 10_000
+UNEQUAL = 10
+TENANTS = ("tenant_id", "tenant")
+
+
+@rule(
+    "R01",
+    "warning",
+    "a copied field whose change is many writes",
+    "Each change of the owner writes every copy. Copy the side that has few, and read the other "
+    "with @st.through.",
+)
+def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
+    for entity in c.entities:
+        for name, copy in entity.copies.items():
+            per = c.table.volumes.per(entity, copy.owner.__name__)
+            if per is None:
+                c.unknown("R01", f"{entity} items for each {copy.owner.__name__}")
+            elif per.max > FEW_COPIES:
+                level: Severity = "error" if per.max > MANY_COPIES else "warning"
+                text = f"a change of {copy.owner.__name__}.{copy.field} is up to {per.max:,} writes"
+                yield f"{entity}.{name}", text, level
+
+
+@rule(
+    "R02",
+    "warning",
+    "copies that cannot be found",
+    "To keep them in step they are read by their owner's key: a key or an index of the copying "
+    "entity must have exactly that as its partition.",
+)
+def lost_copies(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        for name, copy in entity.copies.items():
+            if copy_route(entity, c.model.entity(copy.owner)) is None:
+                yield f"{entity}.{name}", f"no key of {entity} begins with {copy.owner.__name__}'s"
+
+
+@rule(
+    "R03",
+    "warning",
+    "the larger side of a relation is copied",
+    "A relation of unequal sides: copy from the owner that has few of them.",
+)
+def wrong_side(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        sides = {each.parent: each.mean for each in c.table.volumes.of(entity).each}
+        for name, copy in entity.copies.items():
+            mine = sides.get(copy.owner.__name__)
+            others = [mean for parent, mean in sides.items() if parent != copy.owner.__name__]
+            if mine is not None and others and mine > UNEQUAL * min(others):
+                yield (
+                    f"{entity}.{name}",
+                    f"each {copy.owner.__name__} has {mine:g} copies, the other side "
+                    f"{min(others):g}",
+                )
+
+
+@rule(
+    "R04",
+    "information",
+    "children that no pattern finds when their parent goes",
+    "Deleting an item leaves what is below it. A pattern that reads the children by their "
+    "parent's key lets you delete them too.",
+)
+def orphans(c: Context) -> Iterator[Found]:
+    for child in c.entities:
+        parents = [
+            e
+            for e in c.entities
+            if e is not child and e.key_fields < child.key_fields
+            and _partition(e) == _partition(child)
+        ]  # fmt: skip
+        if not parents:
+            continue
+        found = any(
+            child in plan.entities and set(plan.route.bound) <= parent.key_fields
+            for plan in c.plans
+            for parent in parents
+        )
+        if not found and any(child in plan.entities for plan in c.plans):
+            names = " or ".join(str(parent) for parent in parents)
+            yield str(child), f"no pattern reads it by the key of its {names}"
+
+
+def _partition(entity: Entity) -> list[str]:
+    return [str(column.template) for column in entity.key.hash]
+
+
+@rule(
+    "R05",
+    "warning",
+    "a field that is treated as unique, and is not",
+    "Looked up as if only one item had it. A marker item, in the same transaction, makes it so: "
+    "st.unique(...).",
+)
+def no_marker(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        one = plan.pattern.shape == "one" and plan.operation == "Query"
+        if not one or plan.pattern.facts.latest or plan.source.kind != "GSI":
+            continue
+        known = set(plan.route.bound)
+        entity = plan.entities[0]
+        if not any(set(unique.template.fields) <= known for unique in entity.unique):
+            template = "#".join(str(column.template) for column in plan.route.key.hash)
+            yield named(entity, plan.route.key), f'it needs st.unique("{template}")'
+
+
+@rule(
+    "R06",
+    "information",
+    "the tenant is not first in a key",
+    "A policy on leading keys (dynamodb:LeadingKeys) can keep tenants apart only if every "
+    "partition key begins with the tenant.",
+)
+def tenant_first(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        tenant = next((name for name in TENANTS if name in entity.fields), None)
+        if tenant is not None and key.hash[0].template.fields[:1] != (tenant,):
+            yield named(entity, key), f"{key.hash[0].template} does not begin with {tenant}"

@@ -1,0 +1,116 @@
+"""What a lint rule is: an id, a severity, an explanation, and a function that finds."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.schema import EntityKey
+from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.table import Table
+
+T = TypeVar("T")
+Severity = Literal["error", "warning", "information"]
+Found = tuple[str, str]
+"""Where (an entity, an index, a pattern), and the message with the numbers behind it."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`find` is None where a mistake already fails when the model is declared or planned."""
+
+    id: str
+    severity: Severity
+    title: str
+    explanation: str
+    find: Callable[["Context"], Iterator["Finding"]] | None = None
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    rule: str
+    where: str
+    severity: Severity
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.severity} {self.where}: {self.message}"
+
+
+@dataclass
+class Context:
+    """A table under examination. `unchecked` collects (rule, number that was not declared)."""
+
+    table: Table
+    unchecked: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def model(self) -> TableModel:
+        return self.table.model
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return self.table.model.entities
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [plan for plan in self.table.plans.values() if isinstance(plan, Plan)]
+
+    @property
+    def refused(self) -> list[Unplanned]:
+        return [plan for plan in self.table.plans.values() if isinstance(plan, Unplanned)]
+
+    @property
+    def keys(self) -> list[tuple[Entity, EntityKey]]:
+        """Every entity with its primary key and each of its index keys."""
+        return [(e, key) for e in self.entities for key in (e.key, *e.indexes)]
+
+    def size(self, rule: str, entity: Entity) -> int | None:
+        """An item's declared size in bytes."""
+        return self._number(rule, f"size of {entity}", self.table.volumes.of(entity).size)
+
+    def count(self, rule: str, entity: Entity) -> float | None:
+        return self._number(rule, f"number of {entity}", self.table.volumes.count(entity))
+
+    def unknown(self, rule: str, what: str) -> None:
+        self.unchecked.add((rule, what))
+
+    def _number(self, rule: str, what: str, value: T | None) -> T | None:
+        if value is None:
+            self.unknown(rule, what)
+        return value
+
+
+RULES: dict[str, Rule] = {}
+Check = Callable[[Context], Iterator[Found | tuple[str, str, Severity]]]
+
+
+def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[[Check], Check]:
+    """Register a check. It yields (where, message), and a severity where it is not the rule's."""
+
+    def register(check: Check) -> Check:
+        def find(context: Context) -> Iterator[Finding]:
+            for found in check(context):
+                level = found[2] if len(found) == 3 else severity
+                yield Finding(id, found[0], level, found[1])
+
+        RULES[id] = Rule(id, severity, title, explanation, find)
+        return check
+
+    return register
+
+
+def refusal(id: str, severity: Severity, title: str, explanation: str) -> None:
+    """Register a rule that speaks when a model is declared, or a pattern refused."""
+    RULES[id] = Rule(id, severity, title, explanation)
+
+
+def counted(number: float, noun: str) -> str:
+    """'1 value', '10 values'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def named(entity: Entity, key: EntityKey) -> str:
+    """'Sensor.key', 'Sensor.in_room'."""
+    return f"{entity}.{key.declared_as}"

@@ -1,0 +1,191 @@
+"""Rules about size and heat: C01 to C14. (C05, C09, C10 and C13 are about cost.)"""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+
+from hashrange.design.tools.create import ttl_attribute
+from hashrange.design.tools.rules.indexes import LOW_CARDINALITY, key_values
+from hashrange.design.tools.rules.rule import Context, Found, Severity, counted, named, rule
+from hashrange.model import limits
+
+WRITE_UNITS_MAX = 1000
+READ_UNITS_MAX = 3000
+LARGE_BYTES = 200 * 1024
+HOT_AND_LARGE_BYTES = 10 * 1024
+TRANSACTION_MAX = 100
+MANY_ITEMS = 1_000_000
+
+
+@rule(
+    "C01",
+    "error",
+    "more traffic on one key than a partition takes",
+    "One key value takes 1,000 write units and 3,000 read units a second, in the table and in "
+    "each index separately; neither adaptive nor burst capacity lifts that.",
+)
+def hot_key(c: Context) -> Iterator[Found]:
+    for where, what, units, most in _heat(c, "C01"):
+        if units > most:
+            yield where, f"{units:,.0f} {what} units a second on one key, of {most:,}"
+
+
+def _heat(c: Context, rule: str) -> Iterator[tuple[str, str, float, int]]:
+    """(where, reads or writes, units a second on one key, the limit)"""
+    for writes in c.table.writes:
+        entity = c.model.entity(writes.entity)
+        size = c.size(rule, entity)
+        for key in (entity.key, *entity.indexes):
+            values = key_values(entity, key)
+            if values is not None and size is not None:
+                rate = writes.create + writes.rate
+                units = rate * -(-size // limits.WRITE_UNIT_BYTES) / values
+                yield named(entity, key), "write", units, WRITE_UNITS_MAX
+    for plan in c.plans:
+        facts = plan.pattern.facts
+        if not plan.routes:
+            continue
+        values = key_values(plan.entities[0], plan.route.key)
+        if values is None:
+            continue
+        if facts.rate is None or facts.items is None or facts.size is None:
+            c.unknown(rule, f"rate, items and size of {plan.pattern}")
+            continue
+        units = facts.rate * -(-facts.items * facts.size // limits.READ_UNIT_BYTES) / 2
+        yield str(plan.pattern), "read", units, READ_UNITS_MAX
+
+
+@rule(
+    "C02",
+    "error",
+    "an item that is too large",
+    "400 KB is the limit; from a few hundred on, three writes of it are more than one key takes "
+    "in a second.",
+)
+def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
+    for entity in c.entities:
+        size = c.size("C02", entity)
+        if size is not None and size > limits.ITEM_BYTES_MAX:
+            yield str(entity), f"{size:,} bytes of {limits.ITEM_BYTES_MAX:,}", "error"
+        elif size is not None and size >= LARGE_BYTES:
+            units = -(-size // limits.WRITE_UNIT_BYTES)
+            yield str(entity), f"{size:,} bytes: {units} write units each time", "warning"
+
+
+@rule(
+    "C03",
+    "warning",
+    "a field that can grow without end",
+    "Every write pays for the whole item, until it no longer fits. Make each element an item of "
+    "its own, or give the field a max_length.",
+)
+def grows(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        for name, kind in entity.fields.items():
+            if kind.tag in ("L", "SS", "NS", "BS") and kind.length_max is None:
+                yield str(entity), f"{name} has no max_length"
+
+
+@rule(
+    "C04",
+    "warning",
+    "a large item with a small part that changes",
+    "An update pays for the whole item. Put what changes often into an item of its own.",
+)
+def split(c: Context) -> Iterator[Found]:
+    for writes in c.table.writes:
+        entity = c.model.entity(writes.entity)
+        size = c.size("C04", entity)
+        if writes.edit and writes.rate and size is not None and size >= HOT_AND_LARGE_BYTES:
+            units = -(-size // limits.WRITE_UNIT_BYTES)
+            fields = ", ".join(writes.edit)
+            yield str(entity), f"{writes.rate:g} x {units} write units a second for {fields}"
+
+
+@rule(
+    "C06",
+    "error",
+    "a transaction of more than 100 items",
+    "A change of the owner and all of its copies must fit one transaction, or be declared "
+    'sync="batch".',
+)
+def transaction_size(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        for name, copy in entity.copies.items():
+            per = c.table.volumes.per(entity, copy.owner.__name__)
+            if copy.sync == "transaction" and per is None:
+                c.unknown("C06", f"{entity} items for each {copy.owner.__name__}")
+            elif copy.sync == "transaction" and per and per.max >= TRANSACTION_MAX:
+                yield f"{entity}.{name}", f"the owner and up to {per.max:,} copies"
+
+
+@rule(
+    "C07",
+    "information",
+    "what shards cost, and how many are needed",
+    "n shards take n times the traffic of one key, and every read asks n keys.",
+)
+def shards(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.route_shards:
+            yield str(plan.pattern), f"each read asks {plan.route_shards} keys"
+    for where, what, units, most in _heat(c, "C07"):
+        if units > most:
+            yield where, f"{-(-int(units) // most)} shards would take its {what}s"
+
+
+@rule(
+    "C08",
+    "information",
+    "names that weigh more than values",
+    "Attribute names count in every item. Short aliases save storage: Field(alias='b').",
+)
+def long_names(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        size, count = c.size("C08", entity), c.count("C08", entity)
+        names = sum(len(attribute) for attribute in entity.owned_attributes)
+        if size and count and count >= MANY_ITEMS and names * 2 > size:
+            yield str(entity), f"{names} of {size} bytes are names, {count:,.0f} times"
+
+
+@rule(
+    "C11",
+    "warning",
+    "an expiry that DynamoDB does not see",
+    "A table has one TTL attribute, a number of epoch seconds: st.TTL. Items may be returned for "
+    "days after they expired.",
+)
+def expiry(c: Context) -> Iterator[Found]:
+    attribute = ttl_attribute(c.model)
+    for entity in c.entities:
+        for name, kind in entity.fields.items():
+            if kind.expires and entity.attributes[name] != attribute:
+                yield f"{entity}.{name}", f"the table's TTL attribute is {attribute}"
+            if name in ("ttl", "expires", "expires_at", "expiry") and not kind.expires:
+                yield f"{entity}.{name}", f"it is stored as {kind.tag}: use st.TTL"
+
+
+@rule(
+    "C12",
+    "warning",
+    "a partition key that moves with the clock",
+    "All writes of the day go to one key. Put something else in front, or shards.",
+)
+def moves_with_clock(c: Context) -> Iterator[Found]:
+    for entity, key in c.keys:
+        parts = [part for column in key.hash for part in column.template.placeholders]
+        times = [p for p in parts if entity.fields[p.field].python in (date, datetime)]
+        if parts and len(times) == len(parts) and not any(p.shards for p in parts):
+            yield named(entity, key), f"{key.hash[0].template} is one key at a time"
+
+
+@rule(
+    "C14",
+    "warning",
+    "few partition keys",
+    "An entity behind fewer than 100 keys of the table does not spread over partitions.",
+)
+def few_keys(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        values = key_values(entity, entity.key)
+        if values is not None and values < LOW_CARDINALITY:
+            yield str(entity), f"{entity.key.hash[0].template} has {counted(values, 'value')}"

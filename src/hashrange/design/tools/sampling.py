@@ -1,0 +1,165 @@
+"""Invented items that fit together: children have parents that exist, keys are distinct.
+
+An entity is another's parent if it has all of that one's key fields. Ids are short and begin
+alike ("1", "10", "a", "ab"), since that is where prefixes and ranges go wrong.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Copy, Item
+from hashrange.design.declare.markers import Expires
+from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.types import core_type
+from hashrange.design.errors import BadValue, DesignError
+from hashrange.design.table import Table
+
+TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
+START = datetime(2024, 1, 30, 22, tzinfo=UTC)
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+"""When items expire: not while they are looked at."""
+ATTEMPTS = 20
+NONE_SHARE = 0.25
+"""How often an optional field is None."""
+
+
+def sample(table: Table, *, parents: int = 5, children: int = 12, seed: int = 0) -> list[Item]:
+    """So many items of each entity without and with parents, the parents first.
+
+    The declared volumes bound how many a parent has; the same seed gives the same items.
+    Raises DesignError for a field whose constraints no invented value fulfils.
+    """
+    return _Inventor(table, parents, children, random.Random(seed)).items()
+
+
+class _Inventor:
+    def __init__(self, table: Table, parents: int, children: int, chance: random.Random) -> None:
+        self.table = table
+        self.model: TableModel = table.model
+        self.parents, self.children = parents, children
+        self.chance = chance
+        self.made: dict[str, list[Item]] = {}
+
+    def items(self) -> list[Item]:
+        order = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
+        owners = {self.model.entity(c.owner).name for e in order for c in e.copies.values()}
+        order.sort(key=lambda entity: entity.name not in owners)
+        for entity in order:
+            self.made[entity.name] = self._of(entity)
+        return [item for entity in order for item in self.made[entity.name]]
+
+    def _of(self, entity: Entity) -> list[Item]:
+        above = self._parents_of(entity)
+        found: dict[str, Item] = {}
+        for _ in range(self.children if above else self.parents):
+            item = self._one(entity, above)
+            if item is None:
+                continue
+            key = entity.primary_key(vars(item))
+            if self._fits(entity, item, list(found.values())):
+                found.setdefault(repr(sorted(key.items())), item)
+        return list(found.values())
+
+    def _parents_of(self, entity: Entity) -> list[Entity]:
+        parents = [
+            other
+            for other in self.model.entities
+            if other is not entity
+            and self.made.get(other.name)
+            and other.key_fields <= set(entity.fields)
+            and not entity.key_fields < other.key_fields
+        ]
+        return sorted(parents, key=lambda other: -len(other.key_fields))
+
+    def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
+        """Not more for one parent than was declared."""
+        for each in self.table.volumes.of(entity).each:
+            parent = next(e for e in self.model.entities if str(e) == each.parent)
+            names = [n for n in parent.key_fields if n in entity.fields]
+            same = [o for o in others if all(getattr(o, n) == getattr(item, n) for n in names)]
+            if len(same) >= each.max:
+                return False
+        return True
+
+    def _one(self, entity: Entity, above: Sequence[Entity]) -> Item | None:
+        """None if no value in a few attempts fits the keys, e.g. for its delimiters."""
+        error: Exception | None = None
+        for _ in range(ATTEMPTS):
+            values = self._inherited(above)
+            for name, info in entity.model.model_fields.items():
+                if name in values or isinstance(info.default, Copy) or entity.version == name:
+                    continue
+                values[name] = self._value(info.annotation, [*info.metadata])
+            try:
+                item: Item = entity.model.model_validate(values)
+                entity.primary_key(vars(item))
+            except BadValue:
+                continue
+            except ValidationError as problem:
+                error = problem
+                continue
+            return item
+        if error is not None:
+            raise DesignError(f"{entity}: no invented value fits: {error}") from error
+        return None
+
+    def _inherited(self, above: Sequence[Entity]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for parent in above:
+            fitting = [p for p in self.made[parent.name] if self._agrees(p, parent, values)]
+            if fitting:
+                chosen = self.chance.choice(fitting)
+                values |= {name: getattr(chosen, name) for name in parent.key_fields}
+        return values
+
+    @staticmethod
+    def _agrees(item: Item, entity: Entity, values: Mapping[str, Any]) -> bool:
+        return all(values.get(n, getattr(item, n)) == getattr(item, n) for n in entity.key_fields)
+
+    # ---- values ----
+
+    def _value(self, annotation: Any, metadata: list[Any]) -> Any:
+        core, optional = core_type(annotation, metadata)
+        if optional and self.chance.random() < NONE_SHARE:
+            return None
+        if any(isinstance(fact, Expires) for fact in metadata):
+            return FAR
+        origin = get_origin(core)
+        if origin is Literal:
+            return self.chance.choice(get_args(core))
+        if origin in (list, set, frozenset, tuple):
+            inner = next((a for a in get_args(core) if a is not Ellipsis), str)
+            return origin(self._value(inner, []) for _ in range(self.chance.randint(1, 3)))
+        if origin is dict or core is dict:
+            return {"a": self._value((get_args(core) or (str, str))[1], [])}
+        if isinstance(core, type) and issubclass(core, Enum):
+            return self.chance.choice(list(core))
+        if isinstance(core, type) and issubclass(core, BaseModel):
+            fields = core.model_fields.items()
+            return core(**{n: self._value(i.annotation, [*i.metadata]) for n, i in fields})
+        return self._scalar(core)
+
+    def _scalar(self, core: Any) -> Any:
+        moment = START + timedelta(minutes=self.chance.randint(0, 20) * 17)
+        makers: dict[Any, Any] = {
+            str: lambda: self.chance.choice(TEXTS),
+            int: lambda: self.chance.randint(0, 12),
+            Decimal: lambda: Decimal(self.chance.randint(0, 999)) / 100,
+            bool: lambda: self.chance.random() < 0.5,
+            bytes: lambda: self.chance.randbytes(3),
+            datetime: lambda: moment,
+            date: moment.date,
+            time: moment.time,
+            UUID: lambda: UUID(int=self.chance.getrandbits(128)),
+            SecretStr: lambda: SecretStr("secret"),
+            SecretBytes: lambda: SecretBytes(b"secret"),
+        }
+        return makers.get(core, makers[str])()

@@ -1,0 +1,110 @@
+"""What the type checkers see: the examples are clean, and each deliberate mistake is reported."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..test_examples import EXAMPLES
+
+MODELS = ["organisations", "orders", "sensors", "animals", "chat"]
+MISTAKES = """
+from typing import Protocol
+
+from hashrange import design as st
+
+
+class Floor(st.Item):
+    key = st.key("b#{b}", "f#{f}")
+    b: str
+    f: str
+    name: str = ""
+
+
+class Room(st.Item):
+    key = st.key("b#{b}", "r#{r}")
+    b: str
+    r: str
+
+
+class House(st.Store, Protocol):
+    def floor(self, b: str, f: str) -> Floor | None: ...
+    def floors(self, b: str) -> st.Query[Floor]: ...
+    def tree(self, b: str) -> st.Query[Floor | Room]: ...
+
+
+table = st.Table("house", House)
+
+
+def fine(db: House) -> None:
+    with db.edit(db.floor, b="1", f="2") as floor:
+        floor.name = "x"
+    for either in db.tree("1"):
+        print(either.b)
+    print(table.request(House.floors, b="1"), table.request(House.put, Floor(b="1", f="2")))
+    print([room.r for room in db.tree("1").of(Room)], db.floors("1").page(5).items[0].f)
+
+
+def mistakes(db: House) -> None:
+    db.flors("1")  # wrong
+    db.floors(building="1")  # wrong
+    db.floors(5)  # wrong
+    table.request(House.floors, c="1")  # wrong
+    Floor(b="1", f="2", nam="x")  # wrong
+    with db.edit(db.floor, b="1", g="2") as floor:  # wrong
+        pass
+    with db.edit(db.floor, b="1", f="2") as floor:
+        floor.nme = "x"  # wrong
+    with db.edit(db.floor, b="1", f="2") as floor:
+        floor.name = 5  # wrong
+    for either in db.tree("1"):
+        print(either.r)  # wrong
+    with db.patch(db.floor, b="1", f="2") as floor:
+        floor.nme = "x"  # wrong
+    db.delete(db.floor, b="1", f=2)  # wrong
+"""
+WRONG = {n for n, line in enumerate(MISTAKES.splitlines(), 1) if line.endswith("# wrong")}
+
+
+def lines(output: str, file: str) -> set[int]:
+    return {int(n) for n in re.findall(rf"{re.escape(file)}:(\d+)(?::\d+)?[: -]+error", output)}
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def mypy(*files: str) -> str:
+    pytest.importorskip("mypy")
+    return run(sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files)
+
+
+def pyright(*files: str) -> str:
+    program = shutil.which("pyright") or shutil.which("pyright", path=Path(sys.executable).parent)
+    if program is None:
+        pytest.skip("pyright is not installed")
+    return run(program, "--pythonpath", sys.executable, *files)
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_the_examples_are_clean(checker: object) -> None:
+    assert callable(checker)
+    output = checker(*(str(EXAMPLES / f"{name}.py") for name in MODELS))
+    assert "error" not in output.replace("0 errors", "")
+
+
+def test_pyright_has_nothing_against_the_toolkit_itself() -> None:
+    """What a user of pyright sees behind the calls; mypy looks at all of the library anyway."""
+    assert pyright(str(EXAMPLES.parent / "src" / "hashrange" / "design")).startswith("0 errors")
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_each_mistake_is_reported(checker: object, tmp_path: Path) -> None:
+    assert callable(checker)
+    file = tmp_path / "house.py"
+    file.write_text(MISTAKES)
+    assert lines(checker(str(file)), "house.py") == WRONG

@@ -1,0 +1,123 @@
+"""The steps, driven by hand: batches that are answered in part, and an asynchronous client."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import pytest
+
+import hashrange
+from hashrange import design as st
+from hashrange.design.execute import batches
+from hashrange.design.execute.steps import Call, Pause
+
+
+def test_what_was_not_processed_is_sent_again_after_a_pause() -> None:
+    requests = [{"PutRequest": {"Item": {"pk": {"N": str(n)}}}} for n in range(30)]
+    steps = batches.write_all("t", requests)
+    sent = next(steps)
+    assert isinstance(sent, Call)
+    assert len(sent.payload["RequestItems"]["t"]) == 25
+    paused = steps.send({"UnprocessedItems": {"t": requests[20:25]}})
+    assert isinstance(paused, Pause)
+    assert 0 <= paused.seconds <= batches.FIRST_PAUSE_SECONDS
+    again = steps.send({})
+    assert isinstance(again, Call)
+    assert again.payload["RequestItems"]["t"] == requests[20:25]
+    last = steps.send({"UnprocessedItems": {}})
+    assert isinstance(last, Call)
+    assert last.payload["RequestItems"]["t"] == requests[25:]
+    with pytest.raises(StopIteration):
+        steps.send({})
+
+
+def test_a_batch_that_is_never_processed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "DEADLINE_SECONDS", 0)
+    requests = [{"DeleteRequest": {"Key": {"pk": {"N": str(n)}}}} for n in range(30)]
+    steps = batches.write_all("t", requests)
+    next(steps)
+    with pytest.raises(st.Unprocessed) as failed:
+        steps.send({"UnprocessedItems": {"t": requests[:1]}})
+    assert failed.value.requests == [requests[0], *requests[25:]]
+
+
+def test_reads_keep_their_order_whatever_the_answers() -> None:
+    keys = [{"pk": {"S": str(n)}} for n in (3, 1, 2, 1)]
+    steps = batches.get_all("t", keys)
+    sent = next(steps)
+    assert isinstance(sent, Call)
+    assert sent.payload["RequestItems"]["t"]["Keys"] == keys[:3]
+    unread = {"t": {"Keys": [keys[1]]}}
+    assert isinstance(
+        steps.send({"Responses": {"t": [keys[2], keys[0]]}, "UnprocessedKeys": unread}), Pause
+    )
+    steps.send({})
+    with pytest.raises(StopIteration) as stop:
+        steps.send({"Responses": {"t": []}})
+    assert stop.value.value == [keys[0], None, keys[2], None]
+
+
+class Thing(st.Item):
+    key = st.key("thing#{name}", "info")
+
+    name: st.Slug
+
+
+class Things(st.AsyncStore, Protocol):
+    async def thing(self, name: str) -> Thing | None: ...
+
+
+table = st.Table("things", Things)
+
+
+class AsyncClient:
+    """The shape of an aiobotocore client, over a database."""
+
+    def __init__(self, database: hashrange.Database) -> None:
+        self._client = database.boto3_session().client("dynamodb")
+        self.meta = SimpleNamespace(
+            service_model=self._client.meta.service_model,
+            method_to_api_mapping=self._client.meta.method_to_api_mapping,
+        )
+
+    async def _make_api_call(self, operation: str, request: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.meta.method_to_api_mapping:
+            raise AttributeError(name)
+
+        async def call(**request: Any) -> Any:
+            return getattr(self._client, name)(**request)
+
+        return call
+
+
+def test_an_asynchronous_client(database: hashrange.Database) -> None:
+    table.create(database)
+
+    async def session() -> None:
+        db = table.open(Things, AsyncClient(database))
+        await db.create(Thing(name="a"))
+        assert await db.thing("a") == Thing(name="a")
+        with pytest.raises(st.AlreadyExists) as refused:
+            await db.create(Thing(name="a"))
+        assert type(refused.value.__cause__).__name__ == "ConditionalCheckFailedException"
+
+    asyncio.run(session())
+
+
+class Plain(st.Store, Protocol):
+    def thing(self, name: str) -> Thing | None: ...
+
+
+def test_an_asynchronous_client_is_no_blocking_one(database: hashrange.Database) -> None:
+    with pytest.raises(TypeError, match="AsyncStore"):
+        st.Table("things", Plain).open(Plain, AsyncClient(database))
+
+
+def test_the_clients_own_errors_pass_through(database: hashrange.Database) -> None:
+    db = st.Table("nowhere", Plain).open(Plain, database)
+    with pytest.raises(Exception, match="not found") as raised:
+        db.thing("a")
+    assert type(raised.value).__name__ == "ResourceNotFoundException"

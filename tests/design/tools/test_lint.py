@@ -1,0 +1,137 @@
+"""Each rule: a model that triggers it, and one that only just does not."""
+
+import pytest
+
+from hashrange import design as st
+from hashrange.design.tools.rules import RULES
+
+from ..models import GET_A, A, model, patterns
+from ..test_examples import EXAMPLES, example
+from .index_models import INDEXES
+from .key_models import KEYS
+from .pattern_models import PATTERNS
+
+CASES = KEYS | INDEXES | PATTERNS
+
+
+def rules_of(text: str) -> set[str]:
+    try:
+        return {finding.rule for finding in st.lint(model(text)).findings}
+    except st.DeclarationError as error:
+        return {error.rule}
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_rule(rule: str) -> None:
+    trigger, near_miss = CASES[rule]
+    assert rule in rules_of(trigger)
+    assert rule not in rules_of(near_miss)
+
+
+def test_every_rule_has_its_pair_of_models() -> None:
+    cannot_be_written = {"I14"}
+    assert set(CASES) | cannot_be_written == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "findings"),
+    [
+        ("organisations.organisations", set()),
+        ("organisations.projects", {"I02 LSI by_last_updated"}),
+        ("orders.table", {"C07 Shop.unfulfilled", "I15 Order.unfulfilled"}),
+        (
+            "sensors.table",
+            {
+                "A06 Sensors.latest",
+                "A07 Measurement",
+                "I10 GSI 4",
+                "I15 GSI 4",
+                "K04 Measurement",
+                "K16 Sensor.in_room",
+                "K16 Sensor.on_floor",
+            },
+        ),
+        (
+            "animals.table",
+            {
+                "I15 Address.by_place",
+                "I15 Cat.by_birthday",
+                "I15 Cat.by_tree",
+                "I15 Dog.by_birthday",
+                "I15 Dog.by_command",
+                "I15 Parrot.by_words",
+                "K11 Animals.parrots_between",
+                "K19 GSI index1",
+                "K19 GSI index2",
+            },
+        ),
+        ("chat.table", {"K19 GSI gs1"}),
+    ],
+)
+def test_the_examples_have_exactly_these_findings(name: str, findings: set[str]) -> None:
+    module, attribute = name.split(".")
+    report = st.lint(getattr(example(module), attribute))
+    assert {f"{f.rule} {f.where}" for f in report.findings} == findings
+    assert not report.failed
+
+
+def test_a_finding_is_accepted_for_a_reason() -> None:
+    text = A + patterns("@st.consistent\n" + GET_A)
+    ignored = text.replace("P)", "P, ignore=[st.ignore('A11', 'P.a', reason='read after write')])")
+    report = st.lint(model(ignored))
+    assert [f.rule for f in report.findings] == []
+    assert [(f.rule, reason) for f, reason in report.ignored] == [("A11", "read after write")]
+    with pytest.raises(st.DeclarationError, match="found nothing at"):
+        st.lint(model(ignored.replace("'P.a'", "'P.b'")))
+    with pytest.raises(st.DeclarationError, match="no rule"):
+        st.lint(model(ignored.replace("'A11'", "'A99'")))
+
+
+def test_what_was_not_declared_is_counted_as_not_checked() -> None:
+    report = st.lint(model(A + patterns(GET_A)))
+    assert ("C02", "size of A") in report.unchecked
+    assert "rules not checked" in str(report)
+    assert str(st.Report("app", (), (), ())) == "app: 0 findings, 0 ignored"
+
+
+def test_explain() -> None:
+    assert st.explain("k05").startswith("K05 (warning): a pattern's prefix")
+    with pytest.raises(KeyError, match="K05"):
+        st.explain("K055")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "more"),
+    [
+        (
+            "sensors",
+            "floor@{floor_id}@room#{room_id}",
+            "floor#{floor_id}#room#{room_id}",
+            {"K05 Sensors.floors", "K07 Floor"},
+        ),
+        (
+            "chat",
+            '    one_owner = st.unique("{method}#{handle}")\n',
+            "",
+            {"A05 Accounts.login", "R05 Login.by_handle"},
+        ),
+        (
+            "chat",
+            '    username: str = st.copy(User, "username", sync="transaction")',
+            '    name: str = st.copy(Server, "name", sync="batch")',
+            {"R01 Membership.name", "R03 Membership.name"},
+        ),
+    ],
+)
+def test_what_the_examples_avoid(name: str, old: str, new: str, more: set[str]) -> None:
+    text = (EXAMPLES / f"{name}.py").read_text()
+    assert old in text
+    before, after = (st.lint(model(t)).findings for t in (text, text.replace(old, new)))
+    found = {f"{f.rule} {f.where}" for f in after} - {f"{f.rule} {f.where}" for f in before}
+    assert found == more
+
+
+def test_the_prefix_overlap_names_what_is_read_in_vain() -> None:
+    text = (EXAMPLES / "sensors.py").read_text().replace("floor@{floor_id}@", "floor#{floor_id}#")
+    [finding] = [f for f in st.lint(model(text)).findings if f.rule == "K05"]
+    assert finding.message == "begins_with(sk, 'floor#') for Floor also reads Room"

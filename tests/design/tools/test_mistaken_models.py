@@ -1,0 +1,97 @@
+"""`hashrange design` on what is no working model: one line that says where and what."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hashrange.interfaces.cli import design
+
+from ..test_examples import EXAMPLES
+
+SENSORS = EXAMPLES / "sensors.py"
+
+
+@pytest.fixture(autouse=True)
+def imports_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("mistaken", "model", "sensors"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def plan_fault(path: Path) -> str:
+    with pytest.raises(SystemExit) as ended:
+        design.plan(path, "text")
+    line = str(ended.value.code)
+    assert "\n" not in line
+    return line.removeprefix(f"hashrange: {path}")
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("x = 1\ny = (\n", ": SyntaxError: '(' was never closed (mistaken.py, line 2)"),
+        ("x = 1\n  y = 2\n", ": IndentationError: unexpected indent (mistaken.py, line 2)"),
+        ("x = 1\0", ": SyntaxError: source code string cannot contain null bytes"),
+        ("\nimport absent", ", line 2: ModuleNotFoundError: No module named 'absent'"),
+        ("def f():\n    1 / 0\nf()\n", ", line 2: ZeroDivisionError: division by zero"),
+        ("import json\njson.loads('')", ", line 2: JSONDecodeError: Expecting value: line 1 "),
+        ("raise ValueError('two\\nlines')", ", line 1: ValueError: two lines"),
+        ("raise ValueError", ", line 1: ValueError"),
+        ("x = 1", ": no st.Table in it"),
+    ],
+)
+def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:
+    path = tmp_path / "mistaken.py"
+    path.write_text(source)
+    assert plan_fault(path).startswith(told)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    assert plan_fault(tmp_path) == ": is a directory; name a file"
+    assert plan_fault(tmp_path / "absent.py") == ": there is no such file"
+    assert plan_fault(tmp_path / ("x" * 1000)) == ": File name too long"
+
+
+def test_a_file_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(SENSORS.read_bytes())
+    design.plan(path, "text")
+    assert capsys.readouterr().out.startswith("sensor-management\n")
+
+
+@pytest.mark.parametrize(
+    ("environment", "endpoint", "told"),
+    [
+        ({}, None, "which region? Name it with --region or AWS_DEFAULT_REGION"),
+        ({"AWS_DEFAULT_REGION": "x"}, "localhost:8000", "Invalid endpoint: localhost:8000"),
+        ({"AWS_PROFILE": "absent"}, None, "The config profile (absent) could not be found"),
+    ],
+)
+def test_create_without_a_place(
+    environment: dict[str, str],
+    endpoint: str | None,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "absent")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+    with pytest.raises(SystemExit, match=r"^hashrange: ") as ended:
+        design.create(SENSORS, endpoint, None)
+    assert str(ended.value.code) == f"hashrange: {told}"
+
+
+def test_create_looks_at_the_model_first(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="there is no such file"):
+        design.create(tmp_path / "absent.py", None, None)
+
+
+def test_create_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(SystemExit, match=r"pip install 'hashrange\[boto3\]'"):
+        design.create(SENSORS, None, None)
