@@ -25,7 +25,7 @@ import boto3
 import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
-from hashrange.design.execute.reading import Items
+from hashrange.design.execute.loading import LoadedItems
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.listener import open_listener
 
@@ -150,11 +150,11 @@ def parts(database: hashrange.Database) -> dict[str, Work]:
 
     def ask_one() -> object:
         bound = one_call.bind(("b-1", "s-001"), {})
-        return bound.asking.get(bound.arguments)
+        return bound.builder.get(bound.arguments)
 
     def ask_all() -> object:
         bound = all_call.bind(("b-1",), {})
-        return bound.asking.queries(bound.arguments)
+        return bound.builder.queries(bound.arguments)
 
     return {
         "  arguments to a request": {
@@ -164,7 +164,7 @@ def parts(database: hashrange.Database) -> dict[str, Work]:
         },
         "  the answer to items": {
             "get": lambda: one_call.loader.load(entity, raw),
-            "query": lambda: all_call.loader.load_all(raws, Items()),
+            "query": lambda: all_call.loader.load_all(raws, LoadedItems()),
         },
     }
 

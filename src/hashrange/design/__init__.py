@@ -65,17 +65,17 @@ from hashrange.design.errors import (
 from hashrange.design.table import Table
 
 if TYPE_CHECKING:
-    from hashrange.design.tools.linting import Report, explain, lint
-    from hashrange.design.tools.proving import Proof, prove
-    from hashrange.design.tools.sampling import sample
+    from hashrange.design.tools.lint import Report, explain, lint
+    from hashrange.design.tools.prove import Proof, prove
+    from hashrange.design.tools.sample import sample
 
 _LATER = {
-    "Report": "tools.linting",
-    "explain": "tools.linting",
-    "lint": "tools.linting",
-    "Proof": "tools.proving",
-    "prove": "tools.proving",
-    "sample": "tools.sampling",
+    "Report": "tools.lint",
+    "explain": "tools.lint",
+    "lint": "tools.lint",
+    "Proof": "tools.prove",
+    "prove": "tools.prove",
+    "sample": "tools.sample",
 }
 """Tools of the designer, which an application that only runs its patterns does not load."""
 

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from hashrange.design.declare import model as table_model
+from hashrange.design.declare import table_model
 from hashrange.design.declare.item import Copy, Item, as_read
 from hashrange.design.declare.patterns import Pattern, read_patterns
 from hashrange.design.declare.protocols import AsyncStore, Explanation, Store
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
 from hashrange.design.errors import DeclarationError, NotFound
-from hashrange.design.execute.actions import commit
-from hashrange.design.execute.calls import PatternCall
 from hashrange.design.execute.connection import connect, connect_async
-from hashrange.design.execute.core import Core, Observer
-from hashrange.design.execute.reading import Loader
-from hashrange.design.execute.steps import Call, Steps
+from hashrange.design.execute.loading import Loader
+from hashrange.design.execute.pattern_calls import PatternCall
+from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.store import OpenStore, explain
+from hashrange.design.execute.store_steps import Observer, StoreSteps
+from hashrange.design.execute.write_actions import commit
 from hashrange.design.plan.planner import Plan, Unplanned, plan
 from hashrange.design.tools.create import create
 
@@ -76,10 +76,10 @@ class Table:
 
     def plan(self) -> "PlanTable":
         """The access-pattern table."""
-        from hashrange.design.plan.plan_table import PlanTable, row
+        from hashrange.design.plan.plan_table import PlanTable, plan_row
 
         types = [entity.name for entity in self.model.entities]
-        return PlanTable(self.name, tuple(row(plan, types) for plan in self.plans.values()))
+        return PlanTable(self.name, tuple(plan_row(plan, types) for plan in self.plans.values()))
 
     def open(
         self,
@@ -95,7 +95,7 @@ class Table:
         Raises Unserved for a pattern that nothing serves, TypeError for another connection.
         """
         patterns = self._patterns_of(protocol)
-        core = Core(self.model, patterns, observe, cursor_key)
+        core = StoreSteps(self.model, patterns, observe, cursor_key)
         opened: Any
         if any(pattern.asynchronous for pattern in patterns):
             from hashrange.design.execute.async_store import OpenAsyncStore
@@ -145,14 +145,14 @@ class Table:
         try:
             call = next(steps)
             while True:
-                if isinstance(call, Call):
+                if isinstance(call, ApiCall):
                     requests.append((call.operation, call.payload))
                 call = steps.send({})
         except (StopIteration, NotFound):
             return Explanation(f"{name} {getattr(what, '__qualname__', repr(what))}", requests)
 
     def _steps(self, name: str, what: Any, args: Sequence[Any], kwargs: Any) -> Steps[Any]:
-        core = Core(self.model, [], None, None)
+        core = StoreSteps(self.model, [], None, None)
         if name in ("put", "create", "save", "move"):
             return core.write(name, what)
         if name == "add":

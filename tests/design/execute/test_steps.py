@@ -9,23 +9,23 @@ import pytest
 import hashrange
 from hashrange import design as st
 from hashrange.design.execute import batches
-from hashrange.design.execute.steps import Call, Pause
+from hashrange.design.execute.steps import ApiCall, Pause
 
 
 def test_what_was_not_processed_is_sent_again_after_a_pause() -> None:
     requests = [{"PutRequest": {"Item": {"pk": {"N": str(n)}}}} for n in range(30)]
     steps = batches.write_all("t", requests)
     sent = next(steps)
-    assert isinstance(sent, Call)
+    assert isinstance(sent, ApiCall)
     assert len(sent.payload["RequestItems"]["t"]) == 25
     paused = steps.send({"UnprocessedItems": {"t": requests[20:25]}})
     assert isinstance(paused, Pause)
     assert 0 <= paused.seconds <= batches.FIRST_PAUSE_SECONDS
     again = steps.send({})
-    assert isinstance(again, Call)
+    assert isinstance(again, ApiCall)
     assert again.payload["RequestItems"]["t"] == requests[20:25]
     last = steps.send({"UnprocessedItems": {}})
-    assert isinstance(last, Call)
+    assert isinstance(last, ApiCall)
     assert last.payload["RequestItems"]["t"] == requests[25:]
     with pytest.raises(StopIteration):
         steps.send({})
@@ -45,7 +45,7 @@ def test_reads_keep_their_order_whatever_the_answers() -> None:
     keys = [{"pk": {"S": str(n)}} for n in (3, 1, 2, 1)]
     steps = batches.get_all("t", keys)
     sent = next(steps)
-    assert isinstance(sent, Call)
+    assert isinstance(sent, ApiCall)
     assert sent.payload["RequestItems"]["t"]["Keys"] == keys[:3]
     unread = {"t": {"Keys": [keys[1]]}}
     assert isinstance(

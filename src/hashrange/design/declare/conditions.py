@@ -26,7 +26,7 @@ _SAMPLES: dict[str, AttributeValue] = {
 
 
 @dataclass(frozen=True)
-class Condition:
+class FieldCondition:
     """`text` in DynamoDB's syntax over `names`; `pairs` are (field, parameter) compared."""
 
     text: str
@@ -46,7 +46,7 @@ class Condition:
 class BoundCondition:
     """A condition with its values, to be decided here: an index's `when`."""
 
-    condition: Condition
+    condition: FieldCondition
     values: dict[str, AttributeValue]
 
     def matches(self, image: Item) -> bool:
@@ -67,7 +67,7 @@ def parse(
     attributes: Mapping[str, str],
     at: object,
     prefix: str = "#c",
-) -> Condition:
+) -> FieldCondition:
     """Read a condition over fields. Raises DeclarationError: unknown field, or wrong syntax."""
     tokens = _TOKEN.findall(text)
     names: dict[str, str] = {}
@@ -90,14 +90,14 @@ def parse(
         names[placeholder] = name
         rewritten.append(placeholder)
     parameters = frozenset(token[1:] for token in tokens if token[0] == ":")
-    condition = Condition(
+    condition = FieldCondition(
         _join(rewritten), names, frozenset(fields), parameters, _pairs(tokens, types), types
     )
     _check_syntax(text, condition, at)
     return condition
 
 
-def check_values(text: str, condition: Condition, tags: Mapping[str, str], at: object) -> None:
+def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], at: object) -> None:
     """Each parameter is given, and of the type that it is compared with. `tags`: "" if unknown."""
     for name in condition.parameters:
         if name not in tags:
@@ -110,7 +110,9 @@ def check_values(text: str, condition: Condition, tags: Mapping[str, str], at: o
             )
 
 
-def bound(text: str, condition: Condition, values: Mapping[str, Any], at: object) -> BoundCondition:
+def bound(
+    text: str, condition: FieldCondition, values: Mapping[str, Any], at: object
+) -> BoundCondition:
     """A condition with its values. Raises DeclarationError where they do not fit."""
     unused = [name for name in values if name not in condition.parameters]
     if unused:
@@ -150,13 +152,13 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
     return tuple(found)
 
 
-def _expression(condition: Condition, values: Item) -> Any:
+def _expression(condition: FieldCondition, values: Item) -> Any:
     from hashrange.expressions import Expressions  # for models that have conditions
 
     return Expressions(condition.names or None, values or None).condition(condition.text)
 
 
-def _check_syntax(text: str, condition: Condition, at: object) -> None:
+def _check_syntax(text: str, condition: FieldCondition, at: object) -> None:
     tags = {parameter: condition.types[field].tag for field, parameter in condition.pairs}
     values = {f":{p}": _SAMPLES.get(tags.get(p, ""), {"S": "x"}) for p in condition.parameters}
     try:

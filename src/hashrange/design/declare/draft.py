@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from hashrange.design.declare import conditions
-from hashrange.design.declare.entity import Entity, UniqueText
+from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.formats import Format, format_of
 from hashrange.design.declare.item import (
     Copy,
@@ -19,7 +19,7 @@ from hashrange.design.declare.item import (
     Unique,
     declarations,
 )
-from hashrange.design.declare.languages import ANY, Run
+from hashrange.design.declare.possible_texts import ANY, CharRun
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Placeholder, Template, bind, parse
 from hashrange.design.declare.types import FieldType, field_type
@@ -205,9 +205,11 @@ class Draft:
             )
         return EntityKey(sources[index.name], hash_key, range_key, when, declared_as)
 
-    def _unique(self) -> list[UniqueText]:
+    def _unique(self) -> list[UniqueTemplate]:
         return [
-            UniqueText(name, bind(parse(found.template, self.model), self.fields, self.model, name))
+            UniqueTemplate(
+                name, bind(parse(found.template, self.model), self.fields, self.model, name)
+            )
             for name, found in self.declared.items()
             if isinstance(found, Unique)
         ]
@@ -244,4 +246,4 @@ class Draft:
 def _natural_formats(part: Placeholder, kind: FieldType, at: object) -> dict[Placeholder, Any]:
     if kind.tag == "S" and kind.python is not bytes:
         return {part: format_of(kind, "", at)}
-    return {part: Format(str, [Run(ANY)], ordered=True)}
+    return {part: Format(str, [CharRun(ANY)], ordered=True)}

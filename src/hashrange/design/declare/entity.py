@@ -25,7 +25,7 @@ SHAPE_ATTRIBUTE = "entityShape"
 
 
 @dataclass(frozen=True)
-class UniqueText:
+class UniqueTemplate:
     """A `st.unique`: the template, and the name it was declared under."""
 
     name: str
@@ -64,7 +64,7 @@ class Entity:
     attributes: Mapping[str, str]
     key: EntityKey
     indexes: tuple[EntityKey, ...]
-    unique: tuple[UniqueText, ...]
+    unique: tuple[UniqueTemplate, ...]
     copies: Mapping[str, Copy]
     type_attribute: str | None
     delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from hashrange.design.declare.languages import ANY, DIGITS, Chars, Run, Runs, literal
+from hashrange.design.declare.possible_texts import ANY, DIGITS, CharRun, CharRuns, Chars, literal
 from hashrange.design.declare.types import FieldType, in_utc, number_text, time_text, utc_text
 from hashrange.design.errors import BadValue, DeclarationError
 
@@ -31,7 +31,7 @@ class Format:
     """
 
     render: Callable[[Any], str]
-    runs: Runs
+    runs: CharRuns
     ordered: bool = False
     fixed: bool = False
     free: bool = False
@@ -53,11 +53,11 @@ def format_of(kind: FieldType, spec: str, at: object) -> Format:
     if spec:
         raise DeclarationError(f"the format {spec!r} does not fit {python.__name__}", at=at)
     if python is str:
-        runs = [Run(SLUG if kind.delimited else ANY, 1, kind.length_max)]
+        runs = [CharRun(SLUG if kind.delimited else ANY, 1, kind.length_max)]
         return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself)
     if python is UUID:
         hexadecimal = Chars(frozenset("0123456789abcdef-"))
-        return Format(str, [Run(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
+        return Format(str, [CharRun(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
     name = getattr(python, "__name__", str(python))
     raise DeclarationError(f"{name} cannot be part of a key's text", at=at, rule="K01")
 
@@ -76,9 +76,9 @@ def _choice(value: Any) -> str:
     return str(value.value) if isinstance(value, Enum) else _text(value)
 
 
-def _choice_runs(choices: tuple[str, ...]) -> Runs:
+def _choice_runs(choices: tuple[str, ...]) -> CharRuns:
     lengths = [len(choice) for choice in choices]
-    return [Run(Chars(frozenset("".join(choices))), min(lengths), max(lengths))]
+    return [CharRun(Chars(frozenset("".join(choices))), min(lengths), max(lengths))]
 
 
 # ---- numbers ----
@@ -90,7 +90,7 @@ _FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
 def _number(python: Any, spec: str, at: object) -> Format:
     if not spec:
         signed = Chars(DIGITS.members | frozenset("-."))
-        return Format(number_text, [Run(signed)], read=python)
+        return Format(number_text, [CharRun(signed)], read=python)
     whole, decimal = _INTEGER(spec), _FIXED(spec)
     if whole and python is int:
         return _padded(int(whole[1]), 0, python)
@@ -119,9 +119,9 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         return python(text)
 
     whole = width - digits - 1 if digits else width
-    runs = [Run(DIGITS, whole, whole)]
+    runs = [CharRun(DIGITS, whole, whole)]
     if digits:
-        runs += [*literal("."), Run(DIGITS, digits, digits)]
+        runs += [*literal("."), CharRun(DIGITS, digits, digits)]
     return Format(render, runs, ordered=True, fixed=True, read=read, before=before)
 
 
@@ -150,10 +150,10 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
     if unknown or (python is date and _CLOCK.search(spec)):
         known = " ".join(_ORDER[:3] if python is date else _ORDER)
         raise DeclarationError(f"the format {spec!r} may only use {known}", at=at, rule="K09")
-    runs: list[Run] = []
+    runs: list[CharRun] = []
     for piece in pieces:
         width = _DIRECTIVES[piece][0] if piece[0] == "%" else 0
-        runs += [Run(DIGITS, width, width)] if width else literal(piece)
+        runs += [CharRun(DIGITS, width, width)] if width else literal(piece)
     return Format(
         _renderer(python, spec),
         runs,

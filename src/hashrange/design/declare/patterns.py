@@ -312,7 +312,9 @@ def _name(python: Any) -> str:
     return getattr(python, "__name__", None) or str(python).replace("typing.", "")
 
 
-def unknown_field(argument: Argument, known: Mapping[str, Any], at: object) -> DeclarationError:
+def unknown_field_error(
+    argument: Argument, known: Mapping[str, Any], at: object
+) -> DeclarationError:
     return DeclarationError(
         f"{argument.name!r} is not a field{suggest(argument.field, known)}", at=at, rule="K01"
     )

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from hashrange.design.declare.formats import Format, format_of
-from hashrange.design.declare.languages import DIGITS, REST, Chars, Run, literal
+from hashrange.design.declare.possible_texts import DIGITS, REST, CharRun, Chars, literal
 from hashrange.design.declare.types import FieldType
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 
@@ -148,20 +148,22 @@ class Template:
 
     # ---- the texts it can produce ----
 
-    def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[Run]:
+    def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[CharRun]:
         """The texts of these parts (or of all), with `free` as the characters of free text."""
-        runs: list[Run] = []
+        runs: list[CharRun] = []
         for part in self.parts if parts is None else parts:
             if isinstance(part, str):
                 runs += literal(part)
             elif part.shards:
-                runs.append(Run(DIGITS, 1, len(str(part.shards - 1))))
+                runs.append(CharRun(DIGITS, 1, len(str(part.shards - 1))))
             else:
                 written = self.formats[part]
-                runs += [Run(free, r.least, r.most) if written.free else r for r in written.runs]
+                runs += [
+                    CharRun(free, r.least, r.most) if written.free else r for r in written.runs
+                ]
         return runs
 
-    def beginning(self, free: Chars, parts: Sequence[Part]) -> list[Run]:
+    def beginning(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
         """Whatever begins with these parts."""
         return [*self.runs(free, parts), REST]
 

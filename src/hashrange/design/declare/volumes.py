@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError, suggest
 
 

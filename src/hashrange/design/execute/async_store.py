@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
-from hashrange.design.execute.calls import Bound, PatternCall
-from hashrange.design.execute.core import Core
-from hashrange.design.execute.reading import Items, Run
+from hashrange.design.execute.loading import LoadedItems
+from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store import bind, call_of, explain
-from hashrange.design.execute.transactions import Wishes
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.transactions import PendingWrites
 
 T = TypeVar("T")
 
@@ -19,16 +20,16 @@ T = TypeVar("T")
 class OpenAsyncQuery:
     """See `protocols.AsyncQuery`."""
 
-    def __init__(self, store: "OpenAsyncStore", bound: Bound) -> None:
+    def __init__(self, store: "OpenAsyncStore", bound: BoundPattern) -> None:
         self._store = store
         self._bound = bound
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         core, bound = self._store.core, self._bound
-        reading, items = Run(bound.asking, bound.arguments, None), Items()
-        bound.took = reading.took
-        while not reading.done:
-            for item in await self._store.run(core.next_items(reading, items, bound)):
+        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
+        bound.took = reader.took
+        while not reader.done:
+            for item in await self._store.run(core.next_items(reader, items, bound)):
                 yield item
 
     async def of(self, entity: type[Any], /) -> list[Any]:
@@ -70,7 +71,7 @@ class OpenAsyncPattern:
 class OpenAsyncStore:
     """See `protocols.AsyncStore`."""
 
-    def __init__(self, core: Core, connection: AsyncConnection) -> None:
+    def __init__(self, core: StoreSteps, connection: AsyncConnection) -> None:
         self.core = core
         self._connection = connection
         for name, call in core.calls.items():
@@ -122,16 +123,16 @@ class OpenAsyncStore:
         return await self.run(self.core.get_many(call_of(get), keys))
 
     @asynccontextmanager
-    async def transaction(self, *, token: str | None = None) -> AsyncIterator[Wishes]:
-        wishes = Wishes()
-        yield wishes
-        await self.run(self.core.transact(wishes, token))
+    async def transaction(self, *, token: str | None = None) -> AsyncIterator[PendingWrites]:
+        pending = PendingWrites()
+        yield pending
+        await self.run(self.core.transact(pending, token))
 
     @asynccontextmanager
-    async def batch(self, *, copies: bool = True) -> AsyncIterator[Wishes]:
-        wishes = Wishes()
-        yield wishes
-        await self.run(self.core.write_batch(wishes, copies))
+    async def batch(self, *, copies: bool = True) -> AsyncIterator[PendingWrites]:
+        pending = PendingWrites()
+        yield pending
+        await self.run(self.core.write_batch(pending, copies))
 
     async def sync(self, owner: Item, /) -> int:
         return await self.run(self.core.sync(owner))

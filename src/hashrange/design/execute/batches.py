@@ -11,7 +11,7 @@ from typing import Any
 
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.errors import Unprocessed
-from hashrange.design.execute.steps import Call, Pause, Steps
+from hashrange.design.execute.steps import ApiCall, Pause, Steps
 from hashrange.model.values import Item
 
 READS_MAX = 100
@@ -34,7 +34,7 @@ def get_all(
             if consistent:
                 asked["ConsistentRead"] = True
             request = {"RequestItems": {table: asked}, "ReturnConsumedCapacity": "TOTAL"}
-            response = yield Call("BatchGetItem", request)
+            response = yield ApiCall("BatchGetItem", request)
             _count(took, request, response)
             for raw in response.get("Responses", {}).get(table, ()):
                 found[_identity({name: raw[name] for name in wanted[0]})] = raw
@@ -52,7 +52,7 @@ def write_all(table: str, requests: Sequence[dict[str, Any]]) -> Steps[None]:
     for start in range(0, len(requests), WRITES_MAX):
         waiting = list(requests[start : start + WRITES_MAX])
         for pause in _pauses():
-            response = yield Call("BatchWriteItem", {"RequestItems": {table: waiting}})
+            response = yield ApiCall("BatchWriteItem", {"RequestItems": {table: waiting}})
             waiting = response.get("UnprocessedItems", {}).get(table, [])
             if not waiting:
                 break

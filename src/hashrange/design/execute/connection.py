@@ -1,13 +1,14 @@
-"""What may be handed in: a hashrange database, a boto3 client, or for asyncio an aiobotocore one.
+"""The connections of a store: a hashrange database, a boto3 client, or an aiobotocore client.
 
-Each is made to speak wire form and to fail with `Failure`. Retries and timeouts are the client's.
+Each takes and returns values in wire form and raises `ApiFailure`. Retries and timeouts are left
+to the client.
 """
 
 import base64
 import inspect
 from typing import Any
 
-from hashrange.design.execute.steps import AsyncConnection, Connection, Failure
+from hashrange.design.execute.steps import ApiFailure, AsyncConnection, Connection
 from hashrange.model.errors import ApiError
 
 
@@ -120,18 +121,18 @@ def _response(response: Any, binary: bool) -> dict[str, Any]:
     return found
 
 
-def _api_failure(error: ApiError) -> Failure:
-    return Failure(error.code, error.message, error, **error.members)
+def _api_failure(error: ApiError) -> ApiFailure:
+    return ApiFailure(error.code, error.message, error, **error.members)
 
 
-def _client_failure(error: Exception) -> Failure:
+def _client_failure(error: Exception) -> ApiFailure:
     """botocore's ClientError carries the response; anything else passes through as it is."""
     response = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
-        return Failure("", str(error), error)
+        return ApiFailure("", str(error), error)
     described = response["Error"]
     found = _from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
-    return Failure(described.get("Code", ""), described.get("Message", ""), error, **found)
+    return ApiFailure(described.get("Code", ""), described.get("Message", ""), error, **found)
 
 
 # ---- binary: base64 text in wire form, bytes at boto3 ----

@@ -13,7 +13,7 @@ from hashrange.model.values import Item
 T = TypeVar("T")
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """One operation of the API, in wire form. It is answered with the response."""
 
     operation: str
@@ -26,10 +26,10 @@ class Pause(NamedTuple):
     seconds: float
 
 
-Steps = Generator[Call | Pause, dict[str, Any], T]
+Steps = Generator[ApiCall | Pause, dict[str, Any], T]
 
 
-class Failure(Exception):
+class ApiFailure(Exception):
     """An operation failed. `code` is DynamoDB's name for it, `original` the client's exception.
 
     `item` is the stored item where one was asked for; `reasons` are a transaction's.
@@ -45,7 +45,7 @@ class Failure(Exception):
 
 class Connection(Protocol):
     def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]:
-        """Raises Failure."""
+        """Raises ApiFailure."""
         ...
 
 
@@ -54,7 +54,7 @@ class AsyncConnection(Protocol):
 
 
 def run(steps: Steps[T], connection: Connection) -> T:
-    """A Failure that the steps do not know is raised as what the client had raised."""
+    """A ApiFailure that the steps do not know is raised as what the client had raised."""
     try:
         request = next(steps)
         while True:
@@ -64,14 +64,14 @@ def run(steps: Steps[T], connection: Connection) -> T:
                 continue
             try:
                 response = connection.call(request.operation, request.payload)
-            except Failure as failure:
+            except ApiFailure as failure:
                 request = steps.throw(failure)
             else:
                 request = steps.send(response)
     except StopIteration as stop:
         result: T = stop.value
         return result
-    except Failure as failure:
+    except ApiFailure as failure:
         raise failure.original from None
 
 
@@ -88,12 +88,12 @@ async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
                 continue
             try:
                 response = await connection.call(request.operation, request.payload)
-            except Failure as failure:
+            except ApiFailure as failure:
                 request = steps.throw(failure)
             else:
                 request = steps.send(response)
     except StopIteration as stop:
         result: T = stop.value
         return result
-    except Failure as failure:
+    except ApiFailure as failure:
         raise failure.original from None

@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
-from hashrange.design.execute.calls import Bound, PatternCall
-from hashrange.design.execute.core import Core
-from hashrange.design.execute.reading import Items, Run
+from hashrange.design.execute.loading import LoadedItems
+from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import Connection, Steps, run
-from hashrange.design.execute.transactions import Wishes
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.transactions import PendingWrites
 
 T = TypeVar("T")
 
@@ -18,16 +19,16 @@ T = TypeVar("T")
 class OpenQuery:
     """See `protocols.Query`."""
 
-    def __init__(self, store: "OpenStore", bound: Bound) -> None:
+    def __init__(self, store: "OpenStore", bound: BoundPattern) -> None:
         self._store = store
         self._bound = bound
 
     def __iter__(self) -> Iterator[Any]:
         core, bound = self._store.core, self._bound
-        reading, items = Run(bound.asking, bound.arguments, None), Items()
-        bound.took = reading.took
-        while not reading.done:
-            yield from self._store.run(core.next_items(reading, items, bound))
+        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
+        bound.took = reader.took
+        while not reader.done:
+            yield from self._store.run(core.next_items(reader, items, bound))
 
     def of(self, entity: type[Any], /) -> list[Any]:
         return [item for item in self if isinstance(item, entity)]
@@ -47,16 +48,16 @@ class OpenQuery:
         return explain(self._bound)
 
 
-def explain(bound: Bound) -> Explanation:
+def explain(bound: BoundPattern) -> Explanation:
     """The requests of a bound query, and what they took if it ran."""
     if bound.took is not None:
         return bound.took
-    plan = bound.asking.plan
+    plan = bound.builder.plan
     requests: list[tuple[str, dict[str, Any]]]
     if plan.operation == "GetItem":
-        requests = [("GetItem", bound.asking.get(bound.arguments))]
+        requests = [("GetItem", bound.builder.get(bound.arguments))]
     else:
-        requests = [(plan.operation, r) for _, r in bound.asking.queries(bound.arguments)]
+        requests = [(plan.operation, r) for _, r in bound.builder.queries(bound.arguments)]
     return Explanation(str(bound.call.pattern), requests)
 
 
@@ -81,7 +82,7 @@ class OpenPattern:
 class OpenStore:
     """See `protocols.Store`. Its patterns are attributes of the instance."""
 
-    def __init__(self, core: Core, connection: Connection) -> None:
+    def __init__(self, core: StoreSteps, connection: Connection) -> None:
         self.core = core
         self._connection = connection
         for name, call in core.calls.items():
@@ -133,16 +134,16 @@ class OpenStore:
         return self.run(self.core.get_many(call_of(get), keys))
 
     @contextmanager
-    def transaction(self, *, token: str | None = None) -> Iterator[Wishes]:
-        wishes = Wishes()
-        yield wishes
-        self.run(self.core.transact(wishes, token))
+    def transaction(self, *, token: str | None = None) -> Iterator[PendingWrites]:
+        pending = PendingWrites()
+        yield pending
+        self.run(self.core.transact(pending, token))
 
     @contextmanager
-    def batch(self, *, copies: bool = True) -> Iterator[Wishes]:
-        wishes = Wishes()
-        yield wishes
-        self.run(self.core.write_batch(wishes, copies))
+    def batch(self, *, copies: bool = True) -> Iterator[PendingWrites]:
+        pending = PendingWrites()
+        yield pending
+        self.run(self.core.write_batch(pending, copies))
 
     def sync(self, owner: Item, /) -> int:
         return self.run(self.core.sync(owner))
@@ -156,5 +157,5 @@ def call_of(get: Any) -> PatternCall:
     return call
 
 
-def bind(get: Any, args: Any, kwargs: Any) -> Bound:
+def bind(get: Any, args: Any, kwargs: Any) -> BoundPattern:
     return call_of(get).bind(args, kwargs)

@@ -9,41 +9,41 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute import batches
-from hashrange.design.execute.actions import Action, commit
-from hashrange.design.execute.relations import behind
+from hashrange.design.execute.copies import outdated_copies
 from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.writes import Writer, Written
+from hashrange.design.execute.write_actions import WriteAction, commit
+from hashrange.design.execute.writer import PreparedWrite, Writer
 
 WRITTEN = ("put", "create", "save")
 
 
 @dataclass
-class Wishes:
+class PendingWrites:
     """What a transaction or a batch is to do, in order: (method, item, more)."""
 
-    made: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
+    writes: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
 
     def put(self, item: Item, /) -> None:
-        self.made.append(("put", item, ()))
+        self.writes.append(("put", item, ()))
 
     def create(self, item: Item, /) -> None:
-        self.made.append(("create", item, ()))
+        self.writes.append(("create", item, ()))
 
     def save(self, item: Item, /) -> None:
-        self.made.append(("save", item, ()))
+        self.writes.append(("save", item, ()))
 
     def delete(self, item: Item, /) -> None:
-        self.made.append(("delete", item, ()))
+        self.writes.append(("delete", item, ()))
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
-        self.made.append(("check", item, (condition, values)))
+        self.writes.append(("check", item, (condition, values)))
 
 
-def transact(writer: Writer, wishes: Wishes, token: str | None) -> Steps[list[Action]]:
+def transact(writer: Writer, pending: PendingWrites, token: str | None) -> Steps[list[WriteAction]]:
     """All of it or nothing; what was committed. The given items then are as stored."""
-    actions: list[Action] = []
-    landed: list[Written] = []
-    for method, item, more in wishes.made:
+    actions: list[WriteAction] = []
+    landed: list[PreparedWrite] = []
+    for method, item, more in pending.writes:
         if method == "check":
             actions.append(_check(writer, item, *more))
         elif method == "delete":
@@ -51,21 +51,21 @@ def transact(writer: Writer, wishes: Wishes, token: str | None) -> Steps[list[Ac
             key = entity.primary_key(vars(item))
             actions += yield from writer.delete(entity, key, item)
         else:
-            written: Written = yield from getattr(writer, method)(item)
+            written: PreparedWrite = yield from getattr(writer, method)(item)
             actions += written.actions
             if written.renamed:
-                copies = yield from behind(writer, written.item)
+                copies = yield from outdated_copies(writer, written.item)
                 actions += [action for copy in copies for action in copy.actions]
             landed.append(written)
     if actions:
         yield from commit(actions, token=token, transaction=True)
-    given = [item for method, item, _ in wishes.made if method in WRITTEN]
+    given = [item for method, item, _ in pending.writes if method in WRITTEN]
     for item, written in zip(given, landed, strict=True):
         vars(item).update(vars(written.done()))
     return actions
 
 
-def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> Action:
+def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> WriteAction:
     entity = writer.entity(item)
     at = f"check({entity})"
     parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
@@ -80,13 +80,13 @@ def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> 
     if found.values:
         parameters["ExpressionAttributeValues"] = found.values
     error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
-    return Action("ConditionCheck", parameters, key, lambda stored: error)
+    return WriteAction("ConditionCheck", parameters, key, lambda stored: error)
 
 
-def write_batch(writer: Writer, wishes: Wishes, copies: bool) -> Steps[None]:
+def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:
     """Puts and deletes; of several of one item, the last."""
     requests: dict[str, dict[str, Any]] = {}
-    for method, item, _ in wishes.made:
+    for method, item, _ in pending.writes:
         if method not in ("put", "delete"):
             raise BadValue(f"a batch can put and delete, not {method}")
         entity = writer.entity(item)

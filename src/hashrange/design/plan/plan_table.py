@@ -26,7 +26,7 @@ OPEN_END = "…"
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """Key values stand between backticks, as in Markdown."""
 
     pattern: str
@@ -42,7 +42,7 @@ class PlanTable:
     """What `plan` returns; `str` of it is the text form."""
 
     table: str
-    rows: tuple[Row, ...]
+    rows: tuple[PlanRow, ...]
 
     def __str__(self) -> str:
         cells = [COLUMNS, *(astuple(row) for row in self.rows)]
@@ -70,12 +70,12 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return " | ".join(cell.ljust(width) for cell, width in pairs).rstrip()
 
 
-def row(plan: Plan | Unplanned, types: Sequence[str]) -> Row:
+def plan_row(plan: Plan | Unplanned, types: Sequence[str]) -> PlanRow:
     """`types`: the names of all entities, for the patterns that ask by type."""
     pattern = plan.pattern
     if isinstance(plan, Unplanned):
-        return Row(pattern.title, "none", "refused", "", "", str(plan.error))
-    return Row(
+        return PlanRow(pattern.title, "none", "refused", "", "", str(plan.error))
+    return PlanRow(
         pattern.title,
         str(plan.source),
         plan.operation,

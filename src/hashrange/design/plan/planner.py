@@ -11,17 +11,17 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from hashrange.design.declare import conditions
-from hashrange.design.declare.conditions import Condition
+from hashrange.design.declare.conditions import FieldCondition
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.languages import ANY, REST, Run
-from hashrange.design.declare.model import TableModel
-from hashrange.design.declare.patterns import Argument, Pattern, check_argument, unknown_field
+from hashrange.design.declare.patterns import Argument, Pattern, check_argument, unknown_field_error
+from hashrange.design.declare.possible_texts import ANY, REST, CharRun
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
 from hashrange.design.errors import DeclarationError, Unserved
 from hashrange.design.plan.projections import missing_fields, needed_fields
-from hashrange.design.plan.routes import Refusal, Route, SortTest, find_route
+from hashrange.design.plan.routes import KeyRefusal, Route, SortTest, find_route
 
 OperationName = Literal["GetItem", "Query", "Scan"]
 _RANK = {"table": 0, "LSI": 1, "GSI": 2}
@@ -43,7 +43,7 @@ class Plan:
     routes: tuple[Route, ...]
     common: tuple[Part, ...] | None
     outsiders: tuple[Entity, ...]
-    filter: Condition | None
+    filter: FieldCondition | None
     given: frozenset[str]
     followed: Entity | None = None
 
@@ -129,18 +129,18 @@ class _Planner:
         for source in self.model.sources:
             try:
                 candidates.append(self._through(source))
-            except Refusal as refusal:
+            except KeyRefusal as refusal:
                 refusals.append((source, refusal))
         if candidates:
             return min(candidates, key=self._badness)
         if self.pattern.facts.scan is not None:
             self._expect_no_argument("a Scan")
             return self._plan(self.model.table, "Scan", (), None, ())
-        return self._refuse(refusals)
+        return self._unserved(refusals)
 
     # ---- what was asked ----
 
-    def _filter(self, arguments: Sequence[Argument]) -> Condition | None:
+    def _filter(self, arguments: Sequence[Argument]) -> FieldCondition | None:
         text = self.pattern.facts.where
         if text is None:
             return None
@@ -155,7 +155,7 @@ class _Planner:
         for argument in self.arguments:
             for entity in self.entities:
                 if argument.field not in entity.fields:
-                    raise unknown_field(argument, entity.fields, self.pattern.function)
+                    raise unknown_field_error(argument, entity.fields, self.pattern.function)
                 kind = entity.fields[argument.field]
                 check_argument(argument, kind, self.pattern.function)
 
@@ -172,7 +172,7 @@ class _Planner:
     def _through(self, source: Source) -> Plan:
         routes = tuple(self._best_route(entity, source) for entity in self.entities)
         if self.pattern.facts.consistent and source.kind == "GSI":
-            raise Refusal(f"{source.name} is only eventually consistent", rule="I13")
+            raise KeyRefusal(f"{source.name} is only eventually consistent", rule="I13")
         self._expect_projected(source, routes)
         common = None
         if len(routes) > 1:
@@ -194,17 +194,17 @@ class _Planner:
         refusal = None
         wanted = self.pattern.facts.using
         if wanted is not None and source.name != wanted:
-            raise Refusal(f"@st.using says {wanted}")
+            raise KeyRefusal(f"@st.using says {wanted}")
         for key in (entity.key, *entity.indexes):
             if key.source.name == source.name:
                 if key.when is not None and wanted is None:
                     hint = f"@st.using({entity}.{key.declared_as}) says that those are meant"
-                    raise Refusal(f"it only holds some items; {hint}")
+                    raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
                     return find_route(entity, key, self.arguments)
-                except Refusal as error:
+                except KeyRefusal as error:
                     refusal = error
-        raise refusal or Refusal(f"{entity} is not in it", [*entity.fields])
+        raise refusal or KeyRefusal(f"{entity} is not in it", [*entity.fields])
 
     def _plan(
         self,
@@ -236,7 +236,7 @@ class _Planner:
             if self.followed is not None:
                 missing = [f for f in missing if f in self.followed.key_fields]
             if missing:
-                raise Refusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
+                raise KeyRefusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
 
     # ---- who else is there ----
 
@@ -266,7 +266,7 @@ class _Planner:
 
     def _asked(
         self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
-    ) -> list[Run] | None:
+    ) -> list[CharRun] | None:
         """The texts that the n-th sort column is asked for; None: any."""
         if column.tag != "S":
             return None
@@ -278,7 +278,7 @@ class _Planner:
         if number == len(route.equals) and route.test is not None:
             known = column.template.runs(clean, route.test.parts)
             if route.test.ranged or route.test.begins is not None:
-                return [*known, Run(ANY), REST]
+                return [*known, CharRun(ANY), REST]
             return [*known, REST]
         return None
 
@@ -311,7 +311,7 @@ class _Planner:
 
     # ---- nothing serves ----
 
-    def _refuse(self, refusals: Sequence[tuple[Source, Refusal]]) -> Unplanned:
+    def _unserved(self, refusals: Sequence[tuple[Source, KeyRefusal]]) -> Unplanned:
         near = [(s, r) for s, r in refusals if not r.missing] or list(refusals)
         reason = "; ".join(f"{source}: {refusal.reason}" for source, refusal in near)
         rule = next((r.rule for _, r in near if r.rule != "A01"), "A01")
@@ -360,16 +360,16 @@ def _constant(parts: Sequence[Part]) -> bool:
 def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
     """The known beginning that all routes share: one Query reads them all.
 
-    Raises Refusal if a partition, or what an argument asks for, differs between them.
+    Raises KeyRefusal if a partition, or what an argument asks for, differs between them.
     """
     first = routes[0]
     for route in routes[1:]:
         if [str(c.template) for c in route.key.hash] != [str(c.template) for c in first.key.hash]:
-            raise Refusal(f"{first.entity} and {route.entity} are in different partitions")
+            raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
     if any(r.shards for r in routes) or any(
         r.test is not None and (r.test.ranged or r.test.begins) for r in routes
     ):
-        raise Refusal("several entities can only be read by what they have in common")
+        raise KeyRefusal("several entities can only be read by what they have in common")
     pieces = zip(*(route.known for route in routes), strict=False)
     common: list[Part] = [p[0] for p in takewhile(lambda p: len(set(p)) == 1, pieces)]
     heads = [route.known[len(common) : len(common) + 1] for route in routes]
@@ -378,7 +378,7 @@ def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
         common.append(shared)
     for route in routes:
         if not _constant(route.known[len(common) - bool(shared) :]):
-            raise Refusal(f"the arguments mean different keys of {first.entity} and others")
+            raise KeyRefusal(f"the arguments mean different keys of {first.entity} and others")
     return tuple(common)
 
 

@@ -68,7 +68,7 @@ class Route:
         return self.test.parts if self.test is not None else ()
 
 
-class Refusal(Exception):
+class KeyRefusal(Exception):
     """Why a key does not serve. `missing`: fields of the hash key that no argument gives."""
 
     def __init__(self, reason: str, missing: Sequence[str] = (), rule: str = "A01") -> None:
@@ -79,7 +79,7 @@ class Refusal(Exception):
 
 
 def find_route(entity: Entity, key: EntityKey, arguments: Sequence[Argument]) -> Route:
-    """Raises Refusal."""
+    """Raises KeyRefusal."""
     return _Walk(entity, key, arguments).route()
 
 
@@ -122,7 +122,7 @@ class _Walk:
                     missing.append(placeholder.field)
         if missing:
             names = ", ".join(column.attribute for column in self.key.hash)
-            raise Refusal(f"needs {names} from {missing}", missing)
+            raise KeyRefusal(f"needs {names} from {missing}", missing)
         return shards
 
     def _known_parts(self, column: KeyColumn) -> tuple[Part, ...]:
@@ -158,7 +158,7 @@ class _Walk:
         begins = [a for a in given if a.operator == "begins with"]
         if begins:
             if len(given) > 1 or column.tag == "N" or begins[0].python is not str:
-                raise Refusal(f"{part.field} can have one prefix, of a text, and no other range")
+                raise KeyRefusal(f"{part.field} can have one prefix, of a text, and no other range")
             return SortTest(column, known, begins=begins[0])
         low = self._only(given, "at least", "after", "between")
         high = self._only(given, "at most", "before", "between")
@@ -172,14 +172,14 @@ class _Walk:
     def _only(self, given: Sequence[Argument], *operators: str) -> Argument | None:
         found = [argument for argument in given if argument.operator in operators]
         if len(found) > 1:
-            raise Refusal(f"{found[0].name} and {found[1].name} bound {found[0].field} twice")
+            raise KeyRefusal(f"{found[0].name} and {found[1].name} bound {found[0].field} twice")
         return found[0] if found else None
 
     def _expect_all_used(self) -> None:
         for argument in self.arguments:
             if argument.name not in self.used:
                 templates = " and ".join(str(column.template) for column in self.key.range)
-                raise Refusal(
+                raise KeyRefusal(
                     f"{argument.name} is not reached from the left of {templates}"
                     if any(argument.field in c.template.fields for c in self.key.range)
                     else f"{argument.name} is no part of {templates or 'the key'}"
@@ -190,19 +190,19 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
     """A range needs texts that sort as their values do, and ends that can be named."""
     field = test.placeholder.field
     if not written.ordered:
-        raise Refusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")
+        raise KeyRefusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")
     if not last and not written.fixed:
-        raise Refusal(
+        raise KeyRefusal(
             f"{field} has no fixed width, so what follows it in {test.column.template} "
             "mixes up its order",
             rule="A13",
         )
     ends = [end for end in (test.low, test.high) if end is not None]
     if written.read is None and not (written.days_only and all(e.python is date for e in ends)):
-        raise Refusal(f"{test.placeholder} is coarser than the ends given for {field}")
+        raise KeyRefusal(f"{test.placeholder} is coarser than the ends given for {field}")
     before = test.high is not None and test.high.operator == "before"
     if before and last and written.before is None:
-        raise Refusal(f"there is no largest text below {field}: use st.AtMost")
+        raise KeyRefusal(f"there is no largest text below {field}: use st.AtMost")
 
 
 def _check_natural(test: SortTest) -> None:
@@ -212,6 +212,6 @@ def _check_natural(test: SortTest) -> None:
     kind = test.column.kind
     assert kind is not None
     if test.high.operator == "before" and kind.python not in (int, date, datetime):
-        raise Refusal(f"two ends need st.AtMost for {test.placeholder.field}, not st.Before")
+        raise KeyRefusal(f"two ends need st.AtMost for {test.placeholder.field}, not st.Before")
     if test.low.operator == "after" and kind.python not in (int, date, datetime, str):
-        raise Refusal(f"two ends need st.AtLeast for {test.placeholder.field}, not st.After")
+        raise KeyRefusal(f"two ends need st.AtLeast for {test.placeholder.field}, not st.After")

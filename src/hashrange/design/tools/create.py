@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.schema import Source
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DesignError
 from hashrange.design.execute.connection import connect
-from hashrange.design.execute.steps import Call, Failure, Pause, Steps, run
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, run
 
 POLL_SECONDS = 0.2
 POLLS_MAX = 1500
@@ -70,7 +70,7 @@ def _create(model: TableModel) -> Steps[bool]:
             raise TableDiffers(model.name, differences)
         yield from _expire(model)
         return False
-    yield Call("CreateTable", request(model))
+    yield ApiCall("CreateTable", request(model))
     for _ in range(POLLS_MAX):
         there = yield from _describe(model.name)
         if there is not None and _active(there):
@@ -82,8 +82,8 @@ def _create(model: TableModel) -> Steps[bool]:
 
 def _describe(name: str) -> Steps[dict[str, Any] | None]:
     try:
-        response = yield Call("DescribeTable", {"TableName": name})
-    except Failure as failure:
+        response = yield ApiCall("DescribeTable", {"TableName": name})
+    except ApiFailure as failure:
         if failure.code == "ResourceNotFoundException":
             return None
         raise
@@ -111,7 +111,7 @@ def _expire(model: TableModel) -> Steps[None]:
     attribute = ttl_attribute(model)
     if attribute is None:
         return
-    response = yield Call("DescribeTimeToLive", {"TableName": model.name})
+    response = yield ApiCall("DescribeTimeToLive", {"TableName": model.name})
     found = response["TimeToLiveDescription"]
     if found["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
         if found.get("AttributeName") != attribute:
@@ -120,7 +120,7 @@ def _expire(model: TableModel) -> Steps[None]:
             )
         return
     specification = {"Enabled": True, "AttributeName": attribute}
-    yield Call(
+    yield ApiCall(
         "UpdateTimeToLive",
         {"TableName": model.name, "TimeToLiveSpecification": specification},
     )

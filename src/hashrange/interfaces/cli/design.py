@@ -120,7 +120,7 @@ def explain(rule: str) -> None:
 def prove(model: Path, seed: int) -> None:
     """Run every pattern on invented data and compare. Exit status 1 if an answer is wrong."""
     import hashrange
-    from hashrange.design.tools.proving import prove as try_all
+    from hashrange.design.tools.prove import prove as try_all
 
     wrong = False
     for table in _tables(model):

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey, Source
-from hashrange.design.execute.relations import copy_route
+from hashrange.design.execute.copies import copy_route
 from hashrange.design.plan.projections import missing_fields, needed_fields
 from hashrange.design.tools.rules.rule import (
     Context,
     Found,
     Severity,
+    checked_at_declaration,
     counted,
     named,
-    refusal,
     rule,
 )
 from hashrange.model import limits
@@ -21,20 +21,20 @@ PROJECTED_MAX = 100
 MANY_INDEXES = 10
 LOW_CARDINALITY = 100
 
-refusal(
+checked_at_declaration(
     "I06",
     "error",
     "a multi-attribute key of more than four attributes, or not in a global index",
     "A global index takes up to four attributes for its partition and four for its sort key; the "
     "table and local indexes take one of each. The model is refused when it is declared.",
 )
-refusal(
+checked_at_declaration(
     "I13",
     "error",
     "a consistent read of a global index",
     "Global indexes are eventually consistent, always. Read by the table's key, or do without.",
 )
-refusal(
+checked_at_declaration(
     "I14",
     "error",
     "a transaction on an index",

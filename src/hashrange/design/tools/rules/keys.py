@@ -6,21 +6,28 @@ from decimal import Decimal
 from itertools import pairwise
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.languages import ANY
+from hashrange.design.declare.possible_texts import ANY
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.templates import Placeholder
 from hashrange.design.plan.planner import Plan
-from hashrange.design.tools.rules.rule import Context, Found, Severity, named, refusal, rule
+from hashrange.design.tools.rules.rule import (
+    Context,
+    Found,
+    Severity,
+    checked_at_declaration,
+    named,
+    rule,
+)
 from hashrange.model import limits
 
-refusal(
+checked_at_declaration(
     "K01",
     "error",
     "every placeholder is a field, and those of the primary key are never None",
     "An item without its key attributes cannot be written, and an empty text is no key. The "
     "model is refused when it is declared.",
 )
-refusal(
+checked_at_declaration(
     "K18",
     "error",
     "one attribute cannot be text for one entity and a number for another",

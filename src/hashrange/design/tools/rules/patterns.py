@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from hashrange.design.tools.rules.rule import Context, Found, refusal, rule
+from hashrange.design.tools.rules.rule import Context, Found, checked_at_declaration, rule
 from hashrange.model import limits
 
 BATCH_KEYS_MAX = 100
 
-refusal(
+checked_at_declaration(
     "A01",
     "error",
     "a pattern that no key and no index serves",
     "It would have to read the whole table. Add the index that the message proposes, or say "
     "@st.scan_ok('why') if reading everything is what you want.",
 )
-refusal(
+checked_at_declaration(
     "A13",
     "error",
     "a range in the middle of a sort key",

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.schema import EntityKey
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.table import Table
 
@@ -58,7 +58,7 @@ class Context:
         return [plan for plan in self.table.plans.values() if isinstance(plan, Plan)]
 
     @property
-    def refused(self) -> list[Unplanned]:
+    def unplanned(self) -> list[Unplanned]:
         return [plan for plan in self.table.plans.values() if isinstance(plan, Unplanned)]
 
     @property
@@ -101,7 +101,7 @@ def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[
     return register
 
 
-def refusal(id: str, severity: Severity, title: str, explanation: str) -> None:
+def checked_at_declaration(id: str, severity: Severity, title: str, explanation: str) -> None:
     """Register a rule that speaks when a model is declared, or a pattern refused."""
     RULES[id] = Rule(id, severity, title, explanation)
 

@@ -7,18 +7,19 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols import Explanation, Page
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches, cursor
-from hashrange.design.execute.actions import ACTIONS_MAX, Action, commit
-from hashrange.design.execute.calls import Bound, PatternCall
-from hashrange.design.execute.reading import FILTERED_PAGE, Items, Run
-from hashrange.design.execute.relations import behind
-from hashrange.design.execute.steps import Call, Steps
-from hashrange.design.execute.transactions import Wishes, transact, write_batch
-from hashrange.design.execute.writes import Writer, Written
+from hashrange.design.execute.copies import outdated_copies
+from hashrange.design.execute.loading import LoadedItems
+from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reading import FILTERED_PAGE, PlanReader
+from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.transactions import PendingWrites, transact, write_batch
+from hashrange.design.execute.write_actions import ACTIONS_MAX, WriteAction, commit
+from hashrange.design.execute.writer import PreparedWrite, Writer
 
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5
@@ -43,7 +44,7 @@ class Observation:
 Observer = Callable[[Observation], object]
 
 
-class Core:
+class StoreSteps:
     """A table's reads and writes as steps."""
 
     def __init__(
@@ -61,35 +62,35 @@ class Core:
 
     # ---- reads ----
 
-    def one(self, bound: Bound, consistent: bool = False) -> Steps[Any]:
+    def one(self, bound: BoundPattern, consistent: bool = False) -> Steps[Any]:
         """The item that is asked for, or None."""
-        get = bound.asking.plan.operation == "GetItem"
+        get = bound.builder.plan.operation == "GetItem"
         return self._get(bound, consistent) if get else self._first(bound)
 
-    def _first(self, bound: Bound) -> Steps[Any]:
-        run, items = Run(bound.asking, bound.arguments, None), Items()
+    def _first(self, bound: BoundPattern) -> Steps[Any]:
+        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
         started = time.perf_counter()
         found = None
         while found is None:
-            rows = yield from run.rows(None)
+            rows = yield from reader.rows(None)
             if rows is None:
                 break
             found = next(items.take(rows, bound.call.loader, False), None)
-            if bound.asking.plan.limited:
+            if bound.builder.plan.limited:
                 break
-        self._took(run.took, 0 if found is None else 1, started)
+        self._took(reader.took, 0 if found is None else 1, started)
         return found
 
-    def _get(self, bound: Bound, consistent: bool) -> Steps[Any]:
-        request = bound.asking.get(bound.arguments)
+    def _get(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
+        request = bound.builder.get(bound.arguments)
         if consistent:
             request["ConsistentRead"] = True
         started = time.perf_counter() if self.observe is not None else 0.0
-        response = yield Call("GetItem", request)
+        response = yield ApiCall("GetItem", request)
         raw = response.get("Item")
         found = None
         if raw is not None:
-            entity, loader = bound.asking.plan.route.entity, bound.call.loader
+            entity, loader = bound.builder.plan.route.entity, bound.call.loader
             found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
             took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
@@ -97,52 +98,54 @@ class Core:
             self._took(took, 0 if found is None else 1, started)
         return found
 
-    def count(self, bound: Bound) -> Steps[int]:
+    def count(self, bound: BoundPattern) -> Steps[int]:
         total = 0
-        run = Run(bound.asking, bound.arguments, None)
+        reader = PlanReader(bound.builder, bound.arguments, None)
         started = time.perf_counter()
-        for stream in run.streams:
-            while not stream.done:
-                request = dict(stream.request)
-                if stream.key is not None:
-                    request["ExclusiveStartKey"] = stream.key
-                response = yield Call(stream.operation, request)
+        for partition in reader.partitions:
+            while not partition.done:
+                request = dict(partition.request)
+                if partition.key is not None:
+                    request["ExclusiveStartKey"] = partition.key
+                response = yield ApiCall(partition.operation, request)
                 total += response["Count"]
-                stream.key = response.get("LastEvaluatedKey")
-                stream.done = stream.key is None
-                run.took.pages += 1
-        self._took(run.took, total, started)
+                partition.key = response.get("LastEvaluatedKey")
+                partition.done = partition.key is None
+                reader.took.pages += 1
+        self._took(reader.took, total, started)
         return total
 
-    def next_items(self, run: Run, items: Items, bound: Bound) -> Steps[list[Any]]:
-        """One page of an iteration, which goes on until `run.done`."""
-        found = bound.call.loader.load_all((yield from run.raws()), items)
-        run.took.items += len(found)
+    def next_items(
+        self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
+    ) -> Steps[list[Any]]:
+        """One page of an iteration, which goes on until `reader.done`."""
+        found = bound.call.loader.load_all((yield from reader.raws()), items)
+        reader.took.items += len(found)
         return found
 
     def page(
-        self, bound: Bound, size: int, at: str | None, max_read: int | None, collect: bool
+        self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
         """One more than asked for is looked for, to know whether there is a next page."""
         if size < 1:
             raise BadValue(f"a page of {size}: at least 1")
-        run, items, name = (
-            Run(bound.asking, bound.arguments, None),
-            Items(),
+        reader, items, name = (
+            PlanReader(bound.builder, bound.arguments, None),
+            LoadedItems(),
             str(bound.call.pattern),
         )
         if at is not None:
-            places = cursor.decode(at, name, run.asked, run.position_names, self.cursor_key)
-            run = Run(bound.asking, bound.arguments, places)
+            places = cursor.decode(at, name, reader.asked, reader.position_names, self.cursor_key)
+            reader = PlanReader(bound.builder, bound.arguments, places)
         started = time.perf_counter()
         ended = False
-        while len(items.results) <= size and (max_read is None or run.read < max_read):
+        while len(items.results) <= size and (max_read is None or reader.read < max_read):
             limit = size + 1 - len(items.results)
-            if bound.asking.plan.filtered or bound.asking.plan.followed is not None:
+            if bound.builder.plan.filtered or bound.builder.plan.followed is not None:
                 limit = max(limit, FILTERED_PAGE)
             if max_read is not None:
-                limit = min(limit, max_read - run.read)
-            rows = yield from run.rows(limit)
+                limit = min(limit, max_read - reader.read)
+            rows = yield from reader.rows(limit)
             if rows is None:
                 ended = True
                 break
@@ -150,26 +153,26 @@ class Core:
                 pass
         after = None
         if len(items.results) > size:
-            after = run.after(items.rows[: items.results[size - 1][1]])
-        elif not ended and not run.done:
-            after = run.here(items.rows)
-        bound.took = run.took
+            after = reader.after(items.rows[: items.results[size - 1][1]])
+        elif not ended and not reader.done:
+            after = reader.here(items.rows)
+        bound.took = reader.took
         results = [result for result, _ in items.results[:size]]
-        self._took(run.took, len(results), started)
-        text = cursor.encode(name, run.asked, after, self.cursor_key) if after else None
+        self._took(reader.took, len(results), started)
+        text = cursor.encode(name, reader.asked, after, self.cursor_key) if after else None
         return Page(results, text, items.skipped, items.errors)
 
     def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:
         bounds = [call.bind(k if isinstance(k, tuple) else (k,), {}) for k in keys]
         if not bounds:
             return []
-        if bounds[0].asking.plan.operation != "GetItem":
+        if bounds[0].builder.plan.operation != "GetItem":
             raise BadValue(f"{call.pattern}: only items by their whole key are got in batches")
-        asked = [bound.asking.key(bound.arguments) for bound in bounds]
+        asked = [bound.builder.key(bound.arguments) for bound in bounds]
         found = yield from batches.get_all(
             self.model.name, asked, consistent=call.pattern.facts.consistent
         )
-        entity = bounds[0].asking.plan.route.entity
+        entity = bounds[0].builder.plan.route.entity
         return [None if raw is None else call.loader.load(entity, raw) for raw in found]
 
     def _took(self, took: Explanation, items: int, started: float) -> None:
@@ -184,11 +187,11 @@ class Core:
 
     def write(self, method: str, item: Item) -> Steps[Item]:
         """put, create, save or move."""
-        written: Written = yield from getattr(self.writer, method)(item)
+        written: PreparedWrite = yield from getattr(self.writer, method)(item)
         yield from self._land(method, written)
         return written.done()
 
-    def _land(self, name: str, written: Written) -> Steps[None]:
+    def _land(self, name: str, written: PreparedWrite) -> Steps[None]:
         """Commit a write, and with it the copies of what it renamed, if they fit."""
         if not written.actions:
             return
@@ -196,7 +199,7 @@ class Core:
             response = yield from commit(written.actions)
             self._wrote(name, written.actions, response)
             return
-        late = yield from behind(self.writer, written.item)
+        late = yield from outdated_copies(self.writer, written.item)
         together = [action for copy in late for action in copy.actions]
         fits = len(written.actions) + len(together) <= ACTIONS_MAX
         if fits and self._in_transaction(written):
@@ -207,7 +210,7 @@ class Core:
         self._wrote(name, written.actions, response)
         yield from self.sync(written.done())
 
-    def _in_transaction(self, written: Written) -> bool:
+    def _in_transaction(self, written: PreparedWrite) -> bool:
         owner = self.writer.entity(written.item)
         return all(
             copy.sync == "transaction"
@@ -228,7 +231,7 @@ class Core:
         )
         done = 0
         for _ in range(SYNC_ROUNDS):
-            late = yield from behind(self.writer, current)
+            late = yield from outdated_copies(self.writer, current)
             if not late:
                 break
             for chunk in _chunks(late, ACTIONS_MAX - 1):
@@ -241,7 +244,7 @@ class Core:
                 self._wrote("sync", actions, response, atomic=False)
         return done
 
-    def get_for_edit(self, bound: Bound) -> Steps[Item]:
+    def get_for_edit(self, bound: BoundPattern) -> Steps[Item]:
         item: Item | None = yield from self.one(bound, consistent=True)
         if item is None:
             raise NotFound(f"{bound.call.pattern}: there is no such item")
@@ -253,7 +256,7 @@ class Core:
         vars(item).update(vars(saved))
         return item
 
-    def update(self, bound: Bound, change: Callable[[Any], object]) -> Steps[Item]:
+    def update(self, bound: BoundPattern, change: Callable[[Any], object]) -> Steps[Item]:
         for attempt in range(UPDATE_ATTEMPTS):
             item = yield from self.get_for_edit(bound)
             change(item)
@@ -264,23 +267,23 @@ class Core:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def blank(self, bound: Bound) -> Item:
+    def blank(self, bound: BoundPattern) -> Item:
         """An item of which only the key is known: for `patch`."""
         entity = self._by_key(bound)
-        route = bound.asking.plan.route
+        route = bound.builder.plan.route
         values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
         item = entity.model.model_construct()
         vars(item).clear()
         vars(item).update(values)
         return item
 
-    def patch(self, bound: Bound, item: Item) -> Steps[None]:
+    def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
         entity = self._by_key(bound)
-        known = bound.asking.plan.route.bound
+        known = bound.builder.plan.route.bound
         moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
         values = {n: v for n, v in vars(item).items() if n in moved or n not in known}
         if values:
-            key = bound.asking.key(bound.arguments)
+            key = bound.builder.key(bound.arguments)
             yield from commit([self.writer.patch(entity, key, values)])
 
     def add(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
@@ -295,20 +298,24 @@ class Core:
         if actions:
             yield from commit(actions)
 
-    def delete_by(self, bound: Bound) -> Steps[None]:
+    def delete_by(self, bound: BoundPattern) -> Steps[None]:
         entity = self._by_key(bound)
-        key = bound.asking.key(bound.arguments)
+        key = bound.builder.key(bound.arguments)
         actions = yield from self.writer.delete(entity, key, None)
         if actions:
             yield from commit(actions)
 
-    def _by_key(self, bound: Bound) -> Entity:
-        if bound.asking.plan.operation != "GetItem":
+    def _by_key(self, bound: BoundPattern) -> Entity:
+        if bound.builder.plan.operation != "GetItem":
             raise BadValue(f"{bound.call.pattern} does not name one item by its key")
-        return bound.asking.plan.route.entity
+        return bound.builder.plan.route.entity
 
     def _wrote(
-        self, name: str, actions: Sequence[Action], response: dict[str, Any], atomic: bool = True
+        self,
+        name: str,
+        actions: Sequence[WriteAction],
+        response: dict[str, Any],
+        atomic: bool = True,
     ) -> None:
         if self.observe is not None:
             capacity = response.get("ConsumedCapacity") or {}
@@ -318,17 +325,17 @@ class Core:
 
     # ---- several writes ----
 
-    def transact(self, wishes: Wishes, token: str | None) -> Steps[None]:
-        actions = yield from transact(self.writer, wishes, token)
+    def transact(self, pending: PendingWrites, token: str | None) -> Steps[None]:
+        actions = yield from transact(self.writer, pending, token)
         self._wrote("transaction", actions, {})
 
-    def write_batch(self, wishes: Wishes, copies: bool) -> Steps[None]:
-        yield from write_batch(self.writer, wishes, copies)
+    def write_batch(self, pending: PendingWrites, copies: bool) -> Steps[None]:
+        yield from write_batch(self.writer, pending, copies)
 
 
-def _chunks(found: Sequence[Written], most: int) -> Iterable[list[Written]]:
+def _chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
     """So that the actions of each are at most `most`."""
-    chunk: list[Written] = []
+    chunk: list[PreparedWrite] = []
     for written in found:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
             yield chunk

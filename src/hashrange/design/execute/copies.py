@@ -6,13 +6,13 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
 from hashrange.design.execute.batches import get_all
-from hashrange.design.execute.steps import Call, Steps
-from hashrange.design.execute.writes import Writer, Written
-from hashrange.design.plan.routes import Refusal, Route, find_route
+from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.writer import PreparedWrite, Writer
+from hashrange.design.plan.routes import KeyRefusal, Route, find_route
 from hashrange.model.values import Item as WireItem
 
 
@@ -48,7 +48,7 @@ class Copies:
             request["ConsistentRead"] = True
         raws: list[WireItem] = []
         while True:
-            response = yield Call("Query", request)
+            response = yield ApiCall("Query", request)
             raws += response["Items"]
             if "LastEvaluatedKey" not in response:
                 break
@@ -84,7 +84,7 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
             yield Copies(model, entity, fields, route)
 
 
-def behind(writer: Writer, owner: Item) -> Steps[list[Written]]:
+def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
     """Writes for the copies that are not what the owner says."""
     found = []
     for copies in copies_of(writer.model, writer.entity(owner)):
@@ -103,7 +103,7 @@ def copy_route(entity: Entity, owner: Entity) -> Route | None:
     for key in (entity.key, *entity.indexes):
         try:
             route = find_route(entity, key, given)
-        except Refusal:
+        except KeyRefusal:
             continue
         if route.shards is None and not route.equals and route.test is None:
             return route

@@ -6,10 +6,10 @@ only that item may let it go.
 
 from collections.abc import Iterator
 
-from hashrange.design.declare.entity import Entity, UniqueText
-from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
-from hashrange.design.execute.actions import Action, Expression
+from hashrange.design.execute.write_actions import Expression, WriteAction
 from hashrange.model.values import Item
 
 OWNER_ATTRIBUTE = "owner"
@@ -18,20 +18,22 @@ MARKER_TYPE = "unique"
 
 def markers(
     model: TableModel, entity: Entity, old: Item | None, new: Item | None
-) -> Iterator[Action]:
+) -> Iterator[WriteAction]:
     """The markers that go and come when the stored item changes from `old` to `new`."""
     for unique in entity.unique:
         was, now = _key(model, entity, unique, old), _key(model, entity, unique, new)
         if was is not None and was != now:
             assert old is not None
             parameters = _condition(model, [entity.key_of(old)])
-            yield Action("Delete", {**parameters, "Key": was}, was)
+            yield WriteAction("Delete", {**parameters, "Key": was}, was)
         if now is not None and new is not None and not (was == now and _same_key(entity, old, new)):
             holders = [entity.key_of(image) for image in (new, old) if image is not None]
             yield _marker(model, entity, unique, now, holders)
 
 
-def _key(model: TableModel, entity: Entity, unique: UniqueText, image: Item | None) -> Item | None:
+def _key(
+    model: TableModel, entity: Entity, unique: UniqueTemplate, image: Item | None
+) -> Item | None:
     text = None if image is None else unique.template.render(vars(entity.load(image)))
     if text is None:
         return None
@@ -40,16 +42,16 @@ def _key(model: TableModel, entity: Entity, unique: UniqueText, image: Item | No
 
 
 def _marker(
-    model: TableModel, entity: Entity, unique: UniqueText, key: Item, holders: list[Item]
-) -> Action:
+    model: TableModel, entity: Entity, unique: UniqueTemplate, key: Item, holders: list[Item]
+) -> WriteAction:
     marker = {**key, OWNER_ATTRIBUTE: {"M": holders[0]}}
     if model.type_attribute is not None:
         marker[model.type_attribute] = {"S": MARKER_TYPE}
 
-    def taken(item: Item | None) -> ConditionFailed:
+    def error_of(item: Item | None) -> ConditionFailed:
         return NotUnique(f"{entity}.{unique.name}: another item has this", item, unique.name)
 
-    return Action("Put", {**_condition(model, holders), "Item": marker}, key, taken)
+    return WriteAction("Put", {**_condition(model, holders), "Item": marker}, key, error_of)
 
 
 def _condition(model: TableModel, holders: list[Item]) -> dict[str, object]:

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
-from hashrange.design.execute.asking import Asking
-from hashrange.design.execute.reading import Loader
+from hashrange.design.execute.loading import Loader
+from hashrange.design.execute.request_builder import RequestBuilder
 from hashrange.design.plan.planner import Unplanned, plan_given, variants
 
 
 @dataclass(slots=True)
-class Bound:
+class BoundPattern:
     """A pattern with arguments, ready to run; `took` once it ran."""
 
     call: "PatternCall"
-    asking: Asking
+    builder: RequestBuilder
     arguments: dict[str, Any]
     took: Explanation | None = None
 
@@ -32,16 +32,16 @@ class PatternCall:
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
         self.checks = [(a.name, a, _classes(a)) for a in pattern.arguments]
-        self.askings: dict[frozenset[str], Asking] = {}
+        self.builders: dict[frozenset[str], RequestBuilder] = {}
         for arguments in variants(pattern):
             found = plan_given(pattern, model, arguments)
             if isinstance(found, Unplanned):
                 raise found.error
             left_out = frozenset(a.name for a in pattern.arguments) - found.given
-            self.askings[left_out] = Asking(found, model)
-        self.complete = self.askings[frozenset()]
+            self.builders[left_out] = RequestBuilder(found, model)
+        self.complete = self.builders[frozenset()]
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
         """Raises TypeError for arguments that do not fit, BadValue for their values."""
         if kwargs or len(args) != len(self.names):
             arguments = self._named(args, kwargs)
@@ -56,7 +56,7 @@ class PatternCall:
                 left_out.append(name)
             elif type(value) is not str or str not in classes:  # the commonest is seen at once
                 _expect(argument, value, classes)
-        return Bound(self, self._asking(left_out) if left_out else self.complete, arguments)
+        return BoundPattern(self, self._builder(left_out) if left_out else self.complete, arguments)
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         arguments = dict(zip(self.names, args, strict=False)) | dict(kwargs)
@@ -65,11 +65,11 @@ class PatternCall:
             raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
         return arguments
 
-    def _asking(self, left_out: Sequence[str]) -> Asking:
-        asking = self.askings.get(frozenset(left_out))
-        if asking is None:
+    def _builder(self, left_out: Sequence[str]) -> RequestBuilder:
+        builder = self.builders.get(frozenset(left_out))
+        if builder is None:
             raise TypeError(f"{self.pattern}: arguments are left out from the right only")
-        return asking
+        return builder
 
 
 def _parameters(pattern: Pattern) -> Iterable[str]:

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from hashrange.design.declare.item import View
-from hashrange.design.declare.model import TableModel
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import HIGHEST
 from hashrange.design.declare.types import encode
 from hashrange.design.plan.planner import Plan
@@ -50,7 +50,7 @@ class KeyRange:
         return {"<": first < 0, "<=": first <= 0, ">": first > 0, ">=": first >= 0}[self.operator]
 
 
-class Asking:
+class RequestBuilder:
     """One plan, compiled."""
 
     def __init__(self, plan: Plan, model: TableModel) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from hashrange.design.declare.draft import NAME, Draft
 from hashrange.design.declare.entity import Entity, Rival
 from hashrange.design.declare.item import Index, Item
-from hashrange.design.declare.languages import ANY, Chars, Run, meet
+from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
 from hashrange.design.errors import DeclarationError
@@ -52,7 +52,7 @@ class TableModel:
             raise DeclarationError(f"{model.__name__} is not in the table {self.name!r}")
         return found
 
-    def can_be(self, column: KeyColumn, runs: Sequence[Run]) -> bool:
+    def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
         """Whether the column can hold one of these texts without a delimiter in a value."""
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 

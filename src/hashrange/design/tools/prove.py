@@ -15,14 +15,14 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import encode
 from hashrange.design.errors import BadValue, NotUnique, Unserved
-from hashrange.design.execute.calls import Bound
 from hashrange.design.execute.connection import connect
-from hashrange.design.execute.core import Core
+from hashrange.design.execute.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import Connection, run
+from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned, variants
 from hashrange.design.table import Table
 from hashrange.design.tools import create
-from hashrange.design.tools.sampling import sample
+from hashrange.design.tools.sample import sample
 from hashrange.expressions import Expressions
 from hashrange.model.values import Item as WireItem
 
@@ -72,7 +72,7 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
 
 
 def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
-    core = Core(table.model, [], None, None)
+    core = StoreSteps(table.model, [], None, None)
     stored = []
     for item in sample(table, seed=seed):
         try:
@@ -87,10 +87,10 @@ def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
 
 def _questions(
     table: Table, plan: Plan, stored: Sequence[Item], chance: random.Random
-) -> Iterator[Bound]:
+) -> Iterator[BoundPattern]:
     """Arguments taken from what is stored, mixed, with and without the optional ones."""
     try:
-        call = Core(table.model, [plan.pattern], None, None).calls[plan.pattern.name]
+        call = StoreSteps(table.model, [plan.pattern], None, None).calls[plan.pattern.name]
     except Unserved:
         return
     if plan.pattern.by_type is not None:
@@ -130,11 +130,11 @@ def _day(value: Any) -> Any:
 
 
 def _compare(
-    table: Table, bound: Bound, connection: Connection, stored: Sequence[Item]
+    table: Table, bound: BoundPattern, connection: Connection, stored: Sequence[Item]
 ) -> str | None:
     """How the answer differs from the right one; None if it does not."""
-    core = Core(table.model, [], None, None)
-    plan = bound.asking.plan
+    core = StoreSteps(table.model, [], None, None)
+    plan = bound.builder.plan
     expected = _expected(table, plan, bound.arguments, stored)
     if plan.pattern.shape == "count":
         count = run(core.count(bound), connection)

@@ -28,7 +28,7 @@ ANY = Chars(frozenset(), inverted=True)
 DIGITS = Chars(frozenset("0123456789"))
 
 
-class Run(NamedTuple):
+class CharRun(NamedTuple):
     """`most` is None where there is no limit. A run longer than 64 counts as unlimited."""
 
     chars: Chars
@@ -36,16 +36,16 @@ class Run(NamedTuple):
     most: int | None = None
 
 
-Runs = Sequence[Run]
-REST = Run(ANY, 0)
+CharRuns = Sequence[CharRun]
+REST = CharRun(ANY, 0)
 """Appended to a prefix: everything that begins with it."""
 
 
-def literal(text: str) -> list[Run]:
-    return [Run(Chars(frozenset(c)), 1, 1) for c in text]
+def literal(text: str) -> list[CharRun]:
+    return [CharRun(Chars(frozenset(c)), 1, 1) for c in text]
 
 
-def meet(a: Runs, b: Runs) -> bool:
+def meet(a: CharRuns, b: CharRuns) -> bool:
     """Whether some string belongs to both."""
     first, second = _Automaton(a), _Automaton(b)
     seen = {(0, 0, 0, 0)}
@@ -66,7 +66,7 @@ def meet(a: Runs, b: Runs) -> bool:
 class _Automaton:
     """A state is (run, characters taken from it); counts stop where they stop mattering."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: CharRuns) -> None:
         self.runs = [r if r.most is None or r.most <= 64 else r._replace(most=None) for r in runs]
 
     def ends(self, run: int, taken: int) -> bool:

@@ -4,15 +4,15 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Copy, Item, as_read
-from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import Conflict, NotFound
-from hashrange.design.execute.actions import Action, Expression
-from hashrange.design.execute.steps import Call, Steps
+from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.write_actions import Expression, WriteAction
 from hashrange.model.values import Item as WireItem
 
 
-class Copying:
+class CopiedFields:
     """Reads the owners of one item's copies."""
 
     def __init__(self, model: TableModel) -> None:
@@ -20,15 +20,15 @@ class Copying:
 
     def read(self, key: WireItem) -> Steps[WireItem | None]:
         request = {"TableName": self.model.name, "Key": key, "ConsistentRead": True}
-        response = yield Call("GetItem", request)
+        response = yield ApiCall("GetItem", request)
         found: WireItem | None = response.get("Item")
         return found
 
-    def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[Action]]]:
+    def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[WriteAction]]]:
         """Copies that were not given, from their owners; and checks that they are right."""
         if not entity.copies:
             return item, []
-        checks: dict[str, Action] = {}
+        checks: dict[str, WriteAction] = {}
         values: dict[str, Any] = {}
         by_owner: dict[str, list[str]] = {}
         for name, copy in entity.copies.items():
@@ -54,7 +54,7 @@ class Copying:
             item = filled
         return item, list(checks.values())
 
-    def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> Action:
+    def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> WriteAction:
         """That the owner still says so."""
         expression = Expression()
         attributes = sorted(owner.attributes[name] for name in fields)
@@ -69,7 +69,7 @@ class Copying:
             "ConditionExpression": " AND ".join(conditions),
             **expression.parameters(),
         }
-        return Action("ConditionCheck", parameters, key)
+        return WriteAction("ConditionCheck", parameters, key)
 
     def changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
         for name in entity.copies:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.markers import Expires
-from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import core_type
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.table import Table

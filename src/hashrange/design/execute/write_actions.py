@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hashrange.design.errors import BadValue, ConditionFailed, Conflict
-from hashrange.design.execute.steps import Call, Failure, Steps
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 from hashrange.model.values import AttributeValue, Item
 
 ACTIONS_MAX = 100
@@ -49,23 +49,23 @@ class Expression:
 
 
 @dataclass(slots=True)
-class Action:
-    """`refused` makes the error of a condition that did not hold, from the item that is there."""
+class WriteAction:
+    """`error_of` makes the error of a condition that did not hold, from the item that is there."""
 
     kind: Kind
     parameters: dict[str, Any]
     key: Item
-    refused: Callable[[Item | None], ConditionFailed] = field(
+    error_of: Callable[[Item | None], ConditionFailed] = field(
         default=lambda item: Conflict("the item is not as it was read")
     )
 
 
 def commit(
-    actions: Sequence[Action], *, token: str | None = None, transaction: bool = False
+    actions: Sequence[WriteAction], *, token: str | None = None, transaction: bool = False
 ) -> Steps[dict[str, Any]]:
     """One action as its own operation, several as one transaction; the response.
 
-    Raises what the first refused action's `refused` makes.
+    Raises what the first refused action's `error_of` makes.
     """
     if len(actions) == 1 and not transaction:
         return (yield from _alone(actions[0]))
@@ -74,34 +74,34 @@ def commit(
     if token is not None:
         request["ClientRequestToken"] = token
     try:
-        return (yield Call("TransactWriteItems", request))
-    except Failure as failure:
+        return (yield ApiCall("TransactWriteItems", request))
+    except ApiFailure as failure:
         if failure.code != "TransactionCanceledException":
             raise
         for action, reason in zip(actions, failure.reasons, strict=False):
             if reason.get("Code") == "ConditionalCheckFailed":
-                raise action.refused(reason.get("Item")) from failure.original
+                raise action.error_of(reason.get("Item")) from failure.original
         if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
             raise Conflict("another transaction has the item at this moment") from failure.original
         raise
 
 
-def _alone(action: Action) -> Steps[dict[str, Any]]:
+def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
     request = dict(action.parameters)
     if "ConditionExpression" in request:
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     request["ReturnConsumedCapacity"] = "TOTAL"
     try:
-        return (yield Call(_OPERATIONS[action.kind], request))
-    except Failure as failure:
+        return (yield ApiCall(_OPERATIONS[action.kind], request))
+    except ApiFailure as failure:
         if failure.code == "ConditionalCheckFailedException":
-            raise action.refused(failure.item) from failure.original
+            raise action.error_of(failure.item) from failure.original
         if failure.code == "TransactionConflictException":
             raise Conflict("a transaction has the item at this moment") from failure.original
         raise
 
 
-def _expect_possible(actions: Sequence[Action]) -> None:
+def _expect_possible(actions: Sequence[WriteAction]) -> None:
     if len(actions) > ACTIONS_MAX:
         raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
     keys = [repr(sorted(action.key.items())) for action in actions]

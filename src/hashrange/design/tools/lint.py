@@ -47,7 +47,7 @@ def lint(table: Table) -> Report:
     context = Context(table)
     found = [
         Finding(plan.error.rule or "A01", str(plan.pattern), "error", str(plan.error))
-        for plan in context.refused
+        for plan in context.unplanned
     ]
     for rule in RULES.values():
         if rule.find is not None:

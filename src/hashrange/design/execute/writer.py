@@ -11,7 +11,7 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Item, View, as_read
-from hashrange.design.declare.model import TableModel
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import (
     AlreadyExists,
@@ -21,16 +21,16 @@ from hashrange.design.errors import (
     NotFound,
     suggest,
 )
-from hashrange.design.execute.actions import Action, Expression
-from hashrange.design.execute.copying import Copying
+from hashrange.design.execute.copied_fields import CopiedFields
 from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.uniqueness import markers
+from hashrange.design.execute.unique_markers import markers
+from hashrange.design.execute.write_actions import Expression, WriteAction
 from hashrange.model.values import Item as WireItem
 from hashrange.model.values import equal
 
 
 @dataclass
-class Written:
+class PreparedWrite:
     """The actions of one write, and the item (and stored item) that it leaves behind.
 
     `renamed`: the owner's fields that changed and that other items copy.
@@ -38,7 +38,7 @@ class Written:
 
     item: Item
     image: WireItem | None
-    actions: list[Action]
+    actions: list[WriteAction]
     renamed: frozenset[str] = frozenset()
 
     def done(self) -> Item:
@@ -54,7 +54,7 @@ class Writer:
         self.model = model
         self.table = model.name
         self.hash_name = model.table.hash[0].attribute
-        self.copying = Copying(model)
+        self.copying = CopiedFields(model)
         self.copied: dict[str, set[str]] = {}
         for entity in model.entities:
             for copy in entity.copies.values():
@@ -71,7 +71,7 @@ class Writer:
 
     # ---- whole items ----
 
-    def put(self, item: Item) -> Steps[Written]:
+    def put(self, item: Item) -> Steps[PreparedWrite]:
         entity = self.entity(item)
         item, checks = yield from self.copying.filled(entity, item)
         old = None
@@ -85,9 +85,9 @@ class Writer:
         image = entity.dump(item)
         action = self._put(entity, image, conditions, expression, Conflict)
         actions = [action, *checks, *markers(self.model, entity, old, image)]
-        return Written(item, image, actions, self._renamed(entity, old, image))
+        return PreparedWrite(item, image, actions, self._renamed(entity, old, image))
 
-    def create(self, item: Item) -> Steps[Written]:
+    def create(self, item: Item) -> Steps[PreparedWrite]:
         entity = self.entity(item)
         item, checks = yield from self.copying.filled(entity, item)
         item = self._counted(entity, item)
@@ -95,9 +95,11 @@ class Writer:
         expression = Expression()
         conditions = [expression.as_read(self.hash_name, None)]
         action = self._put(entity, image, conditions, expression, AlreadyExists)
-        return Written(item, image, [action, *checks, *markers(self.model, entity, None, image)])
+        return PreparedWrite(
+            item, image, [action, *checks, *markers(self.model, entity, None, image)]
+        )
 
-    def move(self, item: Item) -> Steps[Written]:
+    def move(self, item: Item) -> Steps[PreparedWrite]:
         entity = self.entity(item)
         old = self._as_read(entity, item)
         written = yield from self.create(item)
@@ -113,9 +115,9 @@ class Writer:
         conditions = self._still(entity, old, expression, everything=True)
         delete = self._delete(entity.key_of(old), conditions, expression)
         actions = [delete, put, *checks, *markers(self.model, entity, old, image)]
-        return Written(written.item, image, actions, self._renamed(entity, old, image))
+        return PreparedWrite(written.item, image, actions, self._renamed(entity, old, image))
 
-    def delete(self, entity: Entity, key: WireItem, item: Item | None) -> Steps[list[Action]]:
+    def delete(self, entity: Entity, key: WireItem, item: Item | None) -> Steps[list[WriteAction]]:
         expression, conditions = Expression(), []
         old = None
         if entity.unique:
@@ -131,7 +133,7 @@ class Writer:
 
     # ---- what changed ----
 
-    def save(self, item: Item, *, trusted: bool = False) -> Steps[Written]:
+    def save(self, item: Item, *, trusted: bool = False) -> Steps[PreparedWrite]:
         """`trusted`: its copies were just taken from their owner."""
         entity = self.entity(item)
         old = self._as_read(entity, item)
@@ -141,8 +143,8 @@ class Writer:
                 "change: use move"
             )
         if _same(entity, old, entity.dump(item)):
-            return Written(item, old, [])
-        checks: list[Action] = []
+            return PreparedWrite(item, old, [])
+        checks: list[WriteAction] = []
         if not trusted and self.copying.changed(entity, old, item):
             item, checks = yield from self.copying.filled(entity, item)
         item = self._counted(entity, item)
@@ -150,9 +152,9 @@ class Writer:
         update = self._update(entity, old, image)
         new = {n: v for n, v in old.items() if n not in entity.owned_attributes} | image
         actions = [update, *checks, *markers(self.model, entity, old, image)]
-        return Written(item, new, actions, self._renamed(entity, old, image))
+        return PreparedWrite(item, new, actions, self._renamed(entity, old, image))
 
-    def _update(self, entity: Entity, old: WireItem, image: WireItem) -> Action:
+    def _update(self, entity: Entity, old: WireItem, image: WireItem) -> WriteAction:
         sets = {n: v for n, v in image.items() if n not in old or not equal(old[n], v)}
         removes = [n for n in old if n in entity.owned_attributes and n not in image]
         expression = Expression()
@@ -171,7 +173,7 @@ class Writer:
             "ConditionExpression": " AND ".join(conditions),
             **expression.parameters(),
         }
-        return Action("Update", parameters, entity.key_of(old), _changed_since(entity, old))
+        return WriteAction("Update", parameters, entity.key_of(old), _conflict_with(entity, old))
 
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
@@ -194,7 +196,7 @@ class Writer:
 
     # ---- without reading ----
 
-    def patch(self, entity: Entity, key: WireItem, values: Mapping[str, Any]) -> Action:
+    def patch(self, entity: Entity, key: WireItem, values: Mapping[str, Any]) -> WriteAction:
         expression = Expression()
         sets, removes = [], []
         for name, value in values.items():
@@ -211,7 +213,7 @@ class Writer:
         clauses += [f"REMOVE {', '.join(removes)}"] if removes else []
         return self._blind(entity, key, clauses, expression)
 
-    def add(self, entity: Entity, key: WireItem, amounts: Mapping[str, Any]) -> Action:
+    def add(self, entity: Entity, key: WireItem, amounts: Mapping[str, Any]) -> WriteAction:
         expression = Expression()
         adds = []
         for name, amount in amounts.items():
@@ -227,7 +229,7 @@ class Writer:
 
     def _blind(
         self, entity: Entity, key: WireItem, clauses: list[str], expression: Expression
-    ) -> Action:
+    ) -> WriteAction:
         if entity.version is not None:
             counter = expression.name(entity.attributes[entity.version])
             one = f"{counter} {expression.value({'N': '1'})}"
@@ -244,7 +246,7 @@ class Writer:
             "ConditionExpression": exists,
             **expression.parameters(),
         }
-        return Action("Update", parameters, key, _missing(entity, key))
+        return WriteAction("Update", parameters, key, _not_found(entity, key))
 
     def _expect_free(self, entity: Entity, name: str) -> None:
         """Nothing else depends on the field: only then can it be written without reading."""
@@ -322,25 +324,25 @@ class Writer:
         conditions: list[str],
         expression: Expression,
         error: type[ConditionFailed],
-    ) -> Action:
+    ) -> WriteAction:
         parameters: dict[str, Any] = {"TableName": self.table, "Item": image}
         if conditions:
             parameters["ConditionExpression"] = " AND ".join(conditions)
             parameters |= expression.parameters()
         key = entity.key_of(image)
 
-        def refused(item: WireItem | None) -> ConditionFailed:
+        def error_of(item: WireItem | None) -> ConditionFailed:
             what = "is there already" if error is AlreadyExists else "was changed meanwhile"
             return error(f"{entity} ({single_line(key)}) {what}", item)
 
-        return Action("Put", parameters, key, refused)
+        return WriteAction("Put", parameters, key, error_of)
 
-    def _delete(self, key: WireItem, conditions: list[str], expression: Expression) -> Action:
+    def _delete(self, key: WireItem, conditions: list[str], expression: Expression) -> WriteAction:
         parameters: dict[str, Any] = {"TableName": self.table, "Key": key}
         if conditions:
             parameters["ConditionExpression"] = " AND ".join(conditions)
             parameters |= expression.parameters()
-        return Action("Delete", parameters, key)
+        return WriteAction("Delete", parameters, key)
 
 
 def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
@@ -348,13 +350,13 @@ def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
     return equal({"M": owned}, {"M": image})
 
 
-def _changed_since(entity: Entity, old: WireItem) -> Any:
-    def refused(item: WireItem | None) -> ConditionFailed:
+def _conflict_with(entity: Entity, old: WireItem) -> Any:
+    def error_of(item: WireItem | None) -> ConditionFailed:
         what = "is gone" if item is None else "was changed meanwhile"
         return Conflict(f"{entity} ({single_line(entity.key_of(old))}) {what}", item)
 
-    return refused
+    return error_of
 
 
-def _missing(entity: Entity, key: WireItem) -> Any:
+def _not_found(entity: Entity, key: WireItem) -> Any:
     return lambda item: NotFound(f"there is no {entity} ({single_line(key)})")

@@ -1,0 +1,141 @@
+"""Stored items to what a pattern returns, and what became of each one that was read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import View, viewed
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import ItemError
+from hashrange.model.values import Item
+
+
+class ReadItem(NamedTuple):
+    """A stored item, and the number of the partition that it was read from.
+
+    `position` is the item that a cursor names: the relation's item if a follow-up read got `raw`.
+    """
+
+    raw: Item
+    partition: int
+    position: Item
+
+
+class Loader:
+    """Recognises stored items and makes them what a pattern returns."""
+
+    def __init__(self, model: TableModel, results: Sequence[type[Any]]) -> None:
+        self.model = model
+        self._makers: dict[str, Callable[[Item], Any]] = {}
+        for result in results:
+            if issubclass(result, View):
+                entity = model.entity(viewed(result))
+                self._makers[entity.name] = _ViewLoader(model, entity, result).load
+            else:
+                entity = model.entity(result)
+                self._makers[entity.name] = entity.load
+
+    def recognise(self, raw: Item) -> Entity | None:
+        """The stored item's entity; None if the table does not know it."""
+        attribute = self.model.type_attribute
+        if attribute is not None and attribute in raw:
+            return self.model.by_name.get(raw[attribute].get("S", ""))
+        return next((e for e in self._by_key if e.recognises(raw)), None)
+
+    @cached_property
+    def _by_key(self) -> list[Entity]:
+        """Those that the pattern returns first; among them, the more specific templates."""
+        return sorted(
+            self.model.entities,
+            key=lambda e: (
+                e.name not in self._makers,
+                -sum(len(c.template.literal_text) for c in e.key.columns),
+            ),
+        )
+
+    def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
+        """As `LoadedItems.take`, for who neither stops nor goes on elsewhere: a plain iteration."""
+        attribute, makers = self.model.type_attribute or "", self._makers
+        found = []
+        for raw in raws:
+            try:
+                maker = makers[raw[attribute]["S"]]
+            except KeyError:
+                entity = self.recognise(raw)
+                items.skipped += entity is None
+                if entity is None or entity.name not in makers:
+                    continue
+                maker = makers[entity.name]
+            found.append(maker(raw))
+        return found
+
+    def wants(self, entity: Entity) -> bool:
+        return entity.name in self._makers
+
+    def load(self, entity: Entity, raw: Item) -> Any:
+        """Raises ItemError."""
+        return self._makers[entity.name](raw)
+
+
+@dataclass(frozen=True)
+class _ViewLoader:
+    model: TableModel
+    entity: Entity
+    view: type[View[Any]]
+
+    def load(self, raw: Item) -> Any:
+        stored = self.entity.values(raw)
+        values: dict[str, Any] = {}
+        for name in self.view.model_fields:
+            attribute = self.entity.attributes[name]
+            if attribute in stored:
+                values[name] = stored[attribute]
+        if len(values) < len(self.view.model_fields):
+            values = {**self._from_keys(raw), **values}
+        try:
+            return self.view.model_validate(values)
+        except ValidationError as error:
+            key = self.entity.key_of(raw)
+            raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
+
+    def _from_keys(self, raw: Item) -> dict[str, Any]:
+        """Fields that only stand in the text of a key, as in an index of keys alone."""
+        found: dict[str, Any] = {}
+        for key in (self.entity.key, *self.entity.indexes):
+            for column in key.columns:
+                text = raw.get(column.attribute, {}).get("S")
+                if column.natural is None and text is not None:
+                    found = {**column.template.read(text), **found}
+        return {n: v for n, v in found.items() if n in self.view.model_fields}
+
+
+@dataclass
+class LoadedItems:
+    """What became of rows: results with their rows, and what was left out on the way."""
+
+    results: list[tuple[Any, int]] = field(default_factory=list)
+    rows: list[ReadItem] = field(default_factory=list)
+    skipped: int = 0
+    errors: list[ItemError] = field(default_factory=list)
+
+    def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
+        """Load rows; each result also remembers after how many rows it came."""
+        for row in rows:
+            self.rows.append(row)
+            entity = loader.recognise(row.raw)
+            if entity is None:
+                self.skipped += 1
+            elif loader.wants(entity):
+                try:
+                    result = loader.load(entity, row.raw)
+                except ItemError as error:
+                    if not collect:
+                        raise
+                    self.errors.append(error)
+                    continue
+                self.results.append((result, len(self.rows)))
+                yield result
