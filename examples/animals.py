@@ -53,7 +53,7 @@ class Animals(st.Store, Protocol):
         ...
 
     def dogs(self) -> st.Query[Dog]:
-        """Get all dogs by what they can be told to do"""
+        """Get all dogs by the commands that they follow"""
         ...
 
     def dogs_that(self, command: str) -> st.Query[Dog]:
@@ -65,15 +65,15 @@ class Animals(st.Store, Protocol):
         ...
 
     def parrots_between(self, words: st.Between[int]) -> st.Query[Parrot]:
-        """Get the parrots that know between so many and so many words"""
+        """Get the parrots that know a number of words between two bounds"""
         ...
 
     def parrots_above(self, words: st.After[int]) -> st.Query[Parrot]:
-        """Get the parrots that know more than so many words"""
+        """Get the parrots that know more than a number of words"""
         ...
 
     def parrots_below(self, words: st.Before[int]) -> st.Query[Parrot]:
-        """Get the parrots that know fewer than so many words"""
+        """Get the parrots that know fewer than a number of words"""
         ...
 
     def dogs_born(

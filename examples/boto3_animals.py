@@ -190,7 +190,7 @@ PATTERNS = [
         run=lambda client: addresses(client, "London", "Westminster", "Downing St"),
     ),
     Pattern(
-        "Get all dogs by what they can be told to do",
+        "Get all dogs by the commands that they follow",
         *("GSI 1", "Query", "index1pk = `animals`", "index1sk begins_with `dog:command:`", ""),
         run=dogs,
     ),

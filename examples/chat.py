@@ -1,4 +1,4 @@
-"""Logins, messages, servers and their members: many-to-many relations of unequal sides."""
+"""Logins, messages, servers and their members: unequal many-to-many relations."""
 
 from datetime import datetime
 from typing import Literal, Protocol
@@ -37,7 +37,7 @@ class Organisation(st.Item):
 
 
 class Position(st.Item):
-    """What a user is in an organisation."""
+    """A user's role in an organisation."""
 
     key = st.key("USER#{user_id}", "ORG#{org_id}")
 
@@ -90,7 +90,7 @@ class Accounts(st.Store, Protocol):
         ...
 
     def organisations(self, user_id: str) -> st.Query[Position]:
-        """Get the organisations that a user is in, and as what"""
+        """Get the organisations that a user is in, with the role"""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Customers, their orders and carts; what changes often lives apart from what does not."""
+"""Customers, orders and carts; fields that change often are in items of their own."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -25,7 +25,7 @@ class Project(st.Item):
 
 
 class UpdatedProject(st.View[Project]):
-    """What the local index holds by itself."""
+    """The fields that the local index holds."""
 
     organisation_id: str
     name: str
@@ -33,7 +33,7 @@ class UpdatedProject(st.View[Project]):
 
 
 class OwnedProject(st.View[Project]):
-    """What the global index holds: its own key and the table's."""
+    """The fields that the global index holds: its own key and the table's."""
 
     organisation_id: str
     name: str

@@ -24,7 +24,7 @@ class Floor(st.Item):
 
 
 class Room(st.Item):
-    # The @ keeps rooms out of `begins_with(sk, 'floor#')`, which asks for floors.
+    # With the @, `begins_with(sk, 'floor#')` matches floors and no rooms.
     key = st.key("building#{building_id}", "floor@{floor_id}@room#{room_id}")
 
     building_id: str

@@ -1,4 +1,4 @@
-"""A database in memory, and a way to look at what is really stored."""
+"""A database in memory, and a way to see the stored items."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Models in short: entities and patterns without their usual frame, for tests of many."""
+"""Short notation for models, for tests that need many of them."""
 
 import sys
 import textwrap
@@ -15,11 +15,11 @@ from pydantic import Field
 from hashrange import design as st
 """
 Pair = tuple[str, str]
-"""A model that triggers a rule, and one that only just does not."""
+"""A model that triggers a rule, and a similar one that does not."""
 
 
 def model(text: str) -> st.Table:
-    """The table of a model whose entities and patterns are written without their usual frame."""
+    """The table of a model in short notation."""
     module = sys.modules["a_model"] = ModuleType("a_model")
     namespace: dict[str, Any] = vars(module)
     exec(PRELUDE + textwrap.dedent(text), namespace)

@@ -1,4 +1,4 @@
-"""What the pages show is so: their Python runs, their commands print what is printed there."""
+"""The pages are right: their Python runs, and their commands print what the pages show."""
 
 import re
 import shlex
@@ -32,7 +32,7 @@ SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
 
 def page_module(page: str) -> ModuleType:
-    """A module of a page's Python, as if it stood in one file."""
+    """A module with all of a page's Python."""
     module = sys.modules["a_page"] = ModuleType("a_page")
     for block in BLOCK.findall((ROOT / page).read_text()):
         exec(block, vars(module))

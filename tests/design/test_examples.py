@@ -1,4 +1,4 @@
-"""The examples' models, filled and asked: every pattern gives what its title says."""
+"""Every pattern of the examples' models returns what its title says."""
 
 import asyncio
 import importlib.util
@@ -54,7 +54,7 @@ def connection(request: pytest.FixtureRequest, database: hashrange.Database) -> 
 
 @contextmanager
 def served(database: hashrange.Database) -> Iterator[int]:
-    """The database behind a server in a thread; its port."""
+    """Serve the database in a thread; returns the port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

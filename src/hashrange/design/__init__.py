@@ -1,8 +1,8 @@
-"""Single-table design: declare items and access patterns; have them planned, checked and run.
+"""Single-table design: declare items and access patterns, then plan, check and run them.
 
     from hashrange import design as st
 
-See the tutorials for how it reads, and `Item`, `Table` and `Store` for what there is.
+The tutorials in `docs/` show how to use it; start with `Item`, `Table` and `Store`.
 """
 
 from importlib import import_module
@@ -77,7 +77,7 @@ _LATER = {
     "prove": "tools.prove",
     "sample": "tools.sample",
 }
-"""Tools of the designer, which an application that only runs its patterns does not load."""
+"""The designer's tools, which an application that only runs its patterns does not load."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
-"""What can go wrong, one class for each thing that somebody can react to.
+"""The toolkit's errors, one class for each condition that a caller can react to.
 
-Whatever the client or the database raised is the `__cause__`; an error that is not listed here
-(throttling, no such table, no network) is the client's own and passes through unchanged.
+`__cause__` is the error that the client or the database raised. Errors that are not listed here
+(throttling, a missing table, the network) are the client's own and are raised unchanged.
 """
 
 import sys
@@ -10,14 +10,14 @@ from typing import Any
 
 
 class DesignError(Exception):
-    """The root of all of these."""
+    """The base class of the toolkit's errors."""
 
 
 # ---- raised while a model is declared ----
 
 
 class DeclarationError(DesignError):
-    """The model cannot work. The text says where and what to do; `rule` is the lint rule."""
+    """A mistake in a model. The message says where it is; `rule` is the lint rule, if any."""
 
     def __init__(self, message: str, *, at: object = None, rule: str = "") -> None:
         self.rule = rule
@@ -25,18 +25,18 @@ class DeclarationError(DesignError):
 
 
 class Unserved(DeclarationError):
-    """A pattern that no key and no index serves."""
+    """No key and no index serves a pattern."""
 
 
 # ---- raised before anything is sent ----
 
 
 class BadValue(DesignError, ValueError):
-    """A value that cannot be stored, or whose key would read as something else."""
+    """A value cannot be stored, or its key could be read as other values."""
 
 
 class InvalidCursor(DesignError, ValueError):
-    """A cursor of another pattern, of other arguments, tampered with, or not a cursor at all."""
+    """A cursor is from another pattern or other arguments, or has been tampered with."""
 
 
 # ---- raised by reads ----
@@ -54,7 +54,7 @@ class ItemError(DesignError):
 
 
 class ConditionFailed(DesignError):
-    """A condition that the caller gave does not hold. `item`: the item it is about."""
+    """A condition of a write does not hold. `item` is the item that it is about."""
 
     def __init__(self, message: str, item: object = None) -> None:
         super().__init__(message)
@@ -62,19 +62,19 @@ class ConditionFailed(DesignError):
 
 
 class NotFound(ConditionFailed, LookupError):
-    """There is no such item."""
+    """The item does not exist."""
 
 
 class AlreadyExists(ConditionFailed):
-    """The item that was to be created is there."""
+    """The item to create already exists."""
 
 
 class Conflict(ConditionFailed):
-    """Somebody else changed the item after it was read."""
+    """Another writer changed the item after it was read."""
 
 
 class NotUnique(ConditionFailed):
-    """Another item holds the value. `field` is the name of the `unique` declaration."""
+    """Another item has the unique value. `field` is the name of the `unique` declaration."""
 
     def __init__(self, message: str, item: object, field: str) -> None:
         super().__init__(message, item)
@@ -82,7 +82,7 @@ class NotUnique(ConditionFailed):
 
 
 class Unprocessed(DesignError):
-    """A batch ran out of time. `requests` are the parts that were not processed, in wire form."""
+    """A batch ran out of time. `requests` are the unprocessed parts, in wire form."""
 
     def __init__(self, message: str, requests: list[Any]) -> None:
         super().__init__(message)
@@ -90,14 +90,14 @@ class Unprocessed(DesignError):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """' (did you mean ...?)' or, if nothing is close, what there is."""
-    import difflib  # only who has made a mistake waits for it
+    """' (did you mean ...?)', or a list of the known names if none is similar."""
+    import difflib  # imported only after a mistake
 
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f" (did you mean {close[0]!r}?)"
-    return f" (there is {', '.join(names)})" if names else ""
+    return f" (known: {', '.join(names)})" if names else ""
 
 
 def place(at: object) -> str:

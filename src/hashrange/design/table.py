@@ -1,4 +1,4 @@
-"""`st.Table`: a model's entities, indexes and access patterns together, checked and planned."""
+"""`st.Table`: checks and plans a model's entities, indexes and access patterns together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
@@ -28,13 +28,14 @@ _SHOWN = ("put", "create", "save", "move", "add", "delete", "get_many", "edit", 
 
 
 class Table:
-    """A table: its Protocols of patterns, and entities that no pattern returns.
+    """A table, declared by its Protocols of patterns and by entities that no pattern returns.
 
-    `keys` and `index_keys` name the attributes that templates write; without an entry an index
-    `GSI1` has `GSI1-pk` and `GSI1-sk`. `type_attribute` holds each item's entity (None: told by
-    its key); `by_type` is an index over it. `volumes`, `writes` and `ignore` are for the linter.
+    `keys` and `index_keys` name the attributes that templates write; the default for an index
+    `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
+    is None, an item's key tells its entity. `by_type` is the name of an index over it. `volumes`,
+    `writes` and `ignore` are for the linter.
 
-    Raises DeclarationError for whatever could not work.
+    Raises DeclarationError for a model that cannot work.
     """
 
     def __init__(
@@ -89,10 +90,10 @@ class Table:
         observe: Observer | None = None,
         cursor_key: bytes | None = None,
     ) -> R:
-        """A store with the protocol's patterns, over a database or client that is handed in.
+        """A store with the protocol's patterns, on a hashrange database or a boto3 client.
 
         `observe` is called with an `Observation` after each call; `cursor_key` signs cursors.
-        Raises Unserved for a pattern that nothing serves, TypeError for another connection.
+        Raises Unserved for a pattern that nothing serves, TypeError for any other connection.
         """
         patterns = self._patterns_of(protocol)
         core = StoreSteps(self.model, patterns, observe, cursor_key)
@@ -118,12 +119,12 @@ class Table:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Explanation:
-        """What a pattern or a write would send: `table.request(Sensors.floors, "b-1")`.
+        """The requests of a pattern or a write: `table.request(Sensors.floors, "b-1")`.
 
-        For a write (`table.request(Sensors.put, item)`) the reads before it find nothing. One that
-        takes a pattern is given the Protocol's (`table.request(Sensors.delete, Sensors.sensor,
-        "s-1")`). Of `edit` and `update` it is their read: what they send then is what
-        `save(item.replace(...))` sends. Raises TypeError for what has a body.
+        For a write (`table.request(Sensors.put, item)`), the reads before it find nothing. A write
+        by a pattern takes the Protocol's method (`table.request(Sensors.delete, Sensors.sensor,
+        "s-1")`). For `edit` and `update` the result is their read; afterwards they send the same as
+        `save(item.replace(...))`. Raises TypeError for `patch`, `transaction` and `batch`.
         """
         name = method.__name__
         if getattr(Store, name, None) is method or getattr(AsyncStore, name, None) is method:
@@ -138,7 +139,7 @@ class Table:
 
     def _write_request(self, name: str, args: Sequence[Any], kwargs: Any) -> Explanation:
         if name not in _SHOWN:
-            raise TypeError(f"{name} sends what its body says: ask for put, save or delete instead")
+            raise TypeError(f"{name} sends what its body does: show put, save or delete instead")
         what, *rest = args
         steps = self._steps(name, what, rest, kwargs)
         requests: list[tuple[str, dict[str, Any]]] = []
@@ -164,22 +165,22 @@ class Table:
             return core.delete_by(self._call(what).bind(args, kwargs))
         if name == "get_many":
             return core.get_many(self._call(what), *args)
-        given = args[1:] if name == "update" else args  # without the function that changes it
+        given = args[1:] if name == "update" else args  # `change` is not called
         return core.get_for_edit(self._call(what).bind(given, kwargs))
 
     def create(self, connection: Any) -> bool:
-        """Create the table, or check the one that is there: see `create.create`."""
+        """Create the table, or check the existing one: see `create.create`."""
         return create(self.model, connection)
 
     def dump(self, item: Item) -> dict[str, Any]:
-        """The stored item, in wire form, with attributes kept that the model does not know."""
+        """The stored item in wire form, with the attributes that the model does not know."""
         entity = self.model.entity(type(item))
         foreign = as_read(item) or {}
         kept = {n: v for n, v in foreign.items() if n not in entity.owned_attributes}
         return kept | entity.dump(item)
 
     def load(self, raw: dict[str, Any]) -> Item | None:
-        """The item of a stored item, in wire form; None for an entity the table does not know.
+        """The item of a stored item in wire form; None if the table does not know its entity.
 
         Raises ItemError.
         """
@@ -193,7 +194,7 @@ def _is_item(declared: Any) -> bool:
 
 
 def _entities(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[type[Item]]:
-    """All entities of a table, in the order in which they are met."""
+    """All entities of a table: those of its patterns, those listed, and owners of copies."""
     found: dict[type[Item], None] = {}
     for pattern in patterns:
         for model in pattern.entities:

@@ -1,4 +1,4 @@
-"""A model that cannot work fails when it is declared, and says where and what to do."""
+"""A mistake in a model is a DeclarationError that says where it is and what to do."""
 
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -74,7 +74,7 @@ def test_patterns(pattern: str, message: str) -> None:
 def test_what_is_read_by_type_takes_no_other_argument() -> None:
     variable = "from typing import TypeVar\nT = TypeVar('T', bound=st.Item)\n"
     pattern = "def all_of(self, entity: type[T], x: str) -> st.Query[T]: ..."
-    with pytest.raises(st.DeclarationError, match="'x' narrows nothing"):
+    with pytest.raises(st.DeclarationError, match="'x' has no effect"):
         model(variable + A + patterns(pattern, GET_A, table=", by_type='GSI1'"))
 
 

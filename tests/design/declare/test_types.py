@@ -1,5 +1,5 @@
 # ruff: noqa: RUF012 (pydantic copies such defaults)
-"""Every storable type goes there and comes back, in process and through boto3."""
+"""Every storable type is stored and read back, in process and through boto3."""
 
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -162,7 +162,7 @@ def test_keys_sort_as_their_values_do(a: Ordered, b: Ordered) -> None:
 
 @given(some.text(alphabet="a#@1", min_size=1), some.text(alphabet="a#@1", min_size=1))
 def test_two_different_items_never_share_a_key(one: str, other: str) -> None:
-    """Whatever the delimiters in their values: one of them is refused."""
+    """If two items have the same key because of delimiters, one of them is refused."""
     keys: dict[str, Any] = {}
     for item in (Floor(b="b", f=one), Room(b="b", f=one, r=other), Room(b="b", f=other, r=one)):
         try:

@@ -1,4 +1,4 @@
-"""What the type checkers see: the examples are clean, and each deliberate mistake is reported."""
+"""Type checkers accept the examples and report each deliberate mistake."""
 
 import re
 import shutil
@@ -98,7 +98,7 @@ def test_the_examples_are_clean(checker: object) -> None:
 
 
 def test_pyright_has_nothing_against_the_toolkit_itself() -> None:
-    """What a user of pyright sees behind the calls; mypy looks at all of the library anyway."""
+    """pyright checks the declarations behind the calls; mypy checks the whole library anyway."""
     assert pyright(str(EXAMPLES.parent / "src" / "hashrange" / "design")).startswith("0 errors")
 
 

@@ -1,4 +1,4 @@
-"""Each example's model and its plain boto3 program: the same tables, the same answers.
+"""Each example's model and its plain boto3 program: the same tables and results.
 
 The program makes its tables and fills them. The model finds them fitting, reads their items, and
 writes what it read into tables of its own in another database: then both hold the same, attribute
@@ -109,12 +109,12 @@ class Pair:
         return [found for found in vars(self.model).values() if isinstance(found, st.Table)]
 
     def stored(self, table: st.Table, database: hashrange.Database) -> list[Row]:
-        """All items, in the table's order, without the markers of what is unique."""
+        """All items, in the table's order, without unique markers."""
         found = database.execute("Scan", {"TableName": table.name})["Items"]
         return [raw for raw in found if raw.get("entityType") != {"S": "unique"}]
 
     def copy(self, table: st.Table) -> None:
-        """Owners before the items that copy their fields."""
+        """The items, owners before their copies."""
         assert table.create(self.theirs) is False
         table.create(self.connection)
         store = table.open(table.protocols[0], self.connection)
@@ -184,7 +184,7 @@ def test_same_items_and_same_answers(pair: Callable[[str], Pair], example: str) 
 def compare(
     both: Pair, table: st.Table, store: Any, pattern: Pattern, arguments: Arguments
 ) -> None:
-    """An entity is an argument by its class here, and by its name there."""
+    """The model takes an entity by its class, the program by its name."""
     mine = [getattr(both.model, a) if pattern.by_type else a for a in arguments]
     ours = rows(getattr(store, pattern.name)(*mine), table)
     theirs = getattr(both.program, pattern.name)(both.client, *arguments)
@@ -195,7 +195,7 @@ def compare(
 
 
 def rows(found: Any, table: st.Table) -> Any:
-    """As boto3 would give it."""
+    """The value as boto3 returns it."""
     if isinstance(found, st.Item):
         deserialize = TypeDeserializer().deserialize
         return {name: deserialize(value) for name, value in table.dump(found).items()}

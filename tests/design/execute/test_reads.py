@@ -1,4 +1,4 @@
-"""Pages and cursors, filters, foreign items, views, and what is observed."""
+"""Pages and cursors, filters, foreign items, views, and observations."""
 
 import base64
 from collections.abc import Callable
@@ -228,9 +228,12 @@ def test_bad_arguments_fail_before_anything_is_sent(db: Events) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (EventRef(event_id="e", kind="a", number=1), "EventRef is no item of 'events': a view is"),
-        (Event, "<class '.*Event'> is no item of 'events'$"),
-        ({"day": "1"}, "dict is no item of 'events'$"),
+        (
+            EventRef(event_id="e", kind="a", number=1),
+            "EventRef is not an item of 'events': a view is",
+        ),
+        (Event, "<class '.*Event'> is not an item of 'events'$"),
+        ({"day": "1"}, "dict is not an item of 'events'$"),
     ],
 )
 def test_what_is_no_item_is_not_written(db: Events, given: Any, told: str) -> None:

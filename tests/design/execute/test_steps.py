@@ -1,4 +1,4 @@
-"""The steps, driven by hand: batches that are answered in part, and an asynchronous client."""
+"""Steps without a database: partly processed batches, and an asynchronous client."""
 
 import asyncio
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Unique texts, copies, versions and transactions: whole, or not at all."""
+"""Unique texts, copies, versions and transactions are written completely or not at all."""
 
 from collections.abc import Callable
 from typing import Any, Protocol

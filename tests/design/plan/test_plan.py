@@ -149,7 +149,7 @@ def test_how_a_pattern_is_served(name: str, row: tuple[str, str, str]) -> None:
     ("name", "reason"),
     [
         ("by_status", r"needs pk from \['customer_id'\].*This would: Order: st.index\(\"GSI2\""),
-        ("late", "order_id is not reached from the left of order#"),
+        ("late", "order_id is not in a leading part of order#"),
     ],
 )
 def test_a_refusal_says_why_and_what_would_serve(name: str, reason: str) -> None:
@@ -218,7 +218,7 @@ def test_request_shows_every_write_of_an_item_or_a_key() -> None:
         "edit": ["GetItem"],
         "update": ["GetItem"],
     }
-    with pytest.raises(TypeError, match="what its body says"):
+    with pytest.raises(TypeError, match="what its body does"):
         table.request(shop.patch, shop.stock, product_id="p-1")
 
 

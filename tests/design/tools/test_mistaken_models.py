@@ -1,4 +1,4 @@
-"""`hashrange design` on what is no working model: one line that says where and what."""
+"""`hashrange design` prints one line for a model that does not work: where and why."""
 
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ def plan_fault(path: Path) -> str:
         ("import json\njson.loads('')", ", line 2: JSONDecodeError: Expecting value: line 1 "),
         ("raise ValueError('two\\nlines')", ", line 1: ValueError: two lines"),
         ("raise ValueError", ", line 1: ValueError"),
-        ("x = 1", ": no st.Table in it"),
+        ("x = 1", ": it declares no st.Table"),
     ],
 )
 def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:
@@ -63,7 +63,7 @@ def test_a_file_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("environment", "endpoint", "told"),
     [
-        ({}, None, "which region? Name it with --region or AWS_DEFAULT_REGION"),
+        ({}, None, "no region: give one with --region or AWS_DEFAULT_REGION"),
         ({"AWS_DEFAULT_REGION": "x"}, "localhost:8000", "Invalid endpoint: localhost:8000"),
         ({"AWS_PROFILE": "absent"}, None, "The config profile (absent) could not be found"),
     ],

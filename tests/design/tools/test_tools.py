@@ -1,4 +1,4 @@
-"""Prove, sample, create, what is imported, and the command line."""
+"""Prove, sample, create, imports, and the command line."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def test_every_pattern_of_the_examples_is_proved(name: str, attribute: str, seed
 
 
 def test_prove_finds_a_wrong_answer() -> None:
-    """An item that another program put below a wrong key is in no answer, and is missed."""
+    """An item under a wrong key is missing from every result."""
     table = model(A + patterns("def all(self, id: str) -> st.Query[A]: ..."))
 
     class Meddling:

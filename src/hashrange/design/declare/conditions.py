@@ -1,7 +1,7 @@
-"""Conditions that a model or a caller writes: `status = :s`, with fields' names as they are.
+"""Conditions over fields that a model or a caller writes, e.g. `status = :s`.
 
-Names are replaced by placeholders, so that DynamoDB's reserved words and dots need no thought.
-Parsed by `hashrange.expressions`, so a mistake fails where it is written.
+Names are replaced by placeholders, so that DynamoDB's reserved words are allowed.
+`hashrange.expressions` parses the result, so a mistake is found where the condition is written.
 """
 
 import re
@@ -27,7 +27,10 @@ _SAMPLES: dict[str, AttributeValue] = {
 
 @dataclass(frozen=True)
 class FieldCondition:
-    """`text` in DynamoDB's syntax over `names`; `pairs` are (field, parameter) compared."""
+    """`text` is in DynamoDB's syntax, with placeholders `names`.
+
+    `pairs` are the (field, parameter) that the condition compares.
+    """
 
     text: str
     names: dict[str, str]
@@ -44,7 +47,7 @@ class FieldCondition:
 
 @dataclass(frozen=True)
 class BoundCondition:
-    """A condition with its values, to be decided here: an index's `when`."""
+    """A condition with its values that is evaluated in this process: an index's `when`."""
 
     condition: FieldCondition
     values: dict[str, AttributeValue]
@@ -68,7 +71,7 @@ def parse(
     at: object,
     prefix: str = "#c",
 ) -> FieldCondition:
-    """Read a condition over fields. Raises DeclarationError: unknown field, or wrong syntax."""
+    """Read a condition. Raises DeclarationError for an unknown field or wrong syntax."""
     tokens = _TOKEN.findall(text)
     names: dict[str, str] = {}
     fields: set[str] = set()
@@ -98,7 +101,10 @@ def parse(
 
 
 def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], at: object) -> None:
-    """Each parameter is given, and of the type that it is compared with. `tags`: "" if unknown."""
+    """Raise DeclarationError for a parameter that is missing or of another type than its field.
+
+    `tags` are the parameters' DynamoDB types, "" if unknown.
+    """
     for name in condition.parameters:
         if name not in tags:
             raise DeclarationError(f"{text!r}: no value for :{name}{suggest(name, tags)}", at=at)
@@ -113,7 +119,7 @@ def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], 
 def bound(
     text: str, condition: FieldCondition, values: Mapping[str, Any], at: object
 ) -> BoundCondition:
-    """A condition with its values. Raises DeclarationError where they do not fit."""
+    """A condition with its values. Raises DeclarationError if they do not fit."""
     unused = [name for name in values if name not in condition.parameters]
     if unused:
         hint = suggest(unused[0], condition.parameters)
@@ -133,12 +139,12 @@ def _is_name(token: str, follows: str) -> bool:
 
 
 def _join(tokens: list[str]) -> str:
-    """One space between tokens, but none inside a path."""
+    """The tokens with one space between them, and none inside a path."""
     return re.sub(r" ?([.\[\]]) ?", lambda m: "] " if m[1] == "]" else m[1], " ".join(tokens))
 
 
 def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str, str], ...]:
-    """Which field is compared with which parameter, where it can be seen at a glance."""
+    """The (field, parameter) of each comparison of a field with a single parameter."""
     found = []
     for n, token in enumerate(tokens):
         rest = [*tokens[n + 1 : n + 5], "", "", "", ""]
@@ -153,7 +159,7 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
 
 
 def _expression(condition: FieldCondition, values: Item) -> Any:
-    from hashrange.expressions import Expressions  # for models that have conditions
+    from hashrange.expressions import Expressions  # imported only if a model has conditions
 
     return Expressions(condition.names or None, values or None).condition(condition.text)
 

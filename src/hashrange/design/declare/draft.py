@@ -1,4 +1,4 @@
-"""Reading one entity's declarations, before the table that it shares with others is known."""
+"""Reading one entity's declarations. What all entities share is checked in `table_model`."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 
 
 class Draft:
-    """An entity whose declarations were read, before the table's places are known."""
+    """An entity whose declarations have been read, before the table and its indexes are known."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Draft:
         declared = declarations(model)
         found = declared.get("key")
         if not isinstance(found, Key):
-            raise DeclarationError('it has no key: key = st.key("...", "...")', at=model)
+            raise DeclarationError('it has no key: declare key = st.key("...", "...")', at=model)
         self.hash = self._columns(found.hash, keys[0], "key", 1)
         self.range = self._columns(found.range, keys[1], "key", 1)
         self._expect_required()
@@ -66,8 +66,8 @@ class Draft:
             self.model.model_rebuild()
         except (NameError, PydanticUserError) as error:
             raise DeclarationError(
-                f"{error}; a type used in a model must be found at its module's top level "
-                "(under `from __future__ import annotations`, not inside a function)",
+                f"{error}; declare the types that a model uses at the top level of its module, not "
+                "inside a function, under `from __future__ import annotations`",
                 at=self.model,
             ) from error
 
@@ -92,7 +92,7 @@ class Draft:
             return (KeyColumn(attribute, "S", template),)
         fields = part if isinstance(part, tuple) else (part.field,)
         if len(fields) > most:
-            limit = "four attributes" if most == 4 else "one attribute, and no multi-attribute key"
+            limit = "four attributes" if most == 4 else "one attribute, not a multi-attribute key"
             raise DeclarationError(f"{what}: {fields}: at most {limit}", at=self.model, rule="I06")
         return tuple(self._natural(name, what) for name in fields)
 
@@ -118,8 +118,8 @@ class Draft:
         for name, taken in self.attributes.items():
             if taken == attribute:
                 raise DeclarationError(
-                    f"the field {name!r} is stored as {attribute!r}, which is a key attribute "
-                    "that a template writes: st.Table(keys=...) renames those",
+                    f"the field {name!r} is stored as {attribute!r}, a key attribute that a "
+                    "template writes: rename the key attributes with st.Table(keys=...)",
                     at=self.model,
                 )
 
@@ -134,7 +134,7 @@ class Draft:
         return hash_key, self._columns(index.range, range_name, declared_as, 4)
 
     def projection(self, index: Index) -> Projection:
-        """Fields as attribute names. Raises DeclarationError for an unknown one."""
+        """The projection with attribute names. Raises DeclarationError for an unknown field."""
         if isinstance(index.project, str):
             if index.project not in PROJECTS:
                 hint = suggest(index.project, PROJECTS)
@@ -150,7 +150,7 @@ class Draft:
     def expect_name(self, name: str, declared_as: str) -> None:
         if not NAME(name):
             raise DeclarationError(
-                f"{declared_as}: {name!r} is no index name: 3 to 255 of a-z A-Z 0-9 _ . -",
+                f"{declared_as}: {name!r} is not an index name: use 3 to 255 of a-z A-Z 0-9 _ . -",
                 at=self.model,
             )
 
@@ -166,7 +166,7 @@ class Draft:
             if isinstance(index, Index)
         ]
         if len({key.source.name for key in indexes}) < len(indexes):
-            raise DeclarationError("it fills one index twice", at=self.model)
+            raise DeclarationError("it declares two keys for one index", at=self.model)
         entity = Entity(
             model=self.model,
             name=name,
@@ -185,8 +185,8 @@ class Draft:
         choices = self.fields[field].choices
         if len(choices) != 1:
             raise DeclarationError(
-                f"the field {field!r} is stored as the type attribute: it must be a Literal of "
-                "this entity's only value",
+                f"the field {field!r} is stored as the type attribute, so it must be a Literal "
+                "of one value",
                 at=self.model,
             )
         return choices[0]
@@ -201,7 +201,8 @@ class Draft:
         hash_key, range_key = self.index_columns(index, declared_as)
         if when is not None and all(column.natural for column in hash_key + range_key):
             raise DeclarationError(
-                f"{declared_as}: `when` can only leave out what a template writes", at=self.model
+                f"{declared_as}: `when` needs a template, since a field is always stored",
+                at=self.model,
             )
         return EntityKey(sources[index.name], hash_key, range_key, when, declared_as)
 

@@ -1,7 +1,7 @@
-"""One entity of a table, compiled: items to stored items and back.
+"""One entity of a table: converts items to stored items and back.
 
-A stored item is the fields, the physical key attributes that templates write, the entity's
-name under the table's type attribute, and whatever else somebody put there, which is kept.
+A stored item consists of the fields, the key attributes that the templates write, the entity's
+name in the table's type attribute, and attributes that the model does not know. Those are kept.
 """
 
 import re
@@ -21,12 +21,12 @@ from hashrange.model.values import AttributeValue
 from hashrange.model.values import Item as WireItem
 
 SHAPE_ATTRIBUTE = "entityShape"
-"""Stored by entities that have been given a second shape."""
+"""The attribute that holds an item's shape, written by entities with `shape` above 1."""
 
 
 @dataclass(frozen=True)
 class UniqueTemplate:
-    """A `st.unique`: the template, and the name it was declared under."""
+    """An `st.unique` declaration: its template and the name of its class attribute."""
 
     name: str
     template: Template
@@ -34,10 +34,10 @@ class UniqueTemplate:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another entity's key at the same place, which some text could be read as.
+    """Another entity's key in the same table or index that can produce the same text.
 
-    `strict`: only a key without delimiters in its values counts, because this entity's own
-    template is the more specific of the two.
+    `strict` means that this entity's template is the more specific of the two. A text then
+    conflicts only if the other entity can produce it from values without delimiters.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Rival:
 
 @dataclass
 class Entity:
-    """`attributes` maps fields to attribute names; `rivals` is filled by the table."""
+    """`attributes` maps fields to attribute names. `rivals` is filled in by `table_model.build`."""
 
     model: type[Item]
     name: str
@@ -70,7 +70,7 @@ class Entity:
     delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))
     rivals: dict[str | None, list[Rival]] = field(default_factory=dict)
     clashes: bool = False
-    """Another entity can write the same primary key without any delimiter in a value."""
+    """Whether another entity can write the same primary key with no delimiter in any value."""
 
     def __str__(self) -> str:
         return self.model.__name__
@@ -78,7 +78,7 @@ class Entity:
     # ---- to the table ----
 
     def dump(self, item: Item) -> WireItem:
-        """The whole stored item. Raises BadValue."""
+        """The complete stored item. Raises BadValue."""
         values = item.__dict__
         image: WireItem = {}
         for name, attribute, encode in self._encoders:
@@ -102,7 +102,7 @@ class Entity:
     def _add_index_key(
         image: WireItem, columns: tuple[KeyColumn, ...], values: Mapping[str, Any]
     ) -> None:
-        """All of the index's attributes, or none: the index is sparse."""
+        """Add all attributes of the index's key, or none if one is absent: the index is sparse."""
         stored = {}
         for column in columns:
             value = column.value(values)
@@ -112,7 +112,7 @@ class Entity:
         image.update(stored)
 
     def primary_key(self, values: Mapping[str, Any]) -> WireItem:
-        """The table's key of the item with these fields. Raises BadValue."""
+        """The primary key of the item with these field values. Raises BadValue."""
         key = {}
         for column in self.key.columns:
             value = column.value(values)
@@ -124,13 +124,13 @@ class Entity:
         return key
 
     def key_of(self, image: WireItem) -> WireItem:
-        """The primary key of a stored item, or of anything that has its attributes."""
+        """The primary key of a stored item or of any mapping that has the key attributes."""
         return {c.attribute: image[c.attribute] for c in self.key.source.columns}
 
     # ---- from the table ----
 
     def load(self, raw: WireItem) -> Item:
-        """An item as it is stored. Raises ItemError if it does not fit its class."""
+        """The item of a stored item. Raises ItemError if it does not fit its class."""
         values = self.values(raw)
         try:
             item = self._validate(values)
@@ -142,14 +142,14 @@ class Entity:
         return item
 
     def values(self, raw: WireItem) -> dict[str, Any]:
-        """A stored item's fields, as pydantic takes them: by attribute name."""
+        """A stored item's field values by attribute name, as pydantic validates them."""
         if self._upgrades:
             return self._upgraded(raw)
         values: dict[str, Any] = {}
         for name, tag in self._as_they_are:
             stored = raw.get(name)
             if stored is not None:
-                # Of another type than the field's: pydantic says what is wrong with it.
+                # If the type is not the field's, pydantic's error describes the mismatch.
                 values[name] = stored[tag] if tag in stored else decode(stored)
         for name, read in self._converted:
             if name in raw:
@@ -172,7 +172,7 @@ class Entity:
         return {attribute: values[attribute] for attribute in known if attribute in values}
 
     def recognises(self, raw: WireItem) -> bool:
-        """Whether the key, without a type attribute, is one of this entity's."""
+        """Whether this entity's templates can have produced the stored item's primary key."""
         for column in self.key.columns:
             stored = raw.get(column.attribute, {})
             if column.tag not in stored:
@@ -191,7 +191,7 @@ class Entity:
         return False
 
     def _check_delimiters(self, values: Mapping[str, Any]) -> None:
-        """Refuse values whose keys could be read as other values, or another entity's."""
+        """Raise BadValue if a key could also be read as other values or as another entity's key."""
         if not self.clashes and not self._delimiter_in(values):
             return
         for key in (self.key, *self.indexes):
@@ -211,7 +211,7 @@ class Entity:
                 column.template.check_split(values, text)
         for rival in self.rivals.get(key.source.name, ()):
             if rival.reads(texts, self.delimiters):
-                raise BadValue(f"{self}: the key {texts} could be read as {rival.name}'s")
+                raise BadValue(f"{self}: the key {texts} could also be a key of {rival.name}")
 
     # ---- compiled ----
 
@@ -235,13 +235,13 @@ class Entity:
 
     @cached_property
     def _as_they_are(self) -> tuple[tuple[str, str], ...]:
-        """(attribute, tag) of those whose content pydantic reads as it is."""
+        """(attribute, type) of the fields whose stored content pydantic validates directly."""
         fields = self.fields.items()
         return tuple((self.attributes[n], kind.tag) for n, kind in fields if kind.tag in AS_IT_IS)
 
     @cached_property
     def _converted(self) -> tuple[tuple[str, Any], ...]:
-        """(attribute, reader) of the others."""
+        """(attribute, decoder) of the other fields."""
         fields = self.fields.items()
         return tuple(
             (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
@@ -249,7 +249,7 @@ class Entity:
 
     @cached_property
     def _constants(self) -> WireItem:
-        """What every item of the entity has: its type, and its shape after the first."""
+        """The attributes that are the same in every item: its type, and its shape if above 1."""
         constants: WireItem = {}
         if self.type_attribute is not None:
             constants[self.type_attribute] = {"S": self.name}
@@ -263,7 +263,7 @@ class Entity:
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:
-        """The attributes of each index for which something is computed."""
+        """Each index that a template writes to, with the attributes to write."""
         own = {column.attribute for column in self.key.columns}
         found = []
         for key in self.indexes:
@@ -278,7 +278,7 @@ class Entity:
 
     @cached_property
     def free_fields(self) -> tuple[str, ...]:
-        """Fields of free text in some key: the ones that can hold a delimiter."""
+        """The fields of a key whose text is free, so that it can contain a delimiter."""
         templates = [c.template for key in (self.key, *self.indexes) for c in key.columns]
         templates += [unique.template for unique in self.unique]
         return tuple(
@@ -298,12 +298,12 @@ class Entity:
 
     @cached_property
     def owned_attributes(self) -> frozenset[str]:
-        """Everything that a dump may write: the rest of a stored item is somebody else's."""
+        """The attributes that `dump` may write; other attributes belong to other programs."""
         return self.computed_attributes | {*self.attributes.values(), *self._constants}
 
     @cached_property
     def version(self) -> str | None:
-        """The field that counts versions."""
+        """The `st.Version` field, if there is one."""
         return next((name for name, kind in self.fields.items() if kind.counts), None)
 
     @cached_property
@@ -312,7 +312,7 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """The fields that a key or a marker depends on, and which."""
+        """Fields that a key or a unique marker depends on, with the declaration's name."""
         found: dict[str, str] = {}
         for key in (self.key, *self.indexes):
             for name in key.fields:
@@ -328,7 +328,7 @@ def _may_be_empty(kind: FieldType) -> bool:
 
 
 def _or_absent(kind: FieldType) -> Any:
-    """An empty set is no attribute: DynamoDB has none."""
+    """Encode an empty set as an absent attribute, since DynamoDB has no empty sets."""
 
     def encode(value: Any) -> AttributeValue | None:
         if isinstance(value, (set, frozenset)) and not value:

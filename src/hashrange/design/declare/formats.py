@@ -1,8 +1,8 @@
-"""How a value looks inside a key: its text, the order of its texts, and the way back.
+"""How a value is written in a key: its text, whether texts keep their order, and how to read it.
 
-A format specification is Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. Texts
-sort byte by byte, so only some formats keep the order of the values: numbers of fixed width
-that are not negative, dates in ISO 8601, plain text. What does not fit its width is refused.
+Format specifications are Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. DynamoDB
+sorts texts by bytes, so only some formats keep the order of the values: nonnegative numbers of
+fixed width, dates in ISO 8601, and plain text. A value that does not fit its width is refused.
 """
 
 import re
@@ -25,9 +25,9 @@ SLUG = Chars(frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 class Format:
     """How one placeholder is written.
 
-    `runs` are the texts it can produce; `ordered`: texts sort as values do; `fixed`: all texts
-    have one length; `free`: any text at all; `before(value)` is the next smaller value that the
-    format can tell apart, None where there is none to name.
+    `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
+    `fixed` that all texts have the same length, and `free` that any text is possible.
+    `before(value)` is the largest smaller value with a text of its own, or None.
     """
 
     render: Callable[[Any], str]
@@ -68,7 +68,7 @@ def _itself(text: str) -> str:
 
 def _text(value: Any) -> str:
     if not value:
-        raise BadValue("a part of a key cannot be the empty text")
+        raise BadValue("a part of a key cannot be an empty text")
     return value if type(value) is str else str(value)
 
 
@@ -109,7 +109,9 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact:0{width}.{digits}f}"
         if value < 0 or len(text) != width or Decimal(text) != exact:
-            raise BadValue(f"{value} does not fit a key part of {width} characters, {step} apart")
+            raise BadValue(
+                f"{value} does not fit a key part of {width} characters in steps of {step}"
+            )
         return text
 
     def before(value: Any) -> Any:
@@ -132,7 +134,7 @@ _DIRECTIVES: dict[str, tuple[int, timedelta | None]] = {
     "%H": (2, timedelta(hours=1)), "%M": (2, timedelta(minutes=1)),
     "%S": (2, timedelta(seconds=1)), "%f": (6, timedelta(microseconds=1)),
 }  # fmt: skip
-"""Width, and the smallest difference in time that the directive shows (None: it varies)."""
+"""The width, and the smallest difference in time that the directive shows (None: varies)."""
 _ORDER = list(_DIRECTIVES)
 _DEFAULTS: dict[Any, str] = {
     datetime: "%Y-%m-%dT%H:%M:%S.%fZ",
@@ -166,7 +168,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
 
 
 def _in_order(python: Any, directives: list[str]) -> bool:
-    """From the largest unit that the type has, down, with none left out in between."""
+    """Whether the directives go from the type's largest unit downwards without a gap."""
     first = 3 if python is time else 0
     return bool(directives) and directives == _ORDER[first : first + len(directives)]
 
@@ -177,7 +179,7 @@ def _renderer(python: Any, spec: str) -> Callable[[Any], str]:
     if spec == _DEFAULTS[time] and python is time:
         return time_text
     if python is datetime:
-        # A date stands for its day: that is what `st.Day` passes.
+        # `st.Day` passes a date for its day.
         def render(value: Any) -> str:
             moment = in_utc(value) if isinstance(value, datetime) else value
             return _strftime(moment, spec)
@@ -187,13 +189,13 @@ def _renderer(python: Any, spec: str) -> Callable[[Any], str]:
 
 
 def _strftime(value: Any, spec: str) -> str:
-    """strftime with a year of four digits on every platform."""
+    """strftime, with four digits for the year on every platform."""
     text: str = value.strftime(spec.replace("%Y", f"{value.year:04d}") if "%Y" in spec else spec)
     return text
 
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
-    """Back from text, where the format says everything about the value."""
+    """A function from text to value, if the format shows the whole value."""
     needed = {datetime: _ORDER, date: _ORDER[:3], time: _ORDER[3:]}[python]
     if not set(needed) <= set(directives):
         return None

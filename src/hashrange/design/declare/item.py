@@ -1,4 +1,4 @@
-"""Declaring items: a pydantic model, and templates that say how it is keyed.
+"""Declaring items: a pydantic model with templates for its keys.
 
     class Sensor(st.Item):
         key = st.key("sensor#{sensor_id}", "info")
@@ -7,7 +7,7 @@
         sensor_id: str
         room_id: str | None = None          # None: not in GSI3
 
-The physical key attributes are no fields: they are computed at every write, and never read.
+The key attributes of templates are not fields: every write computes them, and no read uses them.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,19 +23,19 @@ E = TypeVar("E", bound="Item")
 F = TypeVar("F", bound=Callable[..., Any])
 
 AS_READ = "_as_read"
-"""Where an item keeps the stored item that it was read from. Not a field: pydantic carries it
-along in copies and leaves it out of comparisons and dumps."""
+"""The instance attribute that holds the stored item that an item was read from. It is not a
+field, so pydantic keeps it in copies and leaves it out of comparisons and dumps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attr:
-    """A field that is a key attribute as it is (S, N or B)."""
+    """A field that is itself a key attribute (S, N or B)."""
 
     field: str
 
 
 KeyPart = str | Attr | tuple[str, ...]
-"""A template, one field as it is, or (in a global index) several fields as they are."""
+"""A template, a field that is the key attribute, or (in a global index) several such fields."""
 Projection = Literal["ALL", "KEYS_ONLY"] | tuple[str, ...]
 
 
@@ -68,7 +68,7 @@ class Unique:
 
 @dataclass(frozen=True)
 class Copy:
-    """See `copy`. It is also the field's value until it is filled."""
+    """See `copy`. It is the field's value until the copy is filled in."""
 
     owner: type["Item"]
     field: str
@@ -76,7 +76,7 @@ class Copy:
 
 
 def key(hash: KeyPart, range: KeyPart | None = None, /) -> Key:
-    """The primary key: templates, or fields as they are (`st.attr("name")`)."""
+    """The primary key: templates, or fields themselves (`st.attr("name")`)."""
     return Key(hash, range)
 
 
@@ -90,10 +90,11 @@ def index(
     when: str | None = None,
     **values: Any,
 ) -> Index:
-    """This entity's keys in the global index `name`.
+    """This entity's key in the global index `name`.
 
-    An item is left out while a field of the keys is None, or `when` does not hold, e.g.
-    `when="status = :open", open="OPEN"`. `project`: "ALL", "KEYS_ONLY" or names of fields.
+    The index leaves an item out while a field of the key is None or the condition `when` does not
+    hold, e.g. `when="status = :open", open="OPEN"`. `project` is "ALL", "KEYS_ONLY" or a sequence
+    of field names.
     """
     return Index(name, hash, range, _projection(project), when, values)
 
@@ -107,39 +108,41 @@ def local(
     when: str | None = None,
     **values: Any,
 ) -> Index:
-    """This entity's sort key in the local index `name`: the table's partitions, another order."""
+    """This entity's sort key in the local index `name`, which orders the table's partitions."""
     return Index(name, None, range, _projection(project), when, values)
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """A text that is neither is kept as it is: the table refuses it, and knows for whom."""
+    """Keep any other text: the table refuses it with the name of the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 
 def attr(field: str) -> Attr:
-    """The field itself is the key attribute, under its own name and type."""
+    """Use the field itself as the key attribute, under its own name and type."""
     return Attr(field)
 
 
 def unique(template: str) -> Unique:
-    """No two items have the same text here: a marker item holds it, in one transaction."""
+    """No two items have the same text: a marker item written in the same transaction holds it."""
     return Unique(template)
 
 
 def copy(owner: type["Item"], field: str, *, sync: Literal["transaction", "batch"]) -> Any:
-    """The field repeats `owner.field`; the owner is found through its key's fields, by name.
+    """The field is a copy of `owner.field`. This entity has the owner's key fields, by name.
 
-    Filled from the owner when it is not given. `sync` says how a change of the owner reaches
-    the copies: "transaction": at once, or not at all; "batch": resumably, after the owner.
+    If the field is not given, it is filled in from the owner. `sync` says how a change of the
+    owner reaches its copies: "transaction" writes all of them together with the owner, "batch"
+    writes them after the owner and can be resumed.
     """
     return Copy(owner, field, sync)
 
 
 def upgrade(*, from_version: int) -> Callable[[F], F]:
-    """Map an old shape on read: the function gets plain values by attribute name.
+    """Convert items of an old shape when they are read.
 
-    The class says its present shape (`class Sensor(st.Item, shape=2)`), which is then stored;
-    an item without one has shape 1.
+    The static method takes and returns plain values by attribute name. The class names its present
+    shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without a stored
+    shape has shape 1.
     """
 
     def decorate(change: F) -> F:
@@ -153,7 +156,7 @@ DECLARATIONS = (Key, Index, Unique)
 
 
 class Item(BaseModel):
-    """The base of entities. `name` is what the type attribute stores (default: the class's)."""
+    """The base class of entities. `name` (default: the class's) is stored as the type."""
 
     model_config = ConfigDict(
         ignored_types=DECLARATIONS,
@@ -179,7 +182,8 @@ class Item(BaseModel):
         for name in cls.model_fields:
             if name == "key" or name in declared | inherited:
                 raise DeclarationError(
-                    f"the field {name!r} takes the place of a declaration: rename one", at=cls
+                    f"the field {name!r} has the same name as a declaration: rename one of them",
+                    at=cls,
                 )
             if hasattr(Item, name):
                 raise DeclarationError(
@@ -189,7 +193,7 @@ class Item(BaseModel):
                 )
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with other values, validated, that `save` can compare with what was read."""
+        """A validated copy with other values. `save` compares it with the item as read."""
         values = {
             name: value
             for name, value in self.__dict__.items()
@@ -210,13 +214,13 @@ def _declares(value: object) -> bool:
 
 
 def as_read(item: Item) -> WireItem | None:
-    """The stored item that this one was read from."""
+    """The stored item that this item was read from, if any."""
     raw: WireItem | None = item.__dict__.get(AS_READ)
     return raw
 
 
 def declarations(model: type[Item]) -> dict[str, Key | Index | Unique]:
-    """The model's own and inherited templates, in the order they were written."""
+    """The model's own and inherited declarations, in the order of the source."""
     found: dict[str, Key | Index | Unique] = {}
     for base in reversed(model.__mro__):
         found |= {name: value for name, value in vars(base).items() if _declares(value)}
@@ -224,7 +228,7 @@ def declarations(model: type[Item]) -> dict[str, Key | Index | Unique]:
 
 
 def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str, Any]]]:
-    """The functions marked with `upgrade`, by the shape that they start from."""
+    """The functions marked with `upgrade`, by the shape that they convert from."""
     found = {}
     for name in dir(model):
         function = getattr(model, name, None) if not name.startswith("__") else None
@@ -235,7 +239,7 @@ def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str
 
 
 class View(BaseModel, Generic[E]):
-    """Some fields of an entity, to read only: `class SensorRef(st.View[Sensor])`."""
+    """A read-only selection of an entity's fields: `class SensorRef(st.View[Sensor])`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -251,10 +255,10 @@ class View(BaseModel, Generic[E]):
 
 
 def viewed(view: type[View[Any]]) -> type[Item]:
-    """The entity that a view shows."""
+    """The entity whose fields a view selects."""
     for base in view.__mro__:
         metadata = getattr(base, "__pydantic_generic_metadata__", None)
         if metadata and metadata["origin"] is View:
             entity: type[Item] = metadata["args"][0]
             return entity
-    raise DeclarationError("a view says what it shows: st.View[Sensor]", at=view)
+    raise DeclarationError("name the entity of a view: st.View[Sensor]", at=view)

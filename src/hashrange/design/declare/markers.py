@@ -1,8 +1,8 @@
-"""What a model writes inside `Annotated[...]`, and the types made of it.
+"""The markers for `Annotated[...]`, and the types made with them.
 
-st.TTL        a datetime that DynamoDB deletes the item at (stored as epoch seconds)
-st.Version    a counter that `save`, `edit` and `update` guard with
-st.Slug       letters, digits, `-` and `_`: never meets a delimiter
+st.TTL        a datetime after which DynamoDB deletes the item (stored as epoch seconds)
+st.Version    a counter that `save`, `edit` and `update` use to detect lost races
+st.Slug       letters, digits, `-` and `_`, so it never contains a delimiter
 st.Day        in a pattern: the day of a datetime field
 st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
 """
@@ -26,17 +26,17 @@ class Expires:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The field is the item's version."""
+    """The field is the item's version counter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delimited:
-    """The field's text has no delimiter in it."""
+    """The field's text contains no delimiter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How an argument is compared with a field; without `field`, the one of the same name."""
+    """How an argument is compared with `field` (default: the field of the same name)."""
 
     name: OperatorName
     field: str | None = None
@@ -56,7 +56,7 @@ Prefix = Annotated[T, Operator("begins with")]
 
 
 def equal(field: str) -> Operator:
-    """field = argument, under another name: `Annotated[str, st.equal("user_id")]`."""
+    """field = argument, if their names differ: `Annotated[str, st.equal("user_id")]`."""
     return Operator("=", field)
 
 
@@ -81,7 +81,7 @@ def before(field: str) -> Operator:
 
 
 def between(field: str) -> Operator:
-    """argument[0] <= field <= argument[1]: both ends are included, as DynamoDB's BETWEEN."""
+    """argument[0] <= field <= argument[1]: both ends are included, as in DynamoDB's BETWEEN."""
     return Operator("between", field)
 
 

@@ -1,7 +1,7 @@
 """Reading access patterns: the methods of a Protocol become data.
 
-Arguments are what is known, their annotations are operators, the return type is what comes
-back; decorators add facts. Nothing here knows how a pattern is served: see `planner`.
+Arguments are known values, their annotations are operators, and the return type is the result;
+decorators add facts. How a pattern is served is decided in `plan`.
 """
 
 import inspect
@@ -24,7 +24,7 @@ Shape = Literal["one", "many", "count"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What decorators say. `rate` per second; `items` per call; `size` of an item in bytes."""
+    """Facts from decorators. `rate` is per second, `items` per call, `size` an item's bytes."""
 
     rate: float | None = None
     items: int | None = None
@@ -51,51 +51,51 @@ def _fact(function: F, **more: Any) -> F:
 def rate(
     per_second: float, *, items: int | None = None, size: int | None = None
 ) -> Callable[[F], F]:
-    """How often the pattern is asked, how many items it answers, of how many bytes each."""
+    """How often the pattern is called, how many items it returns, and how many bytes each has."""
     return lambda function: _fact(function, rate=per_second, items=items, size=size)
 
 
 def consistent(function: F) -> F:
-    """Read what was written before: twice the capacity, and not from a global index."""
+    """Read consistently, at twice the capacity. A global index cannot be read consistently."""
     return _fact(function, consistent=True)
 
 
 def latest(function: F) -> F:
-    """The newest first; with `X | None`, only the newest."""
+    """Return the newest items first; with `X | None`, only the newest."""
     return _fact(function, latest=True)
 
 
 def scan_ok(reason: str) -> Callable[[F], F]:
-    """This pattern may read the whole table, because ..."""
+    """Allow this pattern to read the whole table, for the given reason."""
     return lambda function: _fact(function, scan=reason)
 
 
 def where(condition: str) -> Callable[[F], F]:
-    """A filter over what was read, e.g. `"status = :s"` where `s` is an argument."""
+    """Filter the items that were read, e.g. by `"status = :s"` where `s` is an argument."""
     return lambda function: _fact(function, where=condition)
 
 
 def through(relation: type[Item]) -> Callable[[F], F]:
-    """Read `relation` by the arguments, then get the items that it names by their keys."""
+    """Read the items of `relation`, then get the items whose keys they contain."""
     return lambda function: _fact(function, through=relation)
 
 
 def using(index: Index) -> Callable[[F], F]:
-    """Read this index, e.g. `@st.using(Sensor.broken)`: needed where an index has a `when`.
+    """Read this index, e.g. `@st.using(Sensor.broken)`.
 
-    Such an index holds some items only, and that those are the ones meant is for you to say.
+    An index with a `when` holds only some items, so it is used only if a pattern asks for it.
     """
     return lambda function: _fact(function, using=index.name)
 
 
 def counts(*entities: type[Item]) -> Callable[[F], F]:
-    """What a pattern that returns `int` counts."""
+    """The entities that a pattern that returns `int` counts."""
     return lambda function: _fact(function, counted=entities)
 
 
 @dataclass(frozen=True)
 class Argument:
-    """`optional`: it may be None, and then shortens what is asked for."""
+    """An argument of a pattern. If it is `optional` and None, the key condition is shorter."""
 
     name: str
     field: str
@@ -106,7 +106,11 @@ class Argument:
 
 @dataclass(frozen=True)
 class Pattern:
-    """`results` are items or views; empty with `by_type`: any entity, named by that argument."""
+    """An access pattern. `results` are items or views.
+
+    `by_type` is the name of the argument that gives the entity, if any entity can come back; then
+    `results` is empty.
+    """
 
     name: str
     title: str
@@ -133,12 +137,14 @@ def entity_of(result: type[Any]) -> type[Item]:
 
 
 def read_patterns(protocol: type) -> list[Pattern]:
-    """The patterns that a Protocol declares, inherited ones too. Raises DeclarationError."""
+    """The patterns that a Protocol declares or inherits. Raises DeclarationError."""
     asynchronous = _inherits(protocol, AsyncStore)
     if not asynchronous and not _inherits(protocol, Store):
         raise DeclarationError("its patterns need st.Store or st.AsyncStore as base", at=protocol)
     if not getattr(protocol, "_is_protocol", False):
-        raise DeclarationError("it is no Protocol: add typing.Protocol to its bases", at=protocol)
+        raise DeclarationError(
+            "it is not a Protocol: add typing.Protocol to its bases", at=protocol
+        )
     found: dict[str, Pattern] = {}
     for base in reversed(protocol.__mro__):
         if base in (Store, AsyncStore) or not getattr(base, "_is_protocol", False):
@@ -150,7 +156,7 @@ def read_patterns(protocol: type) -> list[Pattern]:
 
 
 def _inherits(protocol: type, base: type) -> bool:
-    return base in getattr(protocol, "__mro__", ())  # anything may have been handed in
+    return base in getattr(protocol, "__mro__", ())  # `protocol` can be any object
 
 
 @dataclass
@@ -191,14 +197,14 @@ class _Reader:
                 "`from __future__ import annotations`; declare it at the module's top level"
             ) from error
 
-    # ---- what comes back ----
+    # ---- results ----
 
     def _returns(self, hint: Any) -> tuple[tuple[type[Any], ...], Shape, TypeVar | None]:
         if hint is int:
             self._expect_coroutine(True)
             counted = facts(self.function).counted
             if not counted:
-                raise self._error("say what it counts: @st.counts(Entity)")
+                raise self._error("declare which entities it counts: @st.counts(Entity)")
             return counted, "count", None
         origin = get_origin(hint)
         if origin in (Query, AsyncQuery):
@@ -230,7 +236,7 @@ class _Reader:
                 raise self._error(f"{result} is not an st.Item or st.View")
         return results
 
-    # ---- what is known ----
+    # ---- arguments ----
 
     def _arguments(
         self, hints: dict[str, Any], variable: TypeVar | None
@@ -241,7 +247,7 @@ class _Reader:
             if name not in hints:
                 raise self._error(f"the argument {name!r} has no type")
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                raise self._error("a pattern names each of its arguments")
+                raise self._error("a pattern cannot take *args or **kwargs")
             hint = hints[name]
             if get_origin(hint) is type and get_args(hint) == (variable,):
                 by_type = name
@@ -259,9 +265,9 @@ class _Reader:
         python, optional = core_type(hint, metadata)
         operator = next((m for m in metadata if isinstance(m, Operator)), Operator("="))
         if default is not inspect.Parameter.empty and default is not None:
-            raise self._error(f"the only default is None, which shortens the key: {name!r}")
+            raise self._error(f"{name!r}: the only default is None")
         if optional != (default is None):
-            raise self._error(f"write `{name}: T | None = None` for an argument left out")
+            raise self._error(f"write `{name}: T | None = None` for an optional argument")
         if operator.name == "between":
             python = self._both_ends(name, python)
         return Argument(name, operator.field or name, operator.name, python, optional)
@@ -269,30 +275,30 @@ class _Reader:
     def _both_ends(self, name: str, python: Any) -> Any:
         ends = get_args(python) if get_origin(python) is tuple else ()
         if len(ends) != 2 or ends[0] != ends[1]:
-            raise self._error(f"{name!r}: between takes a tuple of two values of one type")
+            raise self._error(f"{name!r}: between takes a tuple of two values of the same type")
         return core_type(ends[0], [])[0]
 
 
 def _title(function: Callable[..., Any]) -> str:
-    """The docstring's first line, or else the method's name in words."""
+    """The docstring's first line, or the method's name in words."""
     text = inspect.getdoc(function)
     first = text.splitlines()[0].strip() if text else ""
     return first or function.__name__.replace("_", " ").capitalize()
 
 
-# ---- arguments against fields ----
+# ---- arguments and fields ----
 
 _MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
-"""A date may stand for its midnight where no doubt is left about the day itself."""
+"""Operators for which a date can stand for its midnight without ambiguity."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
-    """The argument's type is the field's. Raises DeclarationError."""
+    """Raise DeclarationError if the argument's type does not fit the field's type."""
     given, stored = argument.python, kind.python
     if argument.operator == "day":
         if stored is not datetime or given is not date:
             raise DeclarationError(
-                f"{argument.name!r}: st.Day is a date, for a field that is a datetime", at=at
+                f"{argument.name!r}: st.Day is a date and needs a field that is a datetime", at=at
             )
         return
     if given == stored or (kind.choices and given is str):

@@ -1,7 +1,7 @@
-"""Which strings a key template can produce, and whether two templates can produce the same one.
+"""Which texts a key template can produce, and whether two templates can produce the same text.
 
-A template is seen as a row of runs: between `least` and `most` characters out of a set. Two rows
-are walked together, as automata are, so the answer is exact for the sets and lengths given.
+A template is a sequence of runs, each of `least` to `most` characters from a set. Two sequences
+are compared as finite automata, so the answer is exact for the given sets and lengths.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Chars(NamedTuple):
-    """A set of characters: these, or (inverted) all but these."""
+    """A set of characters: the members, or (inverted) all characters but the members."""
 
     members: frozenset[str]
     inverted: bool = False
@@ -29,7 +29,7 @@ DIGITS = Chars(frozenset("0123456789"))
 
 
 class CharRun(NamedTuple):
-    """`most` is None where there is no limit. A run longer than 64 counts as unlimited."""
+    """`most` is None if there is no limit. A limit above 64 counts as none."""
 
     chars: Chars
     least: int = 1
@@ -38,7 +38,7 @@ class CharRun(NamedTuple):
 
 CharRuns = Sequence[CharRun]
 REST = CharRun(ANY, 0)
-"""Appended to a prefix: everything that begins with it."""
+"""Appended to a prefix, stands for all texts that begin with it."""
 
 
 def literal(text: str) -> list[CharRun]:
@@ -46,7 +46,7 @@ def literal(text: str) -> list[CharRun]:
 
 
 def meet(a: CharRuns, b: CharRuns) -> bool:
-    """Whether some string belongs to both."""
+    """Whether both can produce the same text."""
     first, second = _Automaton(a), _Automaton(b)
     seen = {(0, 0, 0, 0)}
     waiting = list(seen)
@@ -64,7 +64,7 @@ def meet(a: CharRuns, b: CharRuns) -> bool:
 
 
 class _Automaton:
-    """A state is (run, characters taken from it); counts stop where they stop mattering."""
+    """A state is (run, characters taken from it). Counts that no longer matter stay equal."""
 
     def __init__(self, runs: CharRuns) -> None:
         self.runs = [r if r.most is None or r.most <= 64 else r._replace(most=None) for r in runs]
@@ -73,7 +73,7 @@ class _Automaton:
         return self._left(run, taken) and all(r.least == 0 for r in self.runs[run + 1 :])
 
     def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
-        """Every (run, taken, characters) that one more character can lead to."""
+        """Every (run, taken, characters) that can follow with one more character."""
         found = []
         while run < len(self.runs):
             current = self.runs[run]

@@ -1,10 +1,10 @@
-"""What an application sees of a store, as Protocols: so a test may pass any fake of the same shape.
+"""The interface of a store, as Protocols, so that a test can pass a fake of the same shape.
 
     class Sensors(st.Store, Protocol):
         def floors(self, building_id: str) -> st.Query[Floor]: ...
 
-`AsyncStore` is the same for asyncio: single items are `async def`, collections plain `def`s
-that return an `AsyncQuery`. Everything raises what `hashrange.design.errors` lists.
+`AsyncStore` is the same for asyncio: a pattern for one item is an `async def`, a pattern for a
+collection is a plain `def` that returns an `AsyncQuery`. Errors are in `hashrange.design.errors`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -29,8 +29,8 @@ Errors = Literal["raise", "collect"]
 class Page(Generic[X]):
     """A page of a query. `cursor` is None on the last one.
 
-    `skipped` counts items of entities that the table does not know; `errors` are the items that
-    do not fit their class, if they were to be collected.
+    `skipped` counts items of entities that the table does not know. With `errors="collect"`,
+    `errors` has an error for each item that does not fit its class.
     """
 
     items: Sequence[X]
@@ -47,9 +47,9 @@ class Page(Generic[X]):
 
 @dataclass
 class Explanation:
-    """A query's requests, as (operation, parameters), and once it ran, what it took.
+    """A query's requests as (operation, parameters), and its cost once it has run.
 
-    `capacity` is in capacity units, as DynamoDB reported them.
+    `capacity` is the number of capacity units that DynamoDB reported.
     """
 
     pattern: str
@@ -71,7 +71,7 @@ class Explanation:
 
 
 class Query(Protocol[X]):
-    """A collection that is read page by page while it is iterated over, anew each time."""
+    """A collection that each iteration reads from the start, page by page."""
 
     def __iter__(self) -> Iterator[X]: ...
 
@@ -87,15 +87,15 @@ class Query(Protocol[X]):
         max_read: int | None = None,
         errors: Errors = "raise",
     ) -> Page[X]:
-        """Exactly `size` items until the end, and no empty last page.
+        """A page of exactly `size` items; the last page may have fewer, but is never empty.
 
-        With `max_read` a page may be short: at most that many stored items are read for it.
-        Raises InvalidCursor.
+        With `max_read`, at most that many stored items are read for a page, so that it may have
+        fewer items. Raises InvalidCursor.
         """
         ...
 
     def explain(self) -> Explanation:
-        """The request, without sending it; of a query that ran, what it took."""
+        """The requests, without sending them. After the query has run, also its cost."""
         ...
 
 
@@ -119,7 +119,7 @@ class AsyncQuery(Protocol[X]):
 
 
 class Transaction(Protocol):
-    """Collects up to 100 writes, which are done together, or not at all, at the end of `with`."""
+    """Collects up to 100 writes. The end of `with` does all of them, or none."""
 
     def put(self, item: Item, /) -> None: ...
 
@@ -130,7 +130,7 @@ class Transaction(Protocol):
     def delete(self, item: Item, /) -> None: ...
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
-        """Only if the stored item fulfils e.g. `"balance >= :b"` with `b=100`."""
+        """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
         ...
 
 
@@ -143,24 +143,24 @@ class Batch(Protocol):
 
 
 class Store(Protocol):
-    """The writes of every store. `get` is a pattern of this store: `db.edit(db.sensor, "s-1")`."""
+    """The writes of every store. `get` is a pattern of the store: `db.edit(db.sensor, "s-1")`."""
 
     def put(self, item: I, /) -> I:
-        """Write the whole item, over whatever is there. Returns it with its copies filled."""
+        """Write the whole item and replace the stored one. Returns it with its copies filled in."""
         ...
 
     def create(self, item: I, /) -> I:
-        """Write the item. Raises AlreadyExists."""
+        """Write a new item. Raises AlreadyExists."""
         ...
 
     def save(self, item: I, /) -> I:
-        """Write what differs from what was read (see `Item.replace`). Raises Conflict."""
+        """Write the fields that differ from those read (see `Item.replace`). Raises Conflict."""
         ...
 
     def edit(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractContextManager[I]:
-        """Read an item, let the body change its fields, write them. Raises NotFound, Conflict."""
+        """Read an item for the body to change, then write it. Raises NotFound, Conflict."""
         ...
 
     def update(
@@ -171,7 +171,7 @@ class Store(Protocol):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> I:
-        """As `edit`, but a lost race is run again with what is there then, five times in all."""
+        """As `edit`, but after a lost race read and change the item again, up to five times."""
         ...
 
     def patch(
@@ -179,16 +179,16 @@ class Store(Protocol):
     ) -> AbstractContextManager[I]:
         """Write the fields that the body assigns, without reading. Raises NotFound.
 
-        Refuses (BadValue) fields that a key, a unique text or a copy depends on.
+        Raises BadValue for a field that a key, a unique text or a copy depends on.
         """
         ...
 
     def add(self, item: I, /, **amounts: int | Decimal) -> I:
-        """Add to number fields atomically; those that `patch` refuses are refused too."""
+        """Add to number fields atomically. Raises BadValue for a field that `patch` refuses."""
         ...
 
     def move(self, item: I, /) -> I:
-        """Write an item whose key changed: delete the one that was read and create this one."""
+        """Write an item whose key changed: delete the item that was read and create this one."""
         ...
 
     @overload
@@ -198,26 +198,26 @@ class Store(Protocol):
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
-        """Delete an item, or the one that a pattern names by its key; no matter if it is there."""
+        """Delete an item, or the item that a pattern names by its key, if it exists."""
         ...
 
     def get_many(self, get: Callable[..., R | None], keys: Iterable[Any], /) -> list[R | None]:
-        """BatchGetItem: one answer for each of `keys` (a tuple of arguments, or the only one)."""
+        """BatchGetItem: one result for each key (a tuple of arguments, or a single argument)."""
         ...
 
     def transaction(self, *, token: str | None = None) -> AbstractContextManager[Transaction]:
-        """`token`: two transactions with the same one within ten minutes are one."""
+        """Two transactions with the same `token` within ten minutes are done once."""
         ...
 
     def batch(self, *, copies: bool = True) -> AbstractContextManager[Batch]:
-        """Refuses entities with unique texts or versions, and those with copies unless
-        `copies=False` says that copies are neither filled nor kept in step."""
+        """Raises BadValue for entities with unique texts or versions, and for those with copies
+        unless `copies=False`, which neither fills in copies nor updates them."""
         ...
 
     def sync(self, owner: Item, /) -> int:
-        """Bring the copies of the owner's fields in step with it; how many were behind.
+        """Update the copies of the owner's fields; returns how many were out of date.
 
-        What `save` does by itself. Called again after an interruption it goes on.
+        `save` does this by itself. After an interruption, a call of `sync` continues it.
         """
         ...
 

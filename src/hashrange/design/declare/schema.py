@@ -1,7 +1,4 @@
-"""The table's places to look: itself and its indexes, with their key attributes.
-
-And how one entity fills them: a column of a key, with the template that writes it.
-"""
+"""The table and its indexes with their key attributes, and how one entity fills those."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """The table (`name` is None) or one of its indexes. `project`: attributes, for INCLUDE."""
+    """The table (`name` is None) or an index. `project` is a tuple of attributes for INCLUDE."""
 
     name: str | None
     kind: Kind
@@ -35,7 +32,7 @@ class Source:
     project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
 
     def __str__(self) -> str:
-        """As the access-pattern tables of DynamoDB articles have it: 'Base table', 'GSI 1'."""
+        """The name in access-pattern tables of DynamoDB articles: 'Base table', 'GSI 1'."""
         if self.name is None:
             return "Base table"
         return f"{self.kind} {self.name.removeprefix(self.kind)}"
@@ -47,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """How one entity writes one key attribute. `natural`: the field that it simply is."""
+    """How one entity writes one key attribute. `natural` is the field, if there is no template."""
 
     attribute: str
     tag: str
@@ -56,7 +53,7 @@ class KeyColumn:
     kind: FieldType | None = None
 
     def value(self, values: Mapping[str, Any]) -> AttributeValue | None:
-        """The attribute of an item with these fields; None: absent. Raises BadValue."""
+        """The attribute's value in an item with these fields; None: absent. Raises BadValue."""
         if self.kind is not None:
             content = values[self.template.fields[0]]
             return None if content is None else self.kind.encode(content)
@@ -64,7 +61,7 @@ class KeyColumn:
         return None if text is None else {"S": text}
 
     def meets(self, other: "KeyColumn", mine: Chars, others: Chars) -> bool:
-        """Whether both can write the same value, where free text is made of these characters."""
+        """Whether both can write the same value if free text consists of these characters."""
         if self.tag != other.tag:
             return False
         return self.tag != "S" or meet(self.template.runs(mine), other.template.runs(others))
@@ -72,7 +69,10 @@ class KeyColumn:
 
 @dataclass(frozen=True)
 class EntityKey:
-    """How one entity fills the table or an index; absent while a field is None or not `when`."""
+    """One entity's key in the table or an index.
+
+    The key is absent while one of its fields is None or the condition `when` does not hold.
+    """
 
     source: Source
     hash: tuple[KeyColumn, ...]
@@ -86,7 +86,7 @@ class EntityKey:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Every field that the key, or whether there is one, depends on."""
+        """The fields that the key and its condition depend on."""
         found = [field for column in self.columns for field in column.template.fields]
         return tuple(dict.fromkeys([*found, *(self.when.fields if self.when else ())]))
 

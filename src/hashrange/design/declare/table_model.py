@@ -1,4 +1,4 @@
-"""A table put together from its entities: places to look, key columns, and who meets whom."""
+"""The model of a table: its entities, its key columns, and which entities can share a key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from hashrange.design.errors import DeclarationError
 
 @dataclass(frozen=True)
 class TableModel:
-    """`clean` are the characters of a value without delimiters; `by_type`: see `st.Table`."""
+    """See `st.Table`. `clean` is the set of characters that are not delimiters."""
 
     name: str
     table: Source
@@ -53,7 +53,7 @@ class TableModel:
         return found
 
     def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
-        """Whether the column can hold one of these texts without a delimiter in a value."""
+        """Whether a value without delimiters can give the column one of these texts."""
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 
     def free_index_name(self) -> str:
@@ -70,9 +70,11 @@ def build(
     type_attribute: str | None,
     by_type: str | None,
 ) -> TableModel:
-    """Raises DeclarationError for whatever could not work."""
+    """Raises DeclarationError if the declarations contradict each other or DynamoDB's rules."""
     if not NAME(name):
-        raise DeclarationError(f"{name!r} is no table name: 3 to 255 of a-z A-Z 0-9 _ . -")
+        raise DeclarationError(
+            f"{name!r} is not a table name: use 3 to 255 characters of a-z A-Z 0-9 _ . -"
+        )
     drafts = [Draft(model, keys, index_keys) for model in models]
     if not drafts:
         raise DeclarationError("a table needs at least one entity", at=name)
@@ -80,7 +82,9 @@ def build(
     entities = tuple(draft.entity(sources.by_name, type_attribute) for draft in drafts)
     clean = Chars(_delimiters(entities), inverted=True)
     if len({entity.name for entity in entities}) < len(entities):
-        raise DeclarationError("two entities have one name: class X(st.Item, name=...)", at=name)
+        raise DeclarationError(
+            "two entities have the same name: rename one, class X(st.Item, name=...)", at=name
+        )
     type_source = _type_source(by_type, type_attribute, sources)
     model = TableModel(
         name=name,
@@ -96,11 +100,11 @@ def build(
     return model
 
 
-# ---- the table's places ----
+# ---- the table and its indexes ----
 
 
 class _Sources:
-    """Every entity must see the same key attributes: this holds them together."""
+    """Checks that all entities declare the same key attributes, and collects the indexes."""
 
     def __init__(self, drafts: Sequence[Draft]) -> None:
         first = drafts[0]
@@ -111,8 +115,8 @@ class _Sources:
                 mine = column_names(draft.hash + draft.range)
                 theirs = column_names(first.hash + first.range)
                 raise DeclarationError(
-                    f"its key is {mine}, but {first.model.__name__}'s is {theirs}: a table has "
-                    "one key (entities that do not share it belong in tables of their own)",
+                    f"its key is {mine}, but the key of {first.model.__name__} is {theirs}: a "
+                    "table has one key, so put entities with another key into another table",
                     at=draft.model,
                     rule="K18",
                 )
@@ -131,7 +135,8 @@ class _Sources:
         kind: Any = "LSI" if index.hash is None else "GSI"
         if kind == "LSI" and not self.table.range:
             raise DeclarationError(
-                f"{declared_as}: a table without sort key has no local indexes", at=draft.model
+                f"{declared_as}: a table without a sort key cannot have local indexes",
+                at=draft.model,
             )
         source = Source(
             index.name, kind, _plain(hash_key), _plain(range_key), draft.projection(index)
@@ -139,9 +144,9 @@ class _Sources:
         known = self.indexes.setdefault(index.name, source)
         if (known.kind, known.columns) != (source.kind, source.columns):
             raise DeclarationError(
-                f"{declared_as}: the index {index.name!r} has {column_names(hash_key + range_key)} "
-                f"here, but {', '.join(f'{c.attribute} ({c.tag})' for c in known.columns)} in "
-                "another entity",
+                f"{declared_as}: the key of the index {index.name!r} is "
+                f"{column_names(hash_key + range_key)} here, but "
+                f"{', '.join(f'{c.attribute} ({c.tag})' for c in known.columns)} in another entity",
                 at=draft.model,
                 rule="K18",
             )
@@ -149,7 +154,7 @@ class _Sources:
 
 
 def _merged(known: Source, more: Source) -> Source:
-    """An index has one projection: the attributes that any of its entities names."""
+    """An index has one projection: all attributes that any of its entities names."""
     if known.project == more.project:
         return known
     if "ALL" in (known.project, more.project):
@@ -166,7 +171,7 @@ def _type_source(
         return None
     if type_attribute is None or by_type in sources.indexes:
         raise DeclarationError(
-            f"by_type={by_type!r} needs a type attribute, and an index name of its own"
+            f"by_type={by_type!r} needs a type attribute and an index name that no entity uses"
         )
     return Source(by_type, "GSI", (Column(type_attribute, "S"),), ())
 
@@ -179,11 +184,11 @@ def column_names(columns: tuple[KeyColumn, ...]) -> str:
     return ", ".join(f"{column.attribute} ({column.tag})" for column in columns)
 
 
-# ---- who can be read as whom ----
+# ---- entities whose keys can be equal ----
 
 
 def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
-    """The characters that keep values apart: what is neither letter nor digit in the constants."""
+    """The characters that separate values: those in constants that are not letters or digits."""
     found: set[str] = set()
     for entity in entities:
         for key in (entity.key, *entity.indexes):

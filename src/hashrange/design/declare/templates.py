@@ -1,7 +1,7 @@
 """Key templates: `sensor#{sensor_id}#{at:%Y-%m-%d}`, `event#{day}#{event_id|shard:10}`.
 
-A template is text with fields in it, as in Python's `str.format`. `{field|shard:n}` stands for
-a number from 0 to n-1 made of the field's value, so that one busy key becomes n.
+A template is text with placeholders for fields, as in Python's `str.format`. `{field|shard:n}` is
+a number from 0 to n-1 computed from the field's value, which spreads one busy key over n keys.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from hashrange.design.declare.types import FieldType
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 
 HIGHEST = "\U0010ffff"
-"""Sorts after every text that goes on at the same place, by UTF-8 bytes."""
+"""Appended to a prefix, sorts after every text with that prefix, by UTF-8 bytes."""
 
 
 class Placeholder(NamedTuple):
-    """`shards` is 0 unless the field is only hashed to a shard number."""
+    """`shards` is the number of shards if the placeholder is a shard number, else 0."""
 
     field: str
     spec: str
@@ -72,16 +72,16 @@ def _placeholder(
 
 
 def shard_of(value: Any, shards: int) -> int:
-    """The same on every machine and in every version: a digest of the value's text."""
+    """A shard number from a digest of the value's text, the same on every machine and version."""
     digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % shards
 
 
 @dataclass(frozen=True)
 class Template:
-    """A template of one entity: every placeholder knows how its field is written.
+    """A template of one entity, with the format of each placeholder.
 
-    A natural key attribute (`st.attr("name")`) is a template of that one placeholder.
+    A natural key attribute (`st.attr("name")`) is a template of a single placeholder.
     """
 
     parts: tuple[Part, ...]
@@ -109,9 +109,9 @@ class Template:
         )
 
     def render(self, values: Mapping[str, Any], shard: int | None = None) -> str | None:
-        """The key's text, or None if a field of it is None. Raises BadValue.
+        """The key's text, or None if one of its fields is None. Raises BadValue.
 
-        `shard` stands for the field that only a shard number is made of.
+        `shard` is the shard number to use instead of computing one from a field.
         """
         text = ""
         for constant, field, written, shards in self._steps:
@@ -128,7 +128,7 @@ class Template:
         return text
 
     def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:
-        """The text of its leading parts. Raises BadValue if it could be read in another way."""
+        """The text of the leading parts. Raises BadValue if a value contains the next delimiter."""
         text = ""
         for number, part in enumerate(parts):
             if isinstance(part, str):
@@ -146,10 +146,10 @@ class Template:
             text += piece
         return text
 
-    # ---- the texts it can produce ----
+    # ---- the texts that a template can produce ----
 
     def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[CharRun]:
-        """The texts of these parts (or of all), with `free` as the characters of free text."""
+        """The texts of these parts (or of all parts) if free text consists of `free` characters."""
         runs: list[CharRun] = []
         for part in self.parts if parts is None else parts:
             if isinstance(part, str):
@@ -164,7 +164,7 @@ class Template:
         return runs
 
     def beginning(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
-        """Whatever begins with these parts."""
+        """All texts that begin with these parts."""
         return [*self.runs(free, parts), REST]
 
     @cached_property
@@ -173,7 +173,7 @@ class Template:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Takes the shortest value for every field but the last, which takes what is left."""
+        """Matches the shortest value for each field except the last, which matches the rest."""
         pieces = []
         for number, part in enumerate(self.parts):
             if isinstance(part, str):
@@ -185,12 +185,12 @@ class Template:
         return re.compile("".join(pieces), re.DOTALL)
 
     def split(self, text: str) -> dict[int, str] | None:
-        """The texts of the placeholders by their position; None if it is no text of this."""
+        """The texts of the placeholders by position; None if the template cannot produce `text`."""
         match = self.pattern.fullmatch(text)
         return {int(k[1:]): v for k, v in match.groupdict().items()} if match else None
 
     def read(self, text: str) -> dict[str, Any]:
-        """The fields that the text tells, as far as their formats lead back."""
+        """The field values in the text, for formats that can be read back."""
         found = {}
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
@@ -201,7 +201,7 @@ class Template:
         return found
 
     def readable(self) -> Iterator[str]:
-        """The fields that `read` finds."""
+        """The names of the fields that `read` returns."""
         for part in self.placeholders:
             if not part.shards and self.formats[part].read is not None:
                 yield part.field
@@ -209,7 +209,7 @@ class Template:
     # ---- delimiters ----
 
     def check_split(self, values: Mapping[str, Any], text: str) -> None:
-        """Refuse values that could be read back as other values of the same template."""
+        """Raise BadValue if the text can also be read as other values of the same template."""
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
             assert isinstance(part, Placeholder)
@@ -239,7 +239,7 @@ def _expression(written: Format) -> str:
 def bind(
     parts: tuple[Part, ...], fields: Mapping[str, FieldType], at: object, what: str
 ) -> Template:
-    """Give the placeholders their formats. Raises DeclarationError (K01) for unknown fields."""
+    """Choose the placeholders' formats. Raises DeclarationError (K01) for unknown fields."""
     formats = {}
     for part in parts:
         if not isinstance(part, Placeholder):

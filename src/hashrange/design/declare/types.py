@@ -38,7 +38,7 @@ Decode = Callable[[AttributeValue], Any]
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """How one field is stored. `tag` is "" where it depends on the value."""
+    """How one field is stored. `tag` is the DynamoDB type, or "" if it depends on the value."""
 
     python: Any
     tag: str
@@ -53,7 +53,7 @@ class FieldType:
 
 
 def field_type(info: FieldInfo, at: object) -> FieldType:
-    """The storage of a model's field. Raises DeclarationError for a type that has none."""
+    """How a model's field is stored. Raises DeclarationError if its type cannot be stored."""
     metadata = [*info.metadata]
     core, optional = core_type(info.annotation, metadata)
     expires = any(isinstance(m, Expires) for m in metadata)
@@ -77,7 +77,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
 
 
 def encode(value: Any) -> AttributeValue:
-    """Any storable value in wire form. Raises BadValue."""
+    """The wire form of any value. Raises BadValue if it cannot be stored."""
     kind = type(value)
     found = _ENCODERS.get(kind)
     if found is not None:
@@ -89,7 +89,7 @@ def encode(value: Any) -> AttributeValue:
 
 
 def decode(value: AttributeValue) -> Any:
-    """What pydantic is given for a stored value whose type the field does not tell."""
+    """A Python value for a stored value, for pydantic to validate."""
     [(tag, content)] = value.items()
     return _CONTENTS[tag](content)
 
@@ -113,7 +113,7 @@ def number_text(value: Decimal | int) -> str:
 
 
 def utc_text(value: datetime) -> str:
-    """ISO 8601 in UTC, always with microseconds, so that text sorts as time does."""
+    """ISO 8601 in UTC, always with microseconds, so that the texts sort in the order of time."""
     return in_utc(value).replace(tzinfo=None).isoformat("T", "microseconds") + "Z"
 
 
@@ -141,7 +141,9 @@ def _set(value: set[Any] | frozenset[Any]) -> AttributeValue:
     members = [encode(member) for member in value]
     tags = {tag for member in members for tag in member}
     if len(tags) != 1 or not tags <= {"S", "N", "B"}:
-        raise BadValue(f"{value!r}: a set holds only texts, only numbers or only bytes, not none")
+        raise BadValue(
+            f"{value!r}: a set is not empty and has only texts, only numbers or only bytes"
+        )
     [tag] = tags
     return {f"{tag}S": sorted(member[tag] for member in members)}
 
@@ -190,7 +192,7 @@ _BASES: tuple[tuple[Any, Encode], ...] = (
 
 
 def _bytes(content: str | bytes) -> bytes:
-    """The in-process database speaks base64, boto3 speaks bytes."""
+    """The in-process database uses base64 text, boto3 uses bytes."""
     return base64.b64decode(content) if isinstance(content, str) else bytes(content)
 
 
@@ -214,7 +216,7 @@ _CONTENTS: dict[str, Callable[[Any], Any]] = {
 
 
 AS_IT_IS = ("S", "N", "BOOL")
-"""Types whose wire content pydantic takes as it is."""
+"""DynamoDB types whose content pydantic validates directly."""
 
 
 def _plain(tag: str) -> Decode:
@@ -232,7 +234,7 @@ _DECODERS: dict[str, Decode] = {tag: _plain(tag) for tag in AS_IT_IS}
 
 
 def core_type(annotation: Any, metadata: list[Any]) -> tuple[Any, bool]:
-    """(the type without `| None` and Annotated, whether None is allowed); adds to `metadata`."""
+    """(the type without `| None` and Annotated, whether None is allowed). Extends `metadata`."""
     optional = False
     while True:
         origin = get_origin(annotation)
@@ -276,7 +278,7 @@ def _common_tag(values: Any) -> str:
 
 
 def _choices(core: Any) -> tuple[str, ...]:
-    """The only texts that the field can have, if they are counted."""
+    """The texts that the field can have, if there is a fixed list of them."""
     if get_origin(core) is Literal:
         values = get_args(core)
     elif isinstance(core, type) and issubclass(core, Enum):
@@ -296,7 +298,7 @@ def _length_max(metadata: list[Any]) -> int | None:
 
 
 def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
-    """Refuse what could never be stored, also inside containers and nested models."""
+    """Refuse types that cannot be stored, also inside containers and nested models."""
     core, _ = core_type(annotation, [])
     origin = get_origin(core)
     if core is float or core is complex:
@@ -318,5 +320,5 @@ def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
 
 
 def single_line(item: Item) -> str:
-    """A wire item for messages: its values without their tags."""
+    """An item in wire form as one line for messages, without the types."""
     return ", ".join(f"{name}={content}" for name, av in item.items() for content in av.values())

@@ -1,4 +1,4 @@
-"""Numbers that a designer knows and DynamoDB does not: how many, how often, how large.
+"""The numbers behind a model: how many items, of what size, and how often they are written.
 
     volumes=st.volumes(
         User=st.total(1_000_000, size=300),
@@ -6,7 +6,7 @@
     ),
     writes=[st.writes(Measurement, create=500), st.writes(Sensor, edit=("room_id",), rate=2)],
 
-A rule that needs a number which is not here stays silent, and is counted as not checked.
+A lint rule that needs a number which is not declared is skipped and counted as not checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from hashrange.design.errors import DeclarationError, suggest
 
 @dataclass(frozen=True)
 class Each:
-    """So many for each item of another entity."""
+    """The number of items for each item of another entity."""
 
     parent: str
     mean: float
@@ -28,7 +28,7 @@ class Each:
 
 @dataclass(frozen=True)
 class Volume:
-    """Of one entity: how many in all, or for each parent, and of how many bytes."""
+    """One entity's number of items in all or for each parent, and the size of an item in bytes."""
 
     count: int | None = None
     each: tuple[Each, ...] = ()
@@ -43,12 +43,12 @@ class Volume:
 
 
 def total(count: int, *, size: int | None = None) -> Volume:
-    """So many items of the entity in all; `size` in bytes."""
+    """The number of the entity's items in all; `size` is in bytes."""
     return Volume(count=count, size=size)
 
 
 def each(parent: type[Item] | str, *, mean: float, max: int, size: int | None = None) -> Volume:
-    """For each item of `parent` so many of the entity: on average, and at most."""
+    """The mean and largest number of the entity's items for each item of `parent`."""
     name = parent if isinstance(parent, str) else parent.__name__
     return Volume(each=(Each(name, mean, max),), size=size)
 
@@ -73,7 +73,7 @@ class Volumes:
         return self.entities.get(str(entity), Volume())
 
     def count(self, entity: object) -> float | None:
-        """How many there are in all, if that follows from what was said."""
+        """The number of items in all, if it follows from the declarations."""
         volume = self.of(entity)
         if volume.count is not None:
             return volume.count
@@ -85,7 +85,7 @@ class Volumes:
         return None
 
     def per(self, entity: object, parent: object) -> Each | None:
-        """How many of the entity each parent has, also by way of entities in between."""
+        """How many items each parent has, directly or through entities in between."""
         volume = self.of(entity)
         for found in volume.each:
             if found.parent == str(parent):
@@ -98,7 +98,7 @@ class Volumes:
 
 
 def volumes(**entities: Volume | int) -> Volumes:
-    """How many items of each entity there are, by class name; a number is `st.total(number)`."""
+    """The number of items of each entity, by class name; a number `n` means `st.total(n)`."""
     return Volumes({n: total(v) if isinstance(v, int) else v for n, v in entities.items()})
 
 
@@ -124,7 +124,7 @@ class Writes:
 def writes(
     entity: type[Item], *, create: float = 0, edit: Sequence[str] = (), rate: float = 0
 ) -> Writes:
-    """Per second: items created; and, at `rate`, edits of these fields."""
+    """Writes per second: `create` items, and `rate` edits of the fields in `edit`."""
     return Writes(entity, create, tuple(edit), rate)
 
 
@@ -138,7 +138,7 @@ class Ignored:
 
 
 def ignore(rule: str, where: str, *, reason: str) -> Ignored:
-    """Accept a finding of the linter at an entity, an index or a pattern, for a reason."""
+    """Accept a lint finding at an entity, an index or a pattern, for the given reason."""
     if not reason.strip():
         raise DeclarationError(f"ignore({rule!r}, {where!r}) needs a reason")
     return Ignored(rule, where, reason)

@@ -51,7 +51,7 @@ class OpenAsyncQuery:
 
 
 class OpenAsyncPattern:
-    """A pattern as a method of an open store: a coroutine, but for collections."""
+    """A pattern as a method of an open store: returns a coroutine or an asynchronous query."""
 
     def __init__(self, store: "OpenAsyncStore", call: PatternCall) -> None:
         self._store = store

@@ -1,7 +1,7 @@
-"""Batches: at most so many at a time, and what was not processed is sent again.
+"""Batches: splits them into requests and repeats the parts that were not processed.
 
-Only this backs off here: with jitter, and a deadline, after which `Unprocessed` is raised.
-Everything else is retried by the client, if at all.
+Repeats wait with jitter until a deadline, after which `Unprocessed` is raised. All other retries
+are left to the client.
 """
 
 import random
@@ -24,7 +24,7 @@ DEADLINE_SECONDS = 30.0
 def get_all(
     table: str, keys: Sequence[Item], took: Explanation | None = None, consistent: bool = False
 ) -> Steps[list[Item | None]]:
-    """The stored items of these keys, in their order; None where there is none."""
+    """The stored items of these keys in the same order; None for a key without item."""
     found: dict[Any, Item] = {}
     distinct = list({_identity(key): key for key in keys}.values())
     for start in range(0, len(distinct), READS_MAX):
@@ -63,7 +63,7 @@ def write_all(table: str, requests: Sequence[dict[str, Any]]) -> Steps[None]:
 
 
 def _pauses() -> Iterator[Pause | None]:
-    """Longer and longer, each at random up to its length; None once the time is up."""
+    """Pauses of random length up to a growing limit; None once the deadline has passed."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     longest = FIRST_PAUSE_SECONDS
     while True:

@@ -13,26 +13,26 @@ from hashrange.model.errors import ApiError
 
 
 def connect(handed: Any, binary: bool = True) -> Connection:
-    """`binary`: whether values may be binary, which boto3 has as bytes.
+    """The connection of a database or a client. Raises TypeError for anything else.
 
-    Raises TypeError with advice for anything else."""
+    `binary` says whether values can be binary, which boto3 represents as bytes.
+    """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
     _expect_client(handed)
     if _is_asynchronous(handed):
-        raise TypeError("this client is asynchronous: its patterns belong in an st.AsyncStore")
+        raise TypeError("this client is asynchronous: use an st.AsyncStore")
     return _Client(handed, binary)
 
 
 def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
-    """See `connect`. Raises TypeError with advice for anything else."""
+    """As `connect`, for asyncio."""
     if callable(getattr(handed, "execute_async", None)):
         return _AsyncDatabase(handed)
     _expect_client(handed)
     if not _is_asynchronous(handed):
         raise TypeError(
-            "this client would block the event loop: hand in an aiobotocore client, or put the "
-            "patterns in an st.Store"
+            "this client would block the event loop: use an aiobotocore client, or an st.Store"
         )
     return _AsyncClient(handed, binary)
 
@@ -40,9 +40,7 @@ def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
 def _expect_client(handed: Any) -> None:
     meta = getattr(handed, "meta", None)
     if getattr(meta, "client", None) is not None:
-        raise TypeError(
-            'a boto3 resource changes what is sent: hand in session.client("dynamodb") instead'
-        )
+        raise TypeError('a boto3 resource converts values: use session.client("dynamodb") instead')
     model = getattr(meta, "service_model", None)
     if model is None or model.service_name != "dynamodb":
         raise TypeError(
@@ -126,7 +124,7 @@ def _api_failure(error: ApiError) -> ApiFailure:
 
 
 def _client_failure(error: Exception) -> ApiFailure:
-    """botocore's ClientError carries the response; anything else passes through as it is."""
+    """The failure of botocore's ClientError; any other error has no code."""
     response = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return ApiFailure("", str(error), error)
@@ -135,7 +133,7 @@ def _client_failure(error: Exception) -> ApiFailure:
     return ApiFailure(described.get("Code", ""), described.get("Message", ""), error, **found)
 
 
-# ---- binary: base64 text in wire form, bytes at boto3 ----
+# ---- binary values: base64 text in wire form, bytes in boto3 ----
 
 
 def _to_client(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Copied fields when an item is written: filled from their owners, and checked against them."""
+"""Copied fields of an item to write: filled in from their owners and checked against them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class CopiedFields:
         return found
 
     def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[WriteAction]]]:
-        """Copies that were not given, from their owners; and checks that they are right."""
+        """The item with missing copies filled in, and checks that the owners have not changed."""
         if not entity.copies:
             return item, []
         checks: dict[str, WriteAction] = {}
@@ -44,7 +44,7 @@ class CopiedFields:
                 if isinstance(getattr(item, name), Copy):
                     values[name] = getattr(source, entity.copies[name].field)
                 elif getattr(item, name) != getattr(source, entity.copies[name].field):
-                    raise Conflict(f"{entity}: {name} is not what its {owner} says", item)
+                    raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
             copied = {entity.copies[name].field for name in names}
             checks[owner.name] = self.owner_check(owner, raw, copied)
         if values:
@@ -55,7 +55,7 @@ class CopiedFields:
         return item, list(checks.values())
 
     def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> WriteAction:
-        """That the owner still says so."""
+        """A check that the owner's fields are as they were read."""
         expression = Expression()
         attributes = sorted(owner.attributes[name] for name in fields)
         conditions = [expression.as_read(name, raw.get(name)) for name in attributes]

@@ -1,4 +1,4 @@
-"""Finding the copies of an owner's fields: by the keys of the entities that hold them."""
+"""Finding the copies of an owner's fields by the keys of the entities that hold them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class Copies:
-    """An entity's copied fields of one owner, and the way from the owner to them."""
+    """An entity's copied fields of one owner, and the route that finds them by the owner's key."""
 
     model: TableModel
     entity: Entity
@@ -26,7 +26,7 @@ class Copies:
     route: Route
 
     def read(self, owner: Item) -> Steps[list[Any]]:
-        """All items that copy from this owner, as they are stored."""
+        """All items with copies from this owner."""
         source = self.route.key.source
         names: dict[str, str] = {}
         values: WireItem = {}
@@ -78,14 +78,14 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
             route = copy_route(entity, owner)
             if route is None:
                 raise BadValue(
-                    f"the copies in {entity} cannot be found from {owner}: no key or index of "
-                    f"{entity} begins with {', '.join(sorted(owner.key_fields))}"
+                    f"the copies in {entity} cannot be found from {owner}: no partition key of "
+                    f"{entity} consists of {', '.join(sorted(owner.key_fields))}"
                 )
             yield Copies(model, entity, fields, route)
 
 
 def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
-    """Writes for the copies that are not what the owner says."""
+    """Writes for the copies that differ from the owner's fields."""
     found = []
     for copies in copies_of(writer.model, writer.entity(owner)):
         items = yield from copies.read(owner)
@@ -98,7 +98,7 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
 
 
 def copy_route(entity: Entity, owner: Entity) -> Route | None:
-    """The key of the copying entity whose partition is the owner's key fields."""
+    """The copying entity's key whose partition key consists of the owner's key fields."""
     given = [Argument(n, n, "=", None, False) for n in sorted(owner.key_fields)]
     for key in (entity.key, *entity.indexes):
         try:

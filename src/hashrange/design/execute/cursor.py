@@ -1,8 +1,8 @@
-"""Cursors: where a page ended, as text that a web client may keep.
+"""Cursors: the end of a page as a text that a web client can keep.
 
-A cursor names its pattern, a digest of the arguments, and one position per partition that is
-read. It is only taken back for the same question, and only inside its range of keys, so that a
-tampered one cannot read elsewhere; with a key it is signed as well.
+A cursor holds its pattern, a digest of the arguments, and a position for each partition. It is
+accepted only for the same pattern and arguments, and only inside their range of keys, so that a
+forged cursor cannot read anything else. With a key, it is also signed.
 """
 
 import base64
@@ -28,7 +28,7 @@ def encode(pattern: str, asked: Sequence[KeyRange | None], at: Positions, key: b
 def decode(
     cursor: str, pattern: str, asked: Sequence[KeyRange | None], names: set[str], key: bytes | None
 ) -> Positions:
-    """Raises InvalidCursor. `names`: the attributes that a position consists of."""
+    """The positions of a cursor. `names` are their attributes. Raises InvalidCursor."""
     try:
         data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         size = _SIGNATURE_BYTES if key is not None else 0
@@ -46,7 +46,7 @@ def decode(
         raise InvalidCursor("this is not a cursor")
     for position, part in zip(positions, asked, strict=True):
         if position is not None and not _inside(position, part, names):
-            raise InvalidCursor(f"the cursor points outside of what {pattern} reads")
+            raise InvalidCursor(f"the cursor is outside the keys that {pattern} reads")
     return positions
 
 

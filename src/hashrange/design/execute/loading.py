@@ -1,4 +1,4 @@
-"""Stored items to what a pattern returns, and what became of each one that was read."""
+"""Converting stored items to a pattern's results, and counting those that were skipped."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class ReadItem(NamedTuple):
 
 
 class Loader:
-    """Recognises stored items and makes them what a pattern returns."""
+    """Recognises the entity of a stored item and converts it to a pattern's result."""
 
     def __init__(self, model: TableModel, results: Sequence[type[Any]]) -> None:
         self.model = model
@@ -48,7 +48,7 @@ class Loader:
 
     @cached_property
     def _by_key(self) -> list[Entity]:
-        """Those that the pattern returns first; among them, the more specific templates."""
+        """Entities that the pattern returns first, the more specific templates before others."""
         return sorted(
             self.model.entities,
             key=lambda e: (
@@ -58,7 +58,7 @@ class Loader:
         )
 
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
-        """As `LoadedItems.take`, for who neither stops nor goes on elsewhere: a plain iteration."""
+        """As `LoadedItems.take`, for an iteration that needs no positions."""
         attribute, makers = self.model.type_attribute or "", self._makers
         found = []
         for raw in raws:
@@ -103,7 +103,7 @@ class _ViewLoader:
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
 
     def _from_keys(self, raw: Item) -> dict[str, Any]:
-        """Fields that only stand in the text of a key, as in an index of keys alone."""
+        """Fields read from the text of a key, for an index that projects only keys."""
         found: dict[str, Any] = {}
         for key in (self.entity.key, *self.entity.indexes):
             for column in key.columns:
@@ -115,7 +115,7 @@ class _ViewLoader:
 
 @dataclass
 class LoadedItems:
-    """What became of rows: results with their rows, and what was left out on the way."""
+    """Results with the number of items read for each, and the items that were left out."""
 
     results: list[tuple[Any, int]] = field(default_factory=list)
     rows: list[ReadItem] = field(default_factory=list)
@@ -123,7 +123,7 @@ class LoadedItems:
     errors: list[ItemError] = field(default_factory=list)
 
     def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
-        """Load rows; each result also remembers after how many rows it came."""
+        """Load items. Each result is kept with the number of items read up to it."""
         for row in rows:
             self.rows.append(row)
             entity = loader.recognise(row.raw)

@@ -1,4 +1,4 @@
-"""Calling a pattern: its arguments are bound and checked, and the plan for them is picked."""
+"""Calling a pattern: binds and checks the arguments and picks the plan for them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from hashrange.design.plan.planner import Unplanned, plan_given, variants
 
 @dataclass(slots=True)
 class BoundPattern:
-    """A pattern with arguments, ready to run; `took` once it ran."""
+    """A pattern with its arguments. `took` is set once it has run."""
 
     call: "PatternCall"
     builder: RequestBuilder
@@ -25,7 +25,7 @@ class BoundPattern:
 
 
 class PatternCall:
-    """A pattern of an open store: binds arguments, checks them, and picks the plan."""
+    """A pattern of an open store, with a request builder for each set of arguments."""
 
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
@@ -42,7 +42,7 @@ class PatternCall:
         self.complete = self.builders[frozenset()]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
-        """Raises TypeError for arguments that do not fit, BadValue for their values."""
+        """Raises TypeError for missing or unknown arguments, BadValue for wrong values."""
         if kwargs or len(args) != len(self.names):
             arguments = self._named(args, kwargs)
         else:
@@ -54,7 +54,7 @@ class PatternCall:
                 if not argument.optional:
                     raise TypeError(f"{self.pattern}: {name!r} is missing")
                 left_out.append(name)
-            elif type(value) is not str or str not in classes:  # the commonest is seen at once
+            elif type(value) is not str or str not in classes:  # the most common case first
                 _expect(argument, value, classes)
         return BoundPattern(self, self._builder(left_out) if left_out else self.complete, arguments)
 
@@ -83,7 +83,7 @@ def _results(pattern: Pattern, model: TableModel) -> Sequence[type[Any]]:
 
 
 def _classes(argument: Argument) -> tuple[type, ...]:
-    """What a value may be an instance of; empty: not checked."""
+    """The classes that a value may be an instance of; empty: not checked."""
     python = argument.python
     if isinstance(python, type):
         return (python,)

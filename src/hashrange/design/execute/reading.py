@@ -1,4 +1,4 @@
-"""Running a plan: pages, merged shards, follow-up reads, and stored items back to items."""
+"""Running a plan: pages, merged shards and follow-up reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.model.values import AttributeValue, Item
 
 FILTERED_PAGE = 50
-"""How many items are read at a time for a page of which some may be filtered out."""
+"""How many items to read at a time for a page if some may be filtered out."""
 
 
 @dataclass
 class PartitionPages:
-    """One partition's rows. `key` is where it goes on; a Query that gave no key has ended."""
+    """The pages of one partition. `key` is the next ExclusiveStartKey."""
 
     operation: str
     request: dict[str, Any]
@@ -30,7 +30,7 @@ class PartitionPages:
     rows: list[Item] = field(default_factory=list)
 
     def read(self, limit: int | None, took: Explanation) -> Steps[int]:
-        """One page more; how many items DynamoDB read for it."""
+        """Read the next page; returns how many items DynamoDB read for it."""
         request = dict(self.request)
         if self.key is not None:
             request["ExclusiveStartKey"] = self.key
@@ -47,7 +47,7 @@ class PartitionPages:
 
 
 class PlanReader:
-    """One reading of a plan, from its start or from a cursor's positions."""
+    """Reads a plan's items, from the start or from a cursor's positions."""
 
     def __init__(
         self, builder: RequestBuilder, arguments: Mapping[str, Any], at: Positions | None
@@ -74,7 +74,7 @@ class PlanReader:
         return all(partition.done and not partition.rows for partition in self.partitions)
 
     def rows(self, limit: int | None) -> Steps[list[ReadItem] | None]:
-        """The next rows in order, at least one page; None at the end."""
+        """The next items in order, from at least one page; None at the end."""
         if len(self.partitions) == 1:
             rows = yield from self._one(limit)
         else:
@@ -84,7 +84,7 @@ class PlanReader:
         return rows
 
     def raws(self) -> Steps[list[Item]]:
-        """The next stored items, for who does not ask where they are from."""
+        """The next stored items, for a caller that does not need their positions."""
         if len(self.partitions) == 1 and self.plan.followed is None:
             return (yield from self._page(None)) or []
         rows = yield from self.rows(None)
@@ -103,7 +103,7 @@ class PlanReader:
         return raws
 
     def _merged(self, limit: int | None) -> Steps[list[ReadItem] | None]:
-        """Rows of all partitions in the order of their sort keys, as far as it is known."""
+        """Items of all partitions in the order of their sort keys, as far as it is known."""
         for partition in self.partitions:
             while not partition.rows and not partition.done:
                 self.read += yield from partition.read(limit, self.took)
@@ -122,7 +122,7 @@ class PlanReader:
         return tuple(_sortable(raw[column.attribute]) for column in self.plan.source.range)
 
     def _follow(self, rows: list[ReadItem], followed: Entity) -> Steps[list[ReadItem]]:
-        """The items whose keys the rows name, in the rows' order; those that are gone are not."""
+        """The existing items among those whose keys `rows` contain, in the same order."""
         keys = [followed.primary_key(self._related(row.raw)) for row in rows]
         found = yield from get_all(self.builder.table_name, keys, self.took)
         return [
@@ -135,17 +135,17 @@ class PlanReader:
         entity = self.plan.route.entity
         return vars(entity.load(raw))
 
-    # ---- where it stands ----
+    # ---- positions ----
 
     def after(self, rows: Sequence[ReadItem]) -> Positions:
-        """The positions once these rows, all since the start, are done with."""
+        """The positions after these items, which are all items since the start."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)
         return positions
 
     def here(self, rows: Sequence[ReadItem]) -> Positions:
-        """`after`, but past what DynamoDB read and did not give: for a reader who stops here."""
+        """As `after`, but past the items that DynamoDB read and filtered out."""
         positions = self.after(rows)
         for n, partition in enumerate(self.partitions):
             if not partition.rows and partition.key is not None:

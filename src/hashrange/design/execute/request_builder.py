@@ -1,7 +1,4 @@
-"""A plan's requests: arguments to DynamoDB's parameters.
-
-The text of the conditions is made once per plan; a call only fills in values.
-"""
+"""Building a plan's requests from the arguments of a call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The keys that one Query asks for: equal values, and at most one comparison after them."""
+    """The key condition of one Query: equal values, then at most one comparison."""
 
     equals: tuple[tuple[str, AttributeValue], ...]
     attribute: str = ""
@@ -33,7 +30,7 @@ class KeyRange:
     operands: tuple[AttributeValue, ...] = ()
 
     def holds(self, position: Item) -> bool:
-        """Whether a key, in wire form, lies in the range."""
+        """Whether a key in wire form is in the range."""
         if any(not equal(position[name], value) for name, value in self.equals):
             return False
         if not self.operator:
@@ -51,7 +48,7 @@ class KeyRange:
 
 
 class RequestBuilder:
-    """One plan, compiled."""
+    """Builds the requests of one plan."""
 
     def __init__(self, plan: Plan, model: TableModel) -> None:
         self.plan = plan
@@ -61,7 +58,7 @@ class RequestBuilder:
     # ---- requests ----
 
     def key(self, arguments: Arguments) -> Item:
-        """The primary key that a GetItem asks for. Raises BadValue."""
+        """The primary key of a GetItem. Raises BadValue."""
         return self.plan.route.entity.primary_key(self._values(arguments))
 
     def get(self, arguments: Arguments) -> dict[str, Any]:
@@ -80,7 +77,7 @@ class RequestBuilder:
         return request
 
     def queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
-        """(range, request) for each partition that is asked; none if the range is empty."""
+        """(range, request) for each partition to read; none if the range is empty."""
         if self.plan.operation == "Scan":
             return [(None, self._request(None, arguments))]
         ranges = self._ranges(arguments)
@@ -124,13 +121,13 @@ class RequestBuilder:
 
     @cached_property
     def _incomplete(self) -> bool:
-        """Whether the index lacks what comes back: a local one then reads the table as well."""
+        """Whether a local index lacks fields, so that DynamoDB has to read the table as well."""
         source = self.plan.source
         return any(missing_fields(list(e.fields), e, source) for e in self.plan.entities)
 
     @cached_property
     def _projection(self) -> tuple[str, ...]:
-        """The attributes of a pattern that returns one view, and no whole item."""
+        """The attributes to project if the pattern returns a single view."""
         plan, results = self.plan, self.plan.pattern.results
         if plan.pattern.shape == "count" or len(results) != 1 or plan.followed is not None:
             return ()
@@ -149,7 +146,7 @@ class RequestBuilder:
         texts = []
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
-            # A Scan has no routes: what it wants is what the pattern returns.
+            # A Scan has no routes, so the types come from the pattern's results.
             wanted = [self.model.entity(model) for model in self.plan.pattern.entities]
             entities = self.plan.entities or wanted
             types = {f":t{n}": {"S": e.name} for n, e in enumerate(entities)}
@@ -165,7 +162,7 @@ class RequestBuilder:
 
     @cached_property
     def _filters_types(self) -> bool:
-        """Whether others are in the range, and the index tells whom an item is."""
+        """Whether other entities are in the range and the index has the type to filter by."""
         project, attribute = self.plan.source.project, self.model.type_attribute
         if not self.plan.outsiders and self.plan.operation != "Scan":
             return False
@@ -221,7 +218,7 @@ class RequestBuilder:
     def _sort_test(
         self, values: Mapping[str, Any], arguments: Arguments
     ) -> tuple[str, str, tuple[AttributeValue, ...]] | None:
-        """(attribute, operator, operands); without operator for all keys, None for no key."""
+        """(attribute, operator, operands). No operator selects all keys, None selects no key."""
         plan = self.plan
         if plan.common is not None:
             column = plan.route.key.range[0] if plan.route.key.range else None
@@ -257,7 +254,7 @@ def _key_condition(asked: KeyRange, names: dict[str, str], values: Item) -> str:
 def _comparison(
     test: SortTest, values: Mapping[str, Any], arguments: Arguments
 ) -> Comparison | None:
-    """None: no key can fulfil it."""
+    """The comparison; None if no key can satisfy it."""
     if test.column.natural is not None:
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
@@ -269,7 +266,7 @@ def _comparison(
 
 
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
-    """Between two texts of the same namespace, both included, as BETWEEN is."""
+    """A BETWEEN of two texts with the known prefix. It includes both ends."""
     written = test.column.template.formats[test.placeholder]
     low, high = known, known + HIGHEST
     if test.low is not None:
@@ -300,7 +297,7 @@ def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) ->
 
 
 def _moment(value: Any) -> Any:
-    """A date stands for its midnight where the field is a datetime."""
+    """A date stands for its midnight if the field is a datetime."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time(), UTC)
     return value

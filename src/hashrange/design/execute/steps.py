@@ -1,6 +1,6 @@
-"""The waist between what is to be asked and how: generators yield requests, two loops send them.
+"""Requests as generator steps, and the two loops that send them.
 
-Everything that a store does is written once, as a generator; `run` and `run_async` are the whole
+Every method of a store is written once, as a generator. `run` and `run_async` are the only
 difference between the synchronous and the asynchronous store.
 """
 
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 class ApiCall(NamedTuple):
-    """One operation of the API, in wire form. It is answered with the response."""
+    """One API operation in wire form. The generator receives the response."""
 
     operation: str
     payload: dict[str, Any]
 
 
 class Pause(NamedTuple):
-    """Wait so many seconds."""
+    """Wait for this many seconds."""
 
     seconds: float
 
@@ -30,9 +30,9 @@ Steps = Generator[ApiCall | Pause, dict[str, Any], T]
 
 
 class ApiFailure(Exception):
-    """An operation failed. `code` is DynamoDB's name for it, `original` the client's exception.
+    """An operation failed. `code` is DynamoDB's error code, `original` the client's exception.
 
-    `item` is the stored item where one was asked for; `reasons` are a transaction's.
+    `item` is the stored item if the request asked for it; `reasons` are those of a transaction.
     """
 
     def __init__(self, code: str, message: str, original: BaseException, **more: Any) -> None:
@@ -54,7 +54,7 @@ class AsyncConnection(Protocol):
 
 
 def run(steps: Steps[T], connection: Connection) -> T:
-    """A ApiFailure that the steps do not know is raised as what the client had raised."""
+    """Send the requests. An ApiFailure that the steps do not handle raises the client's error."""
     try:
         request = next(steps)
         while True:
@@ -77,7 +77,7 @@ def run(steps: Steps[T], connection: Connection) -> T:
 
 async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
     """`run`, for asyncio."""
-    import asyncio  # a synchronous program does without
+    import asyncio  # a synchronous program does not need it
 
     try:
         request = next(steps)

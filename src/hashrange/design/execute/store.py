@@ -1,4 +1,4 @@
-"""The synchronous store: runs the core's steps on a connection."""
+"""The synchronous store: runs the steps on a connection."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ class OpenQuery:
 
 
 def explain(bound: BoundPattern) -> Explanation:
-    """The requests of a bound query, and what they took if it ran."""
+    """The requests of a query, and its cost if it has run."""
     if bound.took is not None:
         return bound.took
     plan = bound.builder.plan

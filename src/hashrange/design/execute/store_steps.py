@@ -1,4 +1,4 @@
-"""Everything a store does, as generators of requests; `store` and `async_store` only run them."""
+"""The methods of a store as generators of requests, which `store` and `async_store` run."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +27,9 @@ SYNC_ROUNDS = 5
 
 @dataclass(frozen=True)
 class Observation:
-    """What a call took: `requests` as sent, `capacity` in capacity units, `seconds` in all.
+    """The cost of a call: its requests, the capacity units, and the total time in seconds.
 
-    `atomic` is False for copies that were written after their owner, in several transactions.
+    `atomic` is False if copies were written after their owner, in several transactions.
     """
 
     name: str
@@ -45,7 +45,7 @@ Observer = Callable[[Observation], object]
 
 
 class StoreSteps:
-    """A table's reads and writes as steps."""
+    """The reads and writes of one table as steps."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class StoreSteps:
     # ---- reads ----
 
     def one(self, bound: BoundPattern, consistent: bool = False) -> Steps[Any]:
-        """The item that is asked for, or None."""
+        """The item of a pattern that returns `X | None`."""
         get = bound.builder.plan.operation == "GetItem"
         return self._get(bound, consistent) if get else self._first(bound)
 
@@ -118,7 +118,7 @@ class StoreSteps:
     def next_items(
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
     ) -> Steps[list[Any]]:
-        """One page of an iteration, which goes on until `reader.done`."""
+        """The next page of an iteration; the caller repeats this until `reader.done`."""
         found = bound.call.loader.load_all((yield from reader.raws()), items)
         reader.took.items += len(found)
         return found
@@ -126,9 +126,9 @@ class StoreSteps:
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """One more than asked for is looked for, to know whether there is a next page."""
+        """Read one item more than `size`, to know whether there is a next page."""
         if size < 1:
-            raise BadValue(f"a page of {size}: at least 1")
+            raise BadValue(f"a page has at least 1 item, not {size}")
         reader, items, name = (
             PlanReader(bound.builder, bound.arguments, None),
             LoadedItems(),
@@ -167,7 +167,7 @@ class StoreSteps:
         if not bounds:
             return []
         if bounds[0].builder.plan.operation != "GetItem":
-            raise BadValue(f"{call.pattern}: only items by their whole key are got in batches")
+            raise BadValue(f"{call.pattern}: get_many needs a pattern by the primary key")
         asked = [bound.builder.key(bound.arguments) for bound in bounds]
         found = yield from batches.get_all(
             self.model.name, asked, consistent=call.pattern.facts.consistent
@@ -192,7 +192,7 @@ class StoreSteps:
         return written.done()
 
     def _land(self, name: str, written: PreparedWrite) -> Steps[None]:
-        """Commit a write, and with it the copies of what it renamed, if they fit."""
+        """Commit a write, together with the copies of changed fields if they fit."""
         if not written.actions:
             return
         if not written.renamed:
@@ -220,7 +220,7 @@ class StoreSteps:
         )
 
     def sync(self, owner: Item) -> Steps[int]:
-        """Each transaction also checks the owner, so that the newest value always wins."""
+        """Update outdated copies. Each transaction checks that the owner has not changed."""
         entity = self.writer.entity(owner)
         raw = yield from self.writer.copying.read(entity.primary_key(vars(owner)))
         if raw is None:
@@ -251,7 +251,7 @@ class StoreSteps:
         return item
 
     def save_in_place(self, item: Item) -> Steps[Item]:
-        """As save, and the caller's own item then is what is stored."""
+        """As `save`, and update the caller's own item to what is stored."""
         saved: Item = yield from self.write("save", item)
         vars(item).update(vars(saved))
         return item
@@ -268,7 +268,7 @@ class StoreSteps:
         raise AssertionError("the last attempt returns or raises")
 
     def blank(self, bound: BoundPattern) -> Item:
-        """An item of which only the key is known: for `patch`."""
+        """An item with only its key fields, for `patch`."""
         entity = self._by_key(bound)
         route = bound.builder.plan.route
         values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
@@ -334,7 +334,7 @@ class StoreSteps:
 
 
 def _chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
-    """So that the actions of each are at most `most`."""
+    """Chunks of writes with at most `most` actions each."""
     chunk: list[PreparedWrite] = []
     for written in found:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:

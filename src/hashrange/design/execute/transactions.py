@@ -1,4 +1,4 @@
-"""Several writes: a transaction, all or nothing; or a batch, cheaper, without a promise."""
+"""Several writes: an atomic transaction, or a cheaper batch that is not atomic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ WRITTEN = ("put", "create", "save")
 
 @dataclass
 class PendingWrites:
-    """What a transaction or a batch is to do, in order: (method, item, more)."""
+    """The writes that a transaction or a batch has collected: (method, item, arguments)."""
 
     writes: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
 
@@ -40,7 +40,7 @@ class PendingWrites:
 
 
 def transact(writer: Writer, pending: PendingWrites, token: str | None) -> Steps[list[WriteAction]]:
-    """All of it or nothing; what was committed. The given items then are as stored."""
+    """Commit the writes together; returns the actions. Updates the items to what is stored."""
     actions: list[WriteAction] = []
     landed: list[PreparedWrite] = []
     for method, item, more in pending.writes:
@@ -84,7 +84,7 @@ def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> 
 
 
 def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:
-    """Puts and deletes; of several of one item, the last."""
+    """Send puts and deletes. Of several writes of an item, the last one counts."""
     requests: dict[str, dict[str, Any]] = {}
     for method, item, _ in pending.writes:
         if method not in ("put", "delete"):
@@ -102,6 +102,6 @@ def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[N
 
 def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
     if entity.unique or entity.version is not None:
-        raise BadValue(f"{entity}: a batch cannot guard unique texts or versions")
+        raise BadValue(f"{entity}: a batch cannot check unique texts or versions")
     if copies and (entity.copies or entity.name in writer.copied):
-        raise BadValue(f"{entity}: a batch does not keep copies in step: batch(copies=False)")
+        raise BadValue(f"{entity}: a batch does not update copies: say so with batch(copies=False)")

@@ -1,7 +1,7 @@
-"""Unique texts: a marker item per text, written and deleted together with the item that has it.
+"""Unique texts: a marker item for each text, written and deleted together with its item.
 
-A marker's key is `unique#Entity#declaration#text`, and it names its item as `owner`, so that
-only that item may let it go.
+A marker's key is `unique#Entity#declaration#text`. Its attribute `owner` is the key of its item,
+and only writes of that item may delete it.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ MARKER_TYPE = "unique"
 def markers(
     model: TableModel, entity: Entity, old: Item | None, new: Item | None
 ) -> Iterator[WriteAction]:
-    """The markers that go and come when the stored item changes from `old` to `new`."""
+    """Deletes and puts of markers for a change of the stored item from `old` to `new`."""
     for unique in entity.unique:
         was, now = _key(model, entity, unique, old), _key(model, entity, unique, new)
         if was is not None and was != now:
@@ -49,13 +49,13 @@ def _marker(
         marker[model.type_attribute] = {"S": MARKER_TYPE}
 
     def error_of(item: Item | None) -> ConditionFailed:
-        return NotUnique(f"{entity}.{unique.name}: another item has this", item, unique.name)
+        return NotUnique(f"{entity}.{unique.name}: another item has this text", item, unique.name)
 
     return WriteAction("Put", {**_condition(model, holders), "Item": marker}, key, error_of)
 
 
 def _condition(model: TableModel, holders: list[Item]) -> dict[str, object]:
-    """The marker is free, or one of these items has it."""
+    """A condition that the marker does not exist or that one of these items owns it."""
     expression = Expression()
     allowed = [expression.as_read(model.table.hash[0].attribute, None)]
     allowed += [expression.as_read(OWNER_ATTRIBUTE, {"M": holder}) for holder in holders]

@@ -1,4 +1,4 @@
-"""One write of one item, and how several are committed: alone, or all in one transaction."""
+"""Writes of single items, committed alone or together in one transaction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
 class Expression:
-    """A condition or an update under construction, with placeholders for its names and values."""
+    """The placeholders for the names and values of a condition or an update."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -34,7 +34,7 @@ class Expression:
         return placeholder
 
     def as_read(self, attribute: str, value: AttributeValue | None) -> str:
-        """The attribute is (still) this; None: it is not there."""
+        """A condition that the attribute has this value; None: that it is absent."""
         if value is None:
             return f"attribute_not_exists({self.name(attribute)})"
         return f"{self.name(attribute)} = {self.value(value)}"
@@ -50,22 +50,22 @@ class Expression:
 
 @dataclass(slots=True)
 class WriteAction:
-    """`error_of` makes the error of a condition that did not hold, from the item that is there."""
+    """One write. `error_of` makes the error of a failed condition from the stored item."""
 
     kind: Kind
     parameters: dict[str, Any]
     key: Item
     error_of: Callable[[Item | None], ConditionFailed] = field(
-        default=lambda item: Conflict("the item is not as it was read")
+        default=lambda item: Conflict("the item was changed after it was read")
     )
 
 
 def commit(
     actions: Sequence[WriteAction], *, token: str | None = None, transaction: bool = False
 ) -> Steps[dict[str, Any]]:
-    """One action as its own operation, several as one transaction; the response.
+    """Send one action as its own operation, several as one transaction; returns the response.
 
-    Raises what the first refused action's `error_of` makes.
+    Raises the `error_of` the first action whose condition failed.
     """
     if len(actions) == 1 and not transaction:
         return (yield from _alone(actions[0]))
@@ -82,7 +82,7 @@ def commit(
             if reason.get("Code") == "ConditionalCheckFailed":
                 raise action.error_of(reason.get("Item")) from failure.original
         if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
-            raise Conflict("another transaction has the item at this moment") from failure.original
+            raise Conflict("another transaction is writing the item") from failure.original
         raise
 
 
@@ -97,7 +97,7 @@ def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
         if failure.code == "ConditionalCheckFailedException":
             raise action.error_of(failure.item) from failure.original
         if failure.code == "TransactionConflictException":
-            raise Conflict("a transaction has the item at this moment") from failure.original
+            raise Conflict("a transaction is writing the item") from failure.original
         raise
 
 

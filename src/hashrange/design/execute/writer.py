@@ -1,8 +1,8 @@
-"""Writes: an item as it was and as it shall be, to actions. Here alone are key attributes written.
+"""Turning writes of items into actions. Only this module writes key attributes.
 
-Whatever the write, the new stored item is computed as a whole, so that no index key, marker or
-copy can be left as it was; what differs from the item as read is sent, on the condition that
-what it depends on is still as read.
+Every write computes the complete new stored item, so that no index key, marker or copy can be
+forgotten. An update sends the attributes that differ from the item as read, on the condition that
+the attributes that they depend on have not changed since.
 """
 
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ from hashrange.model.values import equal
 
 @dataclass
 class PreparedWrite:
-    """The actions of one write, and the item (and stored item) that it leaves behind.
+    """The actions of one write, and the item and stored item after it.
 
-    `renamed`: the owner's fields that changed and that other items copy.
+    `renamed` are the changed fields that other items copy.
     """
 
     item: Item
@@ -48,7 +48,7 @@ class PreparedWrite:
 
 
 class Writer:
-    """Makes actions; it reads what it needs, and sends nothing else."""
+    """Prepares writes. It reads items if a write depends on them, and writes nothing itself."""
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
@@ -65,8 +65,8 @@ class Writer:
         found = self.model.by_model.get(type(item))
         if found is None:
             given = item if isinstance(item, type) else type(item).__name__
-            reason = ": a view is only read" if isinstance(item, View) else ""
-            raise BadValue(f"{given} is no item of {self.table!r}{reason}")
+            reason = ": a view is read-only" if isinstance(item, View) else ""
+            raise BadValue(f"{given} is not an item of {self.table!r}{reason}")
         return found
 
     # ---- whole items ----
@@ -105,7 +105,7 @@ class Writer:
         written = yield from self.create(item)
         assert written.image is not None
         if equal({"M": entity.key_of(old)}, {"M": entity.key_of(written.image)}):
-            raise BadValue(f"{entity}: the key is the same: save it")
+            raise BadValue(f"{entity}: the key has not changed: use save")
         foreign = {n: v for n, v in old.items() if n not in entity.owned_attributes}
         put = written.actions[0]
         image = {**foreign, **written.image}
@@ -131,16 +131,15 @@ class Writer:
         action = self._delete(key, conditions, expression)
         return [action, *markers(self.model, entity, old, None)]
 
-    # ---- what changed ----
+    # ---- updates ----
 
     def save(self, item: Item, *, trusted: bool = False) -> Steps[PreparedWrite]:
-        """`trusted`: its copies were just taken from their owner."""
+        """An update of what differs. `trusted`: the copies were just read from their owner."""
         entity = self.entity(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
             raise BadValue(
-                f"{entity}: {', '.join(sorted(entity.key_fields))} make its key, which cannot "
-                "change: use move"
+                f"{entity}: its key, {', '.join(sorted(entity.key_fields))}, cannot change: move it"
             )
         if _same(entity, old, entity.dump(item)):
             return PreparedWrite(item, old, [])
@@ -178,7 +177,7 @@ class Writer:
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
     ) -> list[str]:
-        """It is there; and its version, or all that the change rests on, is as read."""
+        """Conditions that the item exists and that the attributes behind the change are as read."""
         conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
         if entity.version is not None:
             attribute = entity.attributes[entity.version]
@@ -249,7 +248,7 @@ class Writer:
         return WriteAction("Update", parameters, key, _not_found(entity, key))
 
     def _expect_free(self, entity: Entity, name: str) -> None:
-        """Nothing else depends on the field: only then can it be written without reading."""
+        """Raise BadValue if a key, a marker or a copy depends on the field."""
         reason = None
         if name not in entity.fields:
             raise BadValue(f"{entity} has no field {name!r}{suggest(name, entity.fields)}")
@@ -260,9 +259,9 @@ class Writer:
         elif name in self.copied.get(entity.name, ()):
             reason = "other items copy it"
         elif name == entity.version:
-            reason = "it counts versions"
+            reason = "it is the version"
         if reason is not None:
-            raise BadValue(f"{entity}: {name} needs edit, update or save: {reason}")
+            raise BadValue(f"{entity}: write {name} with edit, update or save, since {reason}")
 
     # ---- parts ----
 
@@ -278,13 +277,13 @@ class Writer:
     def _as_read(self, entity: Entity, item: Item) -> WireItem:
         old = as_read(item)
         if old is None:
-            raise BadValue(f"{entity}: it was not read from the table: use put or create")
+            raise BadValue(f"{entity}: the item was not read from the table: use put or create")
         return old
 
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """The item is as it was read, as far as markers and copies rest on it."""
+        """Conditions that the attributes behind markers and copies are as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:
@@ -308,7 +307,7 @@ class Writer:
         return expression.as_read(attribute, {"N": str(version)})
 
     def _counted(self, entity: Entity, item: Item) -> Item:
-        """The next version, in a copy: the caller's item changes only once it is written."""
+        """A copy of the item with the next version. The caller's item changes after the write."""
         if entity.version is None:
             return item
         old = as_read(item)
@@ -332,7 +331,7 @@ class Writer:
         key = entity.key_of(image)
 
         def error_of(item: WireItem | None) -> ConditionFailed:
-            what = "is there already" if error is AlreadyExists else "was changed meanwhile"
+            what = "already exists" if error is AlreadyExists else "was changed meanwhile"
             return error(f"{entity} ({single_line(key)}) {what}", item)
 
         return WriteAction("Put", parameters, key, error_of)
@@ -352,7 +351,7 @@ def _same(entity: Entity, old: WireItem, image: WireItem) -> bool:
 
 def _conflict_with(entity: Entity, old: WireItem) -> Any:
     def error_of(item: WireItem | None) -> ConditionFailed:
-        what = "is gone" if item is None else "was changed meanwhile"
+        what = "was deleted" if item is None else "was changed meanwhile"
         return Conflict(f"{entity} ({single_line(entity.key_of(old))}) {what}", item)
 
     return error_of

@@ -1,9 +1,9 @@
-"""The access-pattern table: one row per pattern, as DynamoDB's designers write it.
+"""The access-pattern table: one row for each pattern, with the usual columns.
 
     Access pattern | Base table / GSI / LSI | Operation | Partition key value | Sort key value
                    | Other conditions / filters
 
-Key values are templates; a pattern that nothing serves has its reason in the last column.
+Key values are templates. If nothing serves a pattern, the last column has the reason.
 """
 
 import json
@@ -27,7 +27,7 @@ OPEN_END = "…"
 
 @dataclass(frozen=True)
 class PlanRow:
-    """Key values stand between backticks, as in Markdown."""
+    """A row of the table. Key values are in backticks, as in Markdown."""
 
     pattern: str
     source: str
@@ -39,7 +39,7 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class PlanTable:
-    """What `plan` returns; `str` of it is the text form."""
+    """The result of `Table.plan`. `str()` gives the text form."""
 
     table: str
     rows: tuple[PlanRow, ...]
@@ -71,7 +71,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def plan_row(plan: Plan | Unplanned, types: Sequence[str]) -> PlanRow:
-    """`types`: the names of all entities, for the patterns that ask by type."""
+    """The row of a pattern. `types` are the names of all entities, for patterns by type."""
     pattern = plan.pattern
     if isinstance(plan, Unplanned):
         return PlanRow(pattern.title, "none", "refused", "", "", str(plan.error))

@@ -1,8 +1,8 @@
-"""Choosing how a pattern is served, with proof, or saying why it is not and what would.
+"""Choosing the key or index that serves a pattern, or explaining why none does.
 
-Every key of the table is tried. A key serves a pattern if each argument is a field of its hash
-key, or of a left-to-right part of its sort key; then what it reads is exactly what was asked,
-but for items of other entities that share the same stretch of keys, which are filtered out.
+The planner tries every key of the table. A key serves a pattern if each argument is a field of its
+partition key or of a leading part of its sort key. Then it reads exactly the items that the
+pattern describes, except for items of other entities in the same range, which are filtered out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,12 +29,11 @@ _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 
 @dataclass(frozen=True)
 class Plan:
-    """How one pattern is served. `routes`: one per entity that comes back; they agree.
+    """How one pattern is served, with one route for each entity that comes back.
 
-    `common` is the known beginning of the sort key that all routes share, where there are
-    several; `outsiders` are entities that the same stretch of keys also holds.
-    `given`: the names of the arguments; `followed`: an entity whose items are got by the keys
-    that the routes' items name.
+    `common` is the known beginning of the sort key that several routes share. `outsiders` are other
+    entities in the same range of keys. `given` are the names of the arguments. `followed` is the
+    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`).
     """
 
     pattern: Pattern
@@ -53,7 +52,7 @@ class Plan:
 
     @property
     def test(self) -> SortTest | None:
-        """The only route's test; several routes have `common` instead."""
+        """The test of a single route; several routes have `common` instead."""
         return self.route.test if self.common is None and self.routes else None
 
     @property
@@ -62,25 +61,25 @@ class Plan:
 
     @property
     def filtered(self) -> bool:
-        """Whether an item that is read may be left out."""
+        """Whether items that are read can be left out of the result."""
         return self.filter is not None or bool(self.outsiders)
 
     @property
     def limited(self) -> bool:
-        """Whether one item is read, because one is wanted."""
+        """Whether the request can have Limit=1."""
         one = self.pattern.shape == "one" and self.operation == "Query"
         return one and not self.filtered and self.followed is None
 
     @property
     def route_shards(self) -> int:
-        """How many hash keys are asked, if more than one."""
+        """The number of partition keys to query if the shard is not known, else 0."""
         shards = self.route.shards if self.routes else None
         return shards.shards if shards is not None else 0
 
 
 @dataclass(frozen=True)
 class Unplanned:
-    """A pattern that nothing serves: `error` says why, and `proposal` what would serve it."""
+    """A pattern that nothing serves. `error` says why, `proposal` is an index that would."""
 
     pattern: Pattern
     error: Unserved
@@ -88,9 +87,9 @@ class Unplanned:
 
 
 def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """The plan with all arguments, if it is also served with those left out that may be.
+    """The plan with all arguments, provided that the pattern is also served without optional ones.
 
-    Raises DeclarationError for an argument that fits no field, or that nothing would use.
+    Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
     found = [plan_given(pattern, model, arguments) for arguments in variants(pattern)]
     return next((one for one in found if isinstance(one, Unplanned)), found[0])
@@ -99,7 +98,7 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 def plan_given(
     pattern: Pattern, model: TableModel, arguments: Sequence[Argument]
 ) -> Plan | Unplanned:
-    """The plan with these arguments, the others being None.
+    """The plan for a call with these arguments, where the others are None.
 
     Raises DeclarationError for an argument that fits no field.
     """
@@ -138,7 +137,7 @@ class _Planner:
             return self._plan(self.model.table, "Scan", (), None, ())
         return self._unserved(refusals)
 
-    # ---- what was asked ----
+    # ---- arguments ----
 
     def _filter(self, arguments: Sequence[Argument]) -> FieldCondition | None:
         text = self.pattern.facts.where
@@ -162,12 +161,12 @@ class _Planner:
     def _expect_no_argument(self, reading: str) -> None:
         for argument in self.arguments:
             raise DeclarationError(
-                f"{argument.name!r} narrows nothing of {reading}: "
-                f'filter by it, @st.where("{argument.field} = :{argument.name}")',
+                f"{argument.name!r} has no effect on {reading}: filter by it with "
+                f'@st.where("{argument.field} = :{argument.name}")',
                 at=self.pattern.function,
             )
 
-    # ---- one place ----
+    # ---- the table or one index ----
 
     def _through(self, source: Source) -> Plan:
         routes = tuple(self._best_route(entity, source) for entity in self.entities)
@@ -198,7 +197,7 @@ class _Planner:
         for key in (entity.key, *entity.indexes):
             if key.source.name == source.name:
                 if key.when is not None and wanted is None:
-                    hint = f"@st.using({entity}.{key.declared_as}) says that those are meant"
+                    hint = f"read it with @st.using({entity}.{key.declared_as})"
                     raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
                     return find_route(entity, key, self.arguments)
@@ -220,13 +219,13 @@ class _Planner:
         )  # fmt: skip
 
     def _badness(self, plan: Plan) -> tuple[Any, ...]:
-        """The smallest is chosen: a GetItem, then what reads nothing in vain, then the table."""
+        """Plans sort by this: a GetItem first, then reads without other items, then the table."""
         narrow = sum(len(route.known) for route in plan.routes)
         get = plan.operation == "GetItem"
         return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
 
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
-        """A global index cannot give what is not in it. (A local one reads the table for it.)"""
+        """Raise KeyRefusal if a global index lacks a field. (A local one reads the table.)"""
         if source.kind != "GSI" or self.pattern.shape == "count":
             return
         for route in routes:
@@ -238,7 +237,7 @@ class _Planner:
             if missing:
                 raise KeyRefusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
 
-    # ---- who else is there ----
+    # ---- other entities in the same range ----
 
     def _outsiders(
         self, source: Source, routes: Sequence[Route], common: tuple[Part, ...] | None
@@ -267,7 +266,7 @@ class _Planner:
     def _asked(
         self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
     ) -> list[CharRun] | None:
-        """The texts that the n-th sort column is asked for; None: any."""
+        """The texts that the query allows for the n-th sort column; None: any."""
         if column.tag != "S":
             return None
         clean = self.model.clean
@@ -285,7 +284,7 @@ class _Planner:
     def _without_needless_test(
         self, source: Source, routes: tuple[Route, ...], common: tuple[Part, ...] | None
     ) -> tuple[tuple[Route, ...], tuple[Part, ...] | None]:
-        """Constant text at the start of an index's sort key is not asked for while nobody else
+        """Drop a test for constant text at the start of an index's sort key if no other entity
         is in its partitions."""
         route, *others = routes
         test = route.test
@@ -298,10 +297,10 @@ class _Planner:
             return routes, common
         return (wider,), common
 
-    # ---- every entity of a type ----
+    # ---- all items of an entity ----
 
     def _by_type(self) -> Plan | Unplanned:
-        self._expect_no_argument("all of an entity")
+        self._expect_no_argument("a query by type")
         source = self.model.by_type
         if source is None:
             return self._unplanned(
@@ -309,7 +308,7 @@ class _Planner:
             )
         return self._plan(source, "Query", (), None, ())
 
-    # ---- nothing serves ----
+    # ---- patterns that nothing serves ----
 
     def _unserved(self, refusals: Sequence[tuple[Source, KeyRefusal]]) -> Unplanned:
         near = [(s, r) for s, r in refusals if not r.missing] or list(refusals)
@@ -328,7 +327,7 @@ class _Planner:
         return Unplanned(self.pattern, error, proposal)
 
     def _proposal(self) -> str:
-        """An index with what is known by equality first, then what is ranged over."""
+        """An index by the arguments with equality, then those with a range."""
         known = [a.field for a in self.arguments if a.operator == "="]
         ranged = [a.field for a in self.arguments if a.operator not in ("=", "day")]
         entity = self.entities[0]
@@ -341,7 +340,7 @@ class _Planner:
 
 
 def _leaves_out(plan: Plan) -> bool:
-    """Whether items are not in the index for want of a field that nobody asked about."""
+    """Whether the index lacks items in which a field that is not an argument is None."""
     return any(
         route.entity.fields[name].optional and name not in route.bound
         for route in plan.routes
@@ -358,9 +357,9 @@ def _constant(parts: Sequence[Part]) -> bool:
 
 
 def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
-    """The known beginning that all routes share: one Query reads them all.
+    """The known beginning of the sort key that all routes share, so that one Query reads them.
 
-    Raises KeyRefusal if a partition, or what an argument asks for, differs between them.
+    Raises KeyRefusal if the partition or the meaning of an argument differs between them.
     """
     first = routes[0]
     for route in routes[1:]:
@@ -369,7 +368,7 @@ def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
     if any(r.shards for r in routes) or any(
         r.test is not None and (r.test.ranged or r.test.begins) for r in routes
     ):
-        raise KeyRefusal("several entities can only be read by what they have in common")
+        raise KeyRefusal("one query can read several entities only by a prefix that they share")
     pieces = zip(*(route.known for route in routes), strict=False)
     common: list[Part] = [p[0] for p in takewhile(lambda p: len(set(p)) == 1, pieces)]
     heads = [route.known[len(common) : len(common) + 1] for route in routes]
@@ -378,7 +377,9 @@ def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
         common.append(shared)
     for route in routes:
         if not _constant(route.known[len(common) - bool(shared) :]):
-            raise KeyRefusal(f"the arguments mean different keys of {first.entity} and others")
+            raise KeyRefusal(
+                f"the arguments mean different keys of {first.entity} and {route.entity}"
+            )
     return tuple(common)
 
 
@@ -388,7 +389,7 @@ def _shared_beginning(texts: Sequence[str]) -> str:
 
 
 def variants(pattern: Pattern) -> Iterator[tuple[Argument, ...]]:
-    """All arguments, then with the optional ones left out from the right."""
+    """All arguments, then without the optional ones, which are left out from the right."""
     arguments = list(pattern.arguments)
     yield tuple(arguments)
     while arguments and arguments[-1].optional:

@@ -1,4 +1,4 @@
-"""What comes back of an entity, and what an index holds of it."""
+"""The fields that a pattern returns, and the fields that an index holds."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from hashrange.design.declare.schema import Source
 
 
 def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
-    """The fields that come back."""
+    """The fields of an entity that the pattern returns."""
     for result in pattern.results:
         if issubclass(result, View) and viewed(result) is entity.model:
             return list(result.model_fields)
@@ -17,7 +17,7 @@ def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
 
 
 def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:
-    """The fields that a projection does not hold, and that no key in it can be read back to."""
+    """The fields that an index neither projects nor holds in one of its keys."""
     if source.project == "ALL":
         return []
     projected = set(source.project) if source.project != "KEYS_ONLY" else set()

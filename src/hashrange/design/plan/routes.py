@@ -1,7 +1,7 @@
-"""One entity's way to a pattern's answer through one key: what is known, and how far it reaches.
+"""How one key of an entity serves a pattern's arguments.
 
-A template is walked from left to right. Its text is known up to the first field that no
-argument gives; there a range may stand, and what comes after is not reached.
+A template is matched from left to right. Its text is known up to the first field that is not an
+argument with equality. That field may have a range; later fields cannot be used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from hashrange.design.declare.templates import Part, Placeholder
 
 @dataclass(frozen=True)
 class SortTest:
-    """The one comparison that a Query may make on a sort key attribute that is not all known.
+    """The comparison of a Query on a sort key attribute whose value is not completely known.
 
-    `parts` are the leading template parts that are known. `low` and `high` are bounds for the
-    placeholder after them, or `begins` an argument that it begins with.
+    `parts` are the known leading parts of the template. `low` and `high` are the bounds of the
+    placeholder after them; `begins` is an argument that it begins with.
     """
 
     column: KeyColumn
@@ -38,15 +38,17 @@ class SortTest:
 
     @property
     def rest(self) -> Sequence[Part]:
-        """What follows the placeholder."""
+        """The parts after the placeholder."""
         return self.column.template.parts[len(self.parts) + 1 :]
 
 
 @dataclass(frozen=True)
 class Route:
-    """`equals` are the sort columns known in full, `test` what is asked of the next one.
+    """A key with the arguments that it uses.
 
-    `shards` is a placeholder of the hash key whose field is not known: every shard is asked.
+    `equals` are the completely known sort columns, `test` is the comparison on the next one.
+    `shards` is a shard placeholder of the partition key whose field is not known, so that every
+    shard is queried. `bound` maps fields to arguments.
     """
 
     entity: Entity
@@ -69,7 +71,7 @@ class Route:
 
 
 class KeyRefusal(Exception):
-    """Why a key does not serve. `missing`: fields of the hash key that no argument gives."""
+    """A key does not serve a pattern. `missing` are partition key fields without argument."""
 
     def __init__(self, reason: str, missing: Sequence[str] = (), rule: str = "A01") -> None:
         super().__init__(reason)
@@ -158,7 +160,7 @@ class _Walk:
         begins = [a for a in given if a.operator == "begins with"]
         if begins:
             if len(given) > 1 or column.tag == "N" or begins[0].python is not str:
-                raise KeyRefusal(f"{part.field} can have one prefix, of a text, and no other range")
+                raise KeyRefusal(f"{part.field} can have a range or, if it is a text, one prefix")
             return SortTest(column, known, begins=begins[0])
         low = self._only(given, "at least", "after", "between")
         high = self._only(given, "at most", "before", "between")
@@ -172,7 +174,7 @@ class _Walk:
     def _only(self, given: Sequence[Argument], *operators: str) -> Argument | None:
         found = [argument for argument in given if argument.operator in operators]
         if len(found) > 1:
-            raise KeyRefusal(f"{found[0].name} and {found[1].name} bound {found[0].field} twice")
+            raise KeyRefusal(f"{found[0].name} and {found[1].name} are the same bound")
         return found[0] if found else None
 
     def _expect_all_used(self) -> None:
@@ -180,21 +182,21 @@ class _Walk:
             if argument.name not in self.used:
                 templates = " and ".join(str(column.template) for column in self.key.range)
                 raise KeyRefusal(
-                    f"{argument.name} is not reached from the left of {templates}"
+                    f"{argument.name} is not in a leading part of {templates}"
                     if any(argument.field in c.template.fields for c in self.key.range)
-                    else f"{argument.name} is no part of {templates or 'the key'}"
+                    else f"{argument.name} is not part of {templates or 'the key'}"
                 )
 
 
 def _check_order(test: SortTest, written: Format, last: bool) -> None:
-    """A range needs texts that sort as their values do, and ends that can be named."""
+    """Raise KeyRefusal unless texts sort as their values do and the bounds can be written."""
     field = test.placeholder.field
     if not written.ordered:
         raise KeyRefusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")
     if not last and not written.fixed:
         raise KeyRefusal(
-            f"{field} has no fixed width, so what follows it in {test.column.template} "
-            "mixes up its order",
+            f"{field} has no fixed width, so the text after it in {test.column.template} "
+            "changes its order",
             rule="A13",
         )
     ends = [end for end in (test.low, test.high) if end is not None]
@@ -206,12 +208,12 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
 
 
 def _check_natural(test: SortTest) -> None:
-    """One condition holds two ends only as BETWEEN, which includes both."""
+    """Raise KeyRefusal if two bounds cannot be written as a BETWEEN, which includes both."""
     if test.low is None or test.high is None:
         return
     kind = test.column.kind
     assert kind is not None
     if test.high.operator == "before" and kind.python not in (int, date, datetime):
-        raise KeyRefusal(f"two ends need st.AtMost for {test.placeholder.field}, not st.Before")
+        raise KeyRefusal(f"{test.placeholder.field}: with two bounds use st.AtMost, not st.Before")
     if test.low.operator == "after" and kind.python not in (int, date, datetime, str):
-        raise KeyRefusal(f"two ends need st.AtLeast for {test.placeholder.field}, not st.After")
+        raise KeyRefusal(f"{test.placeholder.field}: with two bounds use st.AtLeast, not st.After")

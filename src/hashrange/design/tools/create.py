@@ -1,4 +1,4 @@
-"""Creating the table that a model needs, or saying what is different about the one there is."""
+"""Creating a model's table, or naming the differences of an existing table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ POLLS_MAX = 1500
 
 
 class TableDiffers(DesignError):
-    """The table is there, and not as the model needs it. `differences` has a line for each."""
+    """A table exists that does not fit the model. `differences` has a line for each difference."""
 
     def __init__(self, name: str, differences: list[str]) -> None:
         super().__init__(f"the table {name!r} differs: {'; '.join(differences)}")
@@ -55,7 +55,7 @@ def _index(source: Source) -> dict[str, Any]:
 
 
 def create(model: TableModel, handed: Any) -> bool:
-    """Create the table on a database or a boto3 client; False if a fitting one is there.
+    """Create the table on a database or a boto3 client; False if it exists and fits.
 
     Raises TableDiffers.
     """
@@ -127,7 +127,7 @@ def _expire(model: TableModel) -> Steps[None]:
 
 
 def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
-    """What the model needs and the described table does not have, or has otherwise."""
+    """The differences between the model and a described table, one line each."""
     tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
     found: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
     for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):

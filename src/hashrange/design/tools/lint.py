@@ -1,4 +1,4 @@
-"""Running the rules over a table, and what they found."""
+"""Running the lint rules over a table."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from hashrange.design.tools.rules.rule import counted
 
 @dataclass(frozen=True)
 class Report:
-    """`ignored`: findings with the reason for which they are accepted.
+    """The findings for a table. `ignored` are accepted findings with their reasons.
 
-    `unchecked`: (rule, number) for each declared number that a rule would have needed.
+    `unchecked` has (rule, number) for each number that a rule needs and that is not declared.
     """
 
     table: str
@@ -22,7 +22,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether there is an error: what a CI run asks."""
+        """Whether a finding is an error, for the exit status of a CI run."""
         return any(finding.severity == "error" for finding in self.findings)
 
     def __str__(self) -> str:
@@ -34,16 +34,18 @@ class Report:
         if self.unchecked:
             rules = {rule for rule, _ in self.unchecked}
             last += (
-                f", {counted(len(rules), 'rule')} not checked for want of "
-                f"{counted(len(self.unchecked), 'number')}"
+                f", {counted(len(rules), 'rule')} not checked because "
+                f"{counted(len(self.unchecked), 'number')} are not declared"
             )
         lines.append(last)
         return "\n".join(lines)
 
 
 def lint(table: Table) -> Report:
-    """Raises DeclarationError for an `ignore` of a rule that does not exist, or that found
-    nothing."""
+    """Check a table against all rules.
+
+    Raises DeclarationError for an `ignore` of an unknown rule, or of one that found nothing.
+    """
     context = Context(table)
     found = [
         Finding(plan.error.rule or "A01", str(plan.pattern), "error", str(plan.error))
@@ -55,7 +57,7 @@ def lint(table: Table) -> Report:
     reasons = {(i.rule, i.where): i.reason for i in table.ignore}
     for rule_id, where in reasons:
         if rule_id not in RULES:
-            raise DeclarationError(f"ignore: {rule_id} is no rule{suggest(rule_id, RULES)}")
+            raise DeclarationError(f"ignore: {rule_id} is not a rule{suggest(rule_id, RULES)}")
         if not any((f.rule, f.where) == (rule_id, where) for f in found):
             places = [f.where for f in found if f.rule == rule_id]
             raise DeclarationError(
@@ -71,5 +73,5 @@ def explain(rule: str) -> str:
     """A rule's longer explanation. Raises KeyError with a suggestion."""
     found = RULES.get(f"{rule[:1].upper()}{rule[1:]:0>2}")
     if found is None:
-        raise KeyError(f"{rule} is no rule{suggest(rule.upper(), RULES)}")
+        raise KeyError(f"{rule} is not a rule{suggest(rule.upper(), RULES)}")
     return f"{found.id} ({found.severity}): {found.title}\n\n{found.explanation}"

@@ -1,7 +1,6 @@
-"""Proof by trying: every pattern against invented data, compared with going through everything.
+"""Testing every pattern on generated items against a search through all of them.
 
-The data is in a database that is handed in, empty; the comparison knows nothing of keys and
-indexes but which items an index holds.
+The search knows nothing of keys and indexes, except which items an index holds.
 """
 
 import operator
@@ -32,7 +31,7 @@ PAGE = 2
 
 @dataclass
 class Proof:
-    """`asked` counts questions per pattern; `differences` has a line for each wrong answer."""
+    """The result of `prove`: the number of questions by pattern, and a line for each difference."""
 
     table: str
     items: int = 0
@@ -48,7 +47,7 @@ class Proof:
 
 
 def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
-    """Create the table in an empty database, fill it, and compare every pattern's answers."""
+    """Create and fill the table in an empty database and compare every pattern's answers."""
     connection = connect(database)
     create.create(table.model, database)
     proof = Proof(table.name)
@@ -88,7 +87,7 @@ def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
 def _questions(
     table: Table, plan: Plan, stored: Sequence[Item], chance: random.Random
 ) -> Iterator[BoundPattern]:
-    """Arguments taken from what is stored, mixed, with and without the optional ones."""
+    """Calls with arguments from stored items, mixed, with and without the optional ones."""
     try:
         call = StoreSteps(table.model, [plan.pattern], None, None).calls[plan.pattern.name]
     except Unserved:
@@ -122,7 +121,7 @@ def _argument(argument: Argument, one: Item | None, other: Item | None) -> Any:
 
 
 def _day(value: Any) -> Any:
-    """Of a moment, in UTC."""
+    """The day of a datetime, in UTC."""
     return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 
@@ -132,7 +131,7 @@ def _day(value: Any) -> Any:
 def _compare(
     table: Table, bound: BoundPattern, connection: Connection, stored: Sequence[Item]
 ) -> str | None:
-    """How the answer differs from the right one; None if it does not."""
+    """The difference between the answer and the expected one, if any."""
     core = StoreSteps(table.model, [], None, None)
     plan = bound.builder.plan
     expected = _expected(table, plan, bound.arguments, stored)
@@ -170,7 +169,7 @@ def _compare_one(table: Table, plan: Plan, found: Any, expected: Sequence[Item])
 
 
 def _shown(plan: Plan, items: Sequence[Item]) -> list[str]:
-    """As text, with the fields that the pattern's results have."""
+    """The items as text, with the fields of the pattern's results."""
     results = set(plan.pattern.results)
     if len(results) == 1 and plan.followed is None:
         [result] = results
@@ -180,7 +179,7 @@ def _shown(plan: Plan, items: Sequence[Item]) -> list[str]:
 
 
 def _text(item: Any, fields: set[str] | None = None) -> str:
-    """An item as it would be stored: two values that are stored alike are the same."""
+    """An item's stored values as text, so that values that are stored alike are equal."""
     names = sorted(fields or type(item).model_fields)
     return repr({n: encode(v) for n in names if (v := getattr(item, n)) is not None})
 

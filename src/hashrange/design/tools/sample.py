@@ -1,7 +1,7 @@
-"""Invented items that fit together: children have parents that exist, keys are distinct.
+"""Generated items that fit together: parents exist and keys are distinct.
 
-An entity is another's parent if it has all of that one's key fields. Ids are short and begin
-alike ("1", "10", "a", "ab"), since that is where prefixes and ranges go wrong.
+An entity is the parent of another if the other has all of its key fields. Ids are short and share
+prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in prefixes and ranges.
 """
 
 import random
@@ -25,17 +25,17 @@ from hashrange.design.table import Table
 TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
-"""When items expire: not while they are looked at."""
+"""The expiry of items, late enough that none expires during a test."""
 ATTEMPTS = 20
 NONE_SHARE = 0.25
-"""How often an optional field is None."""
+"""The probability that an optional field is None."""
 
 
 def sample(table: Table, *, parents: int = 5, children: int = 12, seed: int = 0) -> list[Item]:
-    """So many items of each entity without and with parents, the parents first.
+    """Items of all entities: `parents` of each without a parent, `children` of each with one.
 
-    The declared volumes bound how many a parent has; the same seed gives the same items.
-    Raises DesignError for a field whose constraints no invented value fulfils.
+    Parents come first. The declared volumes limit the children of a parent, and the same seed gives
+    the same items. Raises DesignError if no generated value satisfies a field's constraints.
     """
     return _Inventor(table, parents, children, random.Random(seed)).items()
 
@@ -80,7 +80,7 @@ class _Inventor:
         return sorted(parents, key=lambda other: -len(other.key_fields))
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
-        """Not more for one parent than was declared."""
+        """Whether each parent still has no more items than declared."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
             names = [n for n in parent.key_fields if n in entity.fields]
@@ -90,7 +90,7 @@ class _Inventor:
         return True
 
     def _one(self, entity: Entity, above: Sequence[Entity]) -> Item | None:
-        """None if no value in a few attempts fits the keys, e.g. for its delimiters."""
+        """An item; None if no generated values fit the keys, e.g. because of delimiters."""
         error: Exception | None = None
         for _ in range(ATTEMPTS):
             values = self._inherited(above)
@@ -108,7 +108,7 @@ class _Inventor:
                 continue
             return item
         if error is not None:
-            raise DesignError(f"{entity}: no invented value fits: {error}") from error
+            raise DesignError(f"{entity}: no generated value fits: {error}") from error
         return None
 
     def _inherited(self, above: Sequence[Entity]) -> dict[str, Any]:

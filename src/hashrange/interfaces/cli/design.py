@@ -23,7 +23,10 @@ def add(commands: "Commands") -> None:
     parsers = {function: command(tools, function) for function in (plan, lint, prove, create)}
     for parser in parsers.values():
         parser.add_argument(
-            "model", metavar="MODEL", type=Path, help="a Python file with one or more st.Table"
+            "model",
+            metavar="MODEL",
+            type=Path,
+            help="a Python file that declares one or more st.Table",
         )
     parsers[plan].add_argument(
         "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
@@ -33,7 +36,7 @@ def add(commands: "Commands") -> None:
         metavar="N",
         type=int,
         default=0,
-        help="another number invents other data, the same the same; default: 0",
+        help="seed of the generated data; default: 0",
     )
     parsers[create].add_argument(
         "--endpoint", metavar="URL", help="e.g. http://127.0.0.1:8000; default: AWS itself"
@@ -55,13 +58,13 @@ def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
 
 
 def _tables(path: Path) -> "list[Table]":
-    """The tables that a Python file declares. A model that cannot work is one line of stderr."""
+    """The tables that a Python file declares. Exits with one line on stderr if it cannot run."""
     from hashrange.design import Table
 
     module = _run(existing(path))
     tables = [value for value in vars(module).values() if isinstance(value, Table)]
     if not tables:
-        fail(f"{path}: no st.Table in it")
+        fail(f"{path}: it declares no st.Table")
     return list(dict.fromkeys(tables))
 
 
@@ -78,14 +81,14 @@ def _run(path: Path) -> ModuleType:
         loader.exec_module(module)
     except DeclarationError as error:
         fail(error)
-    except Exception as error:  # the user's program may raise anything
+    except Exception as error:  # the user's program can raise any error
         said = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
         fail(f"{path}{_line(error, loader.path)}: {said}")
     return module
 
 
 def _line(error: Exception, file: str) -> str:
-    """Where in the model's file the error came from, if it did; a SyntaxError says it itself."""
+    """The line of the model's file that raised the error; a SyntaxError names it itself."""
     lines = [
         line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
@@ -108,7 +111,7 @@ def lint(model: Path) -> None:
 
 
 def explain(rule: str) -> None:
-    """Say what a rule of the linter means."""
+    """Explain a lint rule."""
     from hashrange.design import explain as explanation
 
     try:
@@ -118,7 +121,7 @@ def explain(rule: str) -> None:
 
 
 def prove(model: Path, seed: int) -> None:
-    """Run every pattern on invented data and compare. Exit status 1 if an answer is wrong."""
+    """Compare every pattern's results on generated data. Exit status 1 if one is wrong."""
     import hashrange
     from hashrange.design.tools.prove import prove as try_all
 
@@ -133,7 +136,7 @@ def prove(model: Path, seed: int) -> None:
 
 
 def create(model: Path, endpoint: str | None, region: str | None) -> None:
-    """Create the model's tables, or say how the ones that exist differ (exit status 1)."""
+    """Create the model's tables. Exit status 1 if an existing table differs."""
     try:
         import boto3
         from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
@@ -146,12 +149,12 @@ def create(model: Path, endpoint: str | None, region: str | None) -> None:
     try:
         client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
     except NoRegionError:
-        fail("which region? Name it with --region or AWS_DEFAULT_REGION")
-    except (BotoCoreError, ValueError) as error:  # a profile, an endpoint or a region is wrong
+        fail("no region: give one with --region or AWS_DEFAULT_REGION")
+    except (BotoCoreError, ValueError) as error:  # for a wrong profile, endpoint or region
         fail(error)
     try:
         for table in tables:
             made = table.create(client)
-            print(f"{table.name}: {'created' if made else 'is there, as the model needs it'}")
+            print(f"{table.name}: {'created' if made else 'exists and fits the model'}")
     except (DesignError, BotoCoreError, ClientError) as error:
         fail(error)

@@ -1,4 +1,4 @@
-"""The linter's rules, one module per subject; each registers itself in `RULES`."""
+"""The lint rules, one module for each subject. Every rule registers itself in `RULES`."""
 
 from hashrange.design.tools.rules import indexes, keys, patterns, relations, size
 from hashrange.design.tools.rules.rule import RULES, Context, Finding, Rule

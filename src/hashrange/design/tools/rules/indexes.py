@@ -32,14 +32,14 @@ checked_at_declaration(
     "I13",
     "error",
     "a consistent read of a global index",
-    "Global indexes are eventually consistent, always. Read by the table's key, or do without.",
+    "Global indexes are always eventually consistent. Read by the table's key instead.",
 )
 checked_at_declaration(
     "I14",
     "error",
     "a transaction on an index",
-    "Transactions address items by the table's key; here a transaction takes items, so it cannot "
-    "be written otherwise.",
+    "Transactions address items by the table's key. A transaction of the toolkit takes items, so "
+    "this mistake cannot occur.",
 )
 
 
@@ -47,7 +47,7 @@ checked_at_declaration(
     "I01",
     "error",
     "more indexes than DynamoDB allows",
-    "20 global indexes by default (a quota that can be raised), 5 local ones.",
+    "A table has at most 20 global indexes (a quota that can be raised) and 5 local indexes.",
 )
 def too_many(c: Context) -> Iterator[Found]:
     for kind, most in (("GSI", limits.GLOBAL_INDEXES_MAX), ("LSI", limits.LOCAL_INDEXES_MAX)):
@@ -59,21 +59,22 @@ def too_many(c: Context) -> Iterator[Found]:
 @rule(
     "I02",
     "information",
-    "a local index is for the table's whole life",
-    "Local indexes are made with the table: none can be added or dropped later. A global index "
-    "with the same partition key can, but is not read consistently.",
+    "a local index cannot be added or dropped later",
+    "Local indexes are created together with the table. A global index with the same partition "
+    "key can be added and dropped, but it cannot be read consistently.",
 )
 def local_forever(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:
         if source.kind == "LSI":
-            yield str(source), "it can only be made together with the table"
+            yield str(source), "it can only be created together with the table"
 
 
 @rule(
     "I03",
     "error",
     "too many projected attributes",
-    "INCLUDE names at most 100 attributes over all indexes; a name in two indexes counts twice.",
+    "INCLUDE takes at most 100 attributes in all indexes together; an attribute in two indexes "
+    "counts twice.",
 )
 def too_many_projected(c: Context) -> Iterator[Found]:
     count = sum(len(s.project) for s in c.model.indexes if not isinstance(s.project, str))
@@ -84,9 +85,9 @@ def too_many_projected(c: Context) -> Iterator[Found]:
 @rule(
     "I04",
     "error",
-    "an item collection may outgrow 10 GB",
-    "With a local index, all items of one partition key and their index entries together are "
-    "limited to 10 GB; beyond it writes fail.",
+    "an item collection may exceed 10 GB",
+    "In a table with local indexes, the items of one partition key and their index entries "
+    "together have at most 10 GB. Writes beyond that fail.",
 )
 def collection_size(c: Context) -> Iterator[Found]:
     local = [s for s in c.model.indexes if s.kind == "LSI"]
@@ -109,7 +110,7 @@ def collection_size(c: Context) -> Iterator[Found]:
     "I05",
     "warning",
     "an item with its local index entries may exceed 400 KB",
-    "The limit of 400 KB is on the item and its entries in local indexes together.",
+    "The limit of 400 KB applies to an item together with its entries in local indexes.",
 )
 def item_with_entries(c: Context) -> Iterator[Found]:
     full = sum(s.kind == "LSI" and s.project == "ALL" for s in c.model.indexes)
@@ -122,9 +123,9 @@ def item_with_entries(c: Context) -> Iterator[Found]:
 @rule(
     "I07",
     "information",
-    "concatenated texts where the fields themselves would do",
-    "A global index takes several attributes as its key, in their own types: nothing is computed, "
-    "so existing items need no backfill, and nothing is parsed.",
+    "a concatenated text where the fields themselves would serve",
+    "A global index can have several attributes as its key, in their own types. Then nothing is "
+    "computed, so existing items need no backfill.",
 )
 def concatenated(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -143,8 +144,8 @@ def concatenated(c: Context) -> Iterator[Found]:
 @rule(
     "I08",
     "warning",
-    "an index that no pattern needs",
-    "Each index costs storage and a write for every write of its items. Keep them to a minimum.",
+    "an index that no pattern uses",
+    "Each index costs storage, and a write for each write of its items.",
 )
 def unused(c: Context) -> Iterator[Found]:
     used = {plan.source.name for plan in c.plans}
@@ -175,9 +176,9 @@ def _texts(key: EntityKey) -> list[str]:
 @rule(
     "I09",
     "information",
-    "indexes that could be one",
-    "Indexes of different entities whose keys never meet can share one index, which saves a place "
-    "of the quota. Worth it only when the quota is near.",
+    "indexes that could share one index",
+    "Entities whose keys are never equal can share one index. That is useful if the table is near "
+    "its quota of indexes.",
 )
 def could_share(c: Context) -> Iterator[Found]:
     single = [
@@ -194,8 +195,8 @@ def could_share(c: Context) -> Iterator[Found]:
     "I10",
     "warning",
     "an index that repeats the table",
-    "An index that holds every item with all of its attributes doubles storage and write costs. "
-    "Leave items out (None, `when`), or project less.",
+    "An index that holds every item with all of its attributes doubles the cost of storage and "
+    "writes. Leave items out (None, `when`) or project fewer attributes.",
 )
 def repeats_the_table(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:
@@ -218,9 +219,9 @@ def _sparse(entity: Entity, key: EntityKey) -> bool:
 @rule(
     "I11",
     "error",
-    "a pattern returns what the index does not hold",
-    "A global index gives only what is projected; the pattern is refused. A local index fetches "
-    "the rest from the table, at the cost of a read for each item.",
+    "a pattern returns fields that the index does not hold",
+    "A global index returns only projected attributes, so the pattern is refused. A local index "
+    "fetches the others from the table, at the cost of a read for each item.",
 )
 def not_projected(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for plan in c.plans:
@@ -235,8 +236,8 @@ def not_projected(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "I12",
     "information",
     "projected attributes that no pattern reads",
-    "They are stored and written again. An entry of up to 1 KB costs one write whatever is in it, "
-    "so small entries may project all.",
+    "They cost storage and writes. An entry of up to 1 KB always costs one write unit, so small "
+    "entries may project all attributes.",
 )
 def projected_in_vain(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -252,7 +253,7 @@ def projected_in_vain(c: Context) -> Iterator[Found]:
         if vain:
             size = c.size("I12", entity)
             if size is not None and size > limits.WRITE_UNIT_BYTES:
-                yield named(entity, key), f"nobody reads {', '.join(vain)}"
+                yield named(entity, key), f"no pattern reads {', '.join(vain)}"
 
 
 def _holds(source: Source, attribute: str) -> bool:
@@ -263,8 +264,8 @@ def _holds(source: Source, attribute: str) -> bool:
     "I15",
     "warning",
     "an index key with few values",
-    "All of its items are behind a handful of keys, each of which takes 1,000 writes and 3,000 "
-    "reads a second. Use it for little traffic, or spread it: {id|shard:10}.",
+    "Its items share a few partition keys, each of which allows 1,000 write units and 3,000 read "
+    "units per second. Use it for low traffic, or spread it over shards: {id|shard:10}.",
 )
 def low_cardinality(c: Context) -> Iterator[Found]:
     if c.model.by_type is not None:
@@ -277,7 +278,7 @@ def low_cardinality(c: Context) -> Iterator[Found]:
 
 
 def key_values(entity: Entity, key: EntityKey) -> int | None:
-    """How many partition keys there are, where the declarations tell."""
+    """The number of partition keys, if the declarations determine it."""
     count = 1
     for column in key.hash:
         for part in column.template.placeholders:
@@ -294,8 +295,8 @@ def key_values(entity: Entity, key: EntityKey) -> int | None:
 @rule(
     "I18",
     "information",
-    "a filter drops nearly everything",
-    "A sparse index (`when=`) holds only what is wanted, and nothing else is read.",
+    "a filter drops more than nine tenths of the items",
+    "A sparse index (`when=`) holds only the wanted items, so that no others are read.",
 )
 def filter_drops_most(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -314,9 +315,9 @@ def filter_drops_most(c: Context) -> Iterator[Found]:
 @rule(
     "I19",
     "information",
-    "an index where the primary key itself could do",
-    "Keyed by (parent, child), a child is found below its parent without an index: half the "
-    "writes and half the storage. It then needs the parent's id to be addressed.",
+    "an index that another primary key would replace",
+    "With the key (parent, child), a query by parent needs no index, which halves writes and "
+    "storage. To get a single child, the parent's id is then needed.",
 )
 def identifying_relation(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -328,14 +329,14 @@ def identifying_relation(c: Context) -> Iterator[Found]:
         children = [f for column in key.range for f in column.template.fields]
         one_parent = len(parents) == 1 and children == list(own)
         if one_parent and not _sparse(entity, key) and key_values(entity, key) is None:
-            yield named(entity, key), f"keyed by {parents[0]} and {own[0]}, it is not needed"
+            yield named(entity, key), f"a key of {parents[0]} and {own[0]} would replace it"
 
 
 @rule(
     "I20",
     "information",
     "an edited field is part of an index key",
-    "Each change deletes the old entry and puts a new one: two writes in the index.",
+    "Each change deletes the old index entry and puts a new one: two writes.",
 )
 def edited_index_key(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:
@@ -343,15 +344,15 @@ def edited_index_key(c: Context) -> Iterator[Found]:
         for key in entity.indexes:
             edited = [name for name in writes.edit if name in key.fields]
             if edited:
-                yield named(entity, key), f"{', '.join(edited)}: {writes.rate:g} times a second"
+                yield named(entity, key), f"{', '.join(edited)}: {writes.rate:g} edits per second"
 
 
 @rule(
     "I21",
     "warning",
     "a pattern reads an index that leaves items out",
-    "Items whose field is None are not in the index, and so not in the answer. Ask for the field, "
-    "or say with @st.using that this is what is meant.",
+    "Items in which a field of the key is None are not in the index, and so not in the result. "
+    "Make the field an argument, or confirm with @st.using that these items are meant.",
 )
 def leaves_out(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -371,11 +372,11 @@ def leaves_out(c: Context) -> Iterator[Found]:
     "I22",
     "information",
     "a projection that names the table's key",
-    "The table's key attributes are in every index anyway.",
+    "Every index already projects the table's key attributes.",
 )
 def key_projected(c: Context) -> Iterator[Found]:
     keys = {column.attribute for column in c.model.table.columns}
     for source in c.model.indexes:
         named_keys = sorted(keys & set(source.project)) if source.project != "ALL" else []
         if named_keys and not isinstance(source.project, str):
-            yield str(source), f"{', '.join(named_keys)} would be there without being named"
+            yield str(source), f"{', '.join(named_keys)} need not be named"

@@ -23,16 +23,16 @@ from hashrange.model import limits
 checked_at_declaration(
     "K01",
     "error",
-    "every placeholder is a field, and those of the primary key are never None",
-    "An item without its key attributes cannot be written, and an empty text is no key. The "
-    "model is refused when it is declared.",
+    "a placeholder that is not a field, or that is None in a primary key",
+    "An item needs all of its key attributes, and they cannot be empty. The model is refused when "
+    "it is declared.",
 )
 checked_at_declaration(
     "K18",
     "error",
-    "one attribute cannot be text for one entity and a number for another",
-    "An item whose attribute has another type than the index declares is rejected, not left "
-    "out of the index. The model is refused when it is declared.",
+    "a key attribute with different types in two entities",
+    "DynamoDB rejects an item whose attribute has another type than the index declares. The model "
+    "is refused when it is declared.",
 )
 
 
@@ -40,8 +40,8 @@ checked_at_declaration(
     "K02",
     "error",
     "a key can be longer than DynamoDB allows",
-    "A partition key has at most 2048 bytes, a sort key 1024, counted in UTF-8. Give the "
-    "fields a max_length that keeps the longest key below.",
+    "A partition key has at most 2048 bytes in UTF-8, a sort key 1024. Give the fields a "
+    "max_length so that no key is longer.",
 )
 def key_length(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -68,8 +68,8 @@ def _longest(column: KeyColumn) -> int | None:
     "K03",
     "error",
     "two entities can have the same primary key",
-    "A put silently replaces the item with the same key. Give each entity a constant in its "
-    "key that no other entity can produce.",
+    "A put replaces the item with the same key. Give each entity a constant in its key that no "
+    "other entity can produce.",
 )
 def same_primary_key(c: Context) -> Iterator[Found]:
     for n, one in enumerate(c.entities):
@@ -85,9 +85,9 @@ def _key(entity: Entity) -> str:
 @rule(
     "K04",
     "error",
-    "a time is all that tells two items apart",
-    "Two events of the same second have the same key, and the second replaces the first. With "
-    "microseconds that is rare; an id after the time makes it impossible.",
+    "only a time distinguishes two items",
+    "If two events have the same key, the second replaces the first. With microseconds that is "
+    "rare; an id after the time makes it impossible.",
 )
 def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
     for entity in c.entities:
@@ -99,16 +99,15 @@ def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severi
         fine = not parts[0].spec or "%f" in parts[0].spec
         level: Severity = "information" if fine else "error"
         grain = "microsecond" if fine else "moment"
-        yield str(entity), f"two of one {grain} replace each other: {_key(entity)}", level
+        yield str(entity), f"two items of one {grain} replace each other: {_key(entity)}", level
 
 
 @rule(
     "K05",
     "warning",
     "a pattern's prefix is also the beginning of another entity's keys",
-    "begins_with compares bytes. Items of the other entity are read, paid for and filtered out. "
-    "Another delimiter in their template keeps them apart: 'floor@1@room#2' does not begin with "
-    "'floor#'.",
+    "begins_with compares bytes, so items of the other entity are read, paid for and filtered out. "
+    "Another delimiter in one template avoids this: 'floor@1@room#2' does not begin with 'floor#'.",
 )
 def prefix_overlap(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
     for plan in c.plans:
@@ -130,8 +129,8 @@ def _natural_range(plan: Plan) -> bool:
     "K06",
     "error",
     "a prefix can end in the middle of a value",
-    "Without a constant after it, the prefix for 'floor1' also finds 'floor10'. End each level "
-    "with a delimiter.",
+    "Without a constant after the value, the prefix 'floor1' also matches 'floor10'. End each "
+    "level with a delimiter.",
 )
 def prefix_in_value(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -147,9 +146,8 @@ def prefix_in_value(c: Context) -> Iterator[Found]:
 @rule(
     "K07",
     "information",
-    "a value with a delimiter in it would be another entity's key",
-    "Such a value is refused when it is written, so nothing is mixed up; but it is refused. A "
-    "field that is an st.Slug cannot have one.",
+    "a value with a delimiter could produce another entity's key",
+    "Writing such a value raises BadValue. A field of type st.Slug cannot have one.",
 )
 def delimiter_in_value(c: Context) -> Iterator[Found]:
     clean = c.model.clean
@@ -158,15 +156,15 @@ def delimiter_in_value(c: Context) -> Iterator[Found]:
             if other is entity or not entity.key.meets(other.key, ANY, clean):
                 continue
             if not entity.key.meets(other.key, clean, clean):
-                yield str(entity), f"{_key(entity)} can be read as {other}'s {_key(other)}"
+                yield str(entity), f"{_key(entity)} can also be {other}'s {_key(other)}"
 
 
 @rule(
     "K08",
     "error",
-    "a number in a sort key does not sort as a number",
-    "Texts sort by bytes: '10' comes before '9'. Pad it to a fixed width, {words:06d}, or use "
-    "the number itself as key, st.attr('words').",
+    "a number in a sort key that does not sort as a number",
+    "Texts sort by bytes, so '10' comes before '9'. Pad the number to a fixed width, {words:06d}, "
+    "or make the field itself the key attribute, st.attr('words').",
 )
 def number_without_width(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -180,8 +178,9 @@ def number_without_width(c: Context) -> Iterator[Found]:
 @rule(
     "K09",
     "error",
-    "a time in a sort key does not sort as time",
-    "From the largest unit down, each of fixed width: ISO 8601 in UTC does, '%d.%m.%Y' does not.",
+    "a time in a sort key that does not sort as time",
+    "A format sorts if it goes from the largest unit downwards, each of fixed width. ISO 8601 in "
+    "UTC does, '%d.%m.%Y' does not.",
 )
 def time_out_of_order(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -199,9 +198,9 @@ def time_out_of_order(c: Context) -> Iterator[Found]:
 @rule(
     "K10",
     "error",
-    "a range runs into another entity",
-    "One comparison per Query: an open end goes on to the end of the partition. Ranges over "
-    "templates are closed to their namespace; over a natural key attribute they cannot be.",
+    "a range that also reads another entity",
+    "A range without an upper bound extends to the end of the partition. The toolkit limits ranges "
+    "over templates to their prefix, but cannot limit ranges over natural key attributes.",
 )
 def unbounded_range(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -214,7 +213,7 @@ def unbounded_range(c: Context) -> Iterator[Found]:
     "K11",
     "information",
     "between includes both ends",
-    "DynamoDB's BETWEEN does. For 'more than 5' and 'fewer than 9' use st.After and st.Before.",
+    "As DynamoDB's BETWEEN does. For 'more than 5' and 'less than 9' use st.After and st.Before.",
 )
 def between_is_inclusive(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -226,8 +225,8 @@ def between_is_inclusive(c: Context) -> Iterator[Found]:
 @rule(
     "K12",
     "information",
-    "constants that differ only in their letters' case",
-    "Keys are case-sensitive: 'User#1' is not found as 'user#1'.",
+    "constants that differ only in case",
+    "Keys are case-sensitive: 'User#1' and 'user#1' are different keys.",
 )
 def mixed_case(c: Context) -> Iterator[Found]:
     seen: dict[str, str] = {}
@@ -244,37 +243,37 @@ def mixed_case(c: Context) -> Iterator[Found]:
     "K13",
     "warning",
     "an inverted index",
-    "An index over the table's own sort and partition key holds every item, whether it needs to "
-    "be looked up that way or not. Attributes of its own hold only those that do.",
+    "An index over the table's sort and partition key holds every item, even those that no pattern "
+    "finds there. An index with attributes of its own holds only the items that have them.",
 )
 def inverted_index(c: Context) -> Iterator[Found]:
     table = c.model.table
     for source in c.model.indexes:
         if source.hash == table.range and source.range == table.hash:
-            yield str(source), "it turns the table's key around, for every item"
+            yield str(source), "it holds every item by the table's sort key"
 
 
 @rule(
     "K15",
     "error",
     "a field of the primary key is edited",
-    "A primary key cannot be updated: the item is deleted and written anew, at twice the cost "
-    "(st's `move`). Key it by something that stays.",
+    "A primary key cannot be updated. The item has to be deleted and created again (`move`), at "
+    "twice the cost. Choose a key of fields that do not change.",
 )
 def mutable_primary_key(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:
         entity = c.model.entity(writes.entity)
         for name in writes.edit:
             if name in entity.key_fields:
-                yield str(entity), f"{name} is edited {writes.rate:g} times a second"
+                yield str(entity), f"{name} is edited {writes.rate:g} times per second"
 
 
 @rule(
     "K16",
     "warning",
-    "an index key uses an id that is only unique below its parent",
-    "Floor 1 of one building and floor 1 of another share the index key, and each finds the "
-    "other's items. Put the parent's id in front, or make the id unique by itself.",
+    "an index key uses an id that is unique only within its parent",
+    "Floor 1 of one building and floor 1 of another have the same index key, so a query returns "
+    "the items of both. Add the parent's id to the key, or make the id unique by itself.",
 )
 def partial_identity(c: Context) -> Iterator[Found]:
     alone = {e.key.fields[0] for e in c.entities if len(e.key.fields) == 1}
@@ -298,8 +297,8 @@ def partial_identity(c: Context) -> Iterator[Found]:
     "K17",
     "warning",
     "a partition key begins with a value instead of the entity's name",
-    "Several entities share these partitions' texts. A prefix tells at a glance what an item is, "
-    "and keeps an id of one from being the id of another.",
+    "The values of several entities can be equal, so that they share partitions. A prefix with the "
+    "entity's name keeps them apart.",
 )
 def no_prefix(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
@@ -317,8 +316,8 @@ def no_prefix(c: Context) -> Iterator[Found]:
     "K19",
     "information",
     "an index is shared by entities that are never read together",
-    "It saves an index of the quota, and nothing else; an index with a name that says what it "
-    "is for is easier to read.",
+    "Sharing only saves an index of the quota. An index for each entity, with a descriptive name, "
+    "is easier to read.",
 )
 def overloaded_apart(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:

@@ -12,15 +12,15 @@ checked_at_declaration(
     "A01",
     "error",
     "a pattern that no key and no index serves",
-    "It would have to read the whole table. Add the index that the message proposes, or say "
-    "@st.scan_ok('why') if reading everything is what you want.",
+    "It would have to read the whole table. Add the index that the message proposes, or allow a "
+    "scan with @st.scan_ok('why').",
 )
 checked_at_declaration(
     "A13",
     "error",
-    "a range in the middle of a sort key",
-    "One comparison per Query, on the left part of the key. A text of varying length followed by "
-    "more does not sort by itself.",
+    "a range over a field of varying length inside a sort key",
+    "Texts of varying length followed by other text do not sort in their own order. Put the field "
+    "last, or give it a fixed width.",
 )
 
 
@@ -28,7 +28,7 @@ checked_at_declaration(
     "A02",
     "warning",
     "a filter runs after the read",
-    "Capacity is for what is read, and a Limit counts before the filter.",
+    "Filtered items are read and paid for, and a Limit counts them.",
 )
 def filtered(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -37,14 +37,14 @@ def filtered(c: Context) -> Iterator[Found]:
         wanted = plan.pattern.facts.items
         count = c.table.volumes.count(plan.entities[0]) if plan.routes else None
         numbers = f"; {wanted:,} of {count:,.0f} items come back" if wanted and count else ""
-        yield str(plan.pattern), f"{plan.pattern.facts.where!r} is decided after reading{numbers}"
+        yield str(plan.pattern), f"{plan.pattern.facts.where!r} is applied after reading{numbers}"
 
 
 @rule(
     "A03",
     "warning",
-    "an answer of several pages",
-    "A Query returns at most 1 MB at a time; each further page is another round trip.",
+    "a result of several pages",
+    "A Query returns at most 1 MB, so each further page is another request.",
 )
 def several_pages(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -61,8 +61,8 @@ def several_pages(c: Context) -> Iterator[Found]:
 @rule(
     "A04",
     "warning",
-    "an answer without bounds",
-    "By the declared volumes it outgrows a page. Ask for it with .page(size, cursor).",
+    "a result without a limit",
+    "By the declared volumes it exceeds a page of 1 MB. Read it with .page(size, cursor).",
 )
 def unbounded(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -81,8 +81,8 @@ def unbounded(c: Context) -> Iterator[Found]:
     "A05",
     "error",
     "at most one item, by a key that is not unique",
-    "An index does not make its keys unique: two items may have the same, and one of them would "
-    "come back. Declare st.unique(...) over the fields.",
+    "An index does not make its keys unique, so two items can have the same key, and only one of "
+    "them comes back. Declare st.unique(...) over the fields.",
 )
 def not_unique(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -97,9 +97,9 @@ def not_unique(c: Context) -> Iterator[Found]:
 @rule(
     "A06",
     "warning",
-    "the latest of a bucket of time",
-    "Right after the bucket turns there is nothing in it. Ask for the bucket before as well, or "
-    "leave the time out of the partition key.",
+    "the latest item of a time bucket",
+    "A new bucket is empty at first. Query the previous bucket as well, or leave the time out of "
+    "the partition key.",
 )
 def latest_of_bucket(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -107,14 +107,15 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
             for column in plan.route.key.hash:
                 for part in column.template.placeholders:
                     if plan.entities[0].fields[part.field].python in (date, datetime):
-                        yield str(plan.pattern), f"{column.template} is empty when {part} turns"
+                        yield str(plan.pattern), f"{column.template} is empty after {part} changes"
 
 
 @rule(
     "A07",
     "warning",
-    "a longer time needs several queries",
-    "With a time in the partition key, each stretch of it is a partition of its own.",
+    "a time in the partition key needs several queries",
+    "Each value of the time is a partition key of its own, so a longer period needs a query for "
+    "each of them.",
 )
 def several_partitions(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -128,9 +129,9 @@ def several_partitions(c: Context) -> Iterator[Found]:
 @rule(
     "A08",
     "warning",
-    "a read for each item of an answer",
-    "BatchGetItem takes 100 keys at a time: a follow-up for more is several calls. Copy the field "
-    "that is needed instead, if it rarely changes.",
+    "a read for each item of a result",
+    "BatchGetItem takes 100 keys, so more items need several requests. If the needed field rarely "
+    "changes, copy it instead.",
 )
 def follow_up(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -149,7 +150,7 @@ def follow_up(c: Context) -> Iterator[Found]:
     "A09",
     "information",
     "a query for several entities reads others too",
-    "They lie between those that are wanted: read, paid for and dropped.",
+    "Other entities are in the same range; they are read, paid for and dropped.",
 )
 def reads_others(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -161,8 +162,8 @@ def reads_others(c: Context) -> Iterator[Found]:
 @rule(
     "A10",
     "warning",
-    "rates that are missing beside others",
-    "Where some rates are declared, what has none looks as if it never happened.",
+    "missing rates",
+    "Some rates are declared. Patterns and entities without one count as never used.",
 )
 def rates_missing(c: Context) -> Iterator[Found]:
     if not c.table.writes and all(plan.pattern.facts.rate is None for plan in c.plans):
@@ -174,14 +175,14 @@ def rates_missing(c: Context) -> Iterator[Found]:
     written = {c.model.entity(writes.entity).name for writes in c.table.writes}
     for entity in c.entities:
         if entity.name not in written:
-            yield str(entity), "it is never written: st.writes(...)"
+            yield str(entity), "it has no st.writes(...)"
 
 
 @rule(
     "A11",
     "information",
     "a consistent read costs twice",
-    "One read unit for 4 KB instead of a half.",
+    "It takes one read unit for 4 KB instead of a half.",
 )
 def consistent(c: Context) -> Iterator[Found]:
     for plan in c.plans:

@@ -16,8 +16,8 @@ TENANTS = ("tenant_id", "tenant")
     "R01",
     "warning",
     "a copied field whose change is many writes",
-    "Each change of the owner writes every copy. Copy the side that has few, and read the other "
-    "with @st.through.",
+    "Each change of the owner writes every copy. Copy from the side with few items, and read the "
+    "other side with @st.through.",
 )
 def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for entity in c.entities:
@@ -35,8 +35,8 @@ def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "R02",
     "warning",
     "copies that cannot be found",
-    "To keep them in step they are read by their owner's key: a key or an index of the copying "
-    "entity must have exactly that as its partition.",
+    "To update copies, they are read by their owner's key, so the copying entity needs a key or an "
+    "index with that partition key.",
 )
 def lost_copies(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -49,7 +49,7 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "the larger side of a relation is copied",
-    "A relation of unequal sides: copy from the owner that has few of them.",
+    "One side of the relation has many more items. Copy from the owner that has fewer.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -68,9 +68,9 @@ def wrong_side(c: Context) -> Iterator[Found]:
 @rule(
     "R04",
     "information",
-    "children that no pattern finds when their parent goes",
-    "Deleting an item leaves what is below it. A pattern that reads the children by their "
-    "parent's key lets you delete them too.",
+    "children that no pattern finds after their parent is deleted",
+    "Deleting an item does not delete its children. Add a pattern that reads the children by their "
+    "parent's key, so that you can delete them too.",
 )
 def orphans(c: Context) -> Iterator[Found]:
     for child in c.entities:
@@ -99,9 +99,9 @@ def _partition(entity: Entity) -> list[str]:
 @rule(
     "R05",
     "warning",
-    "a field that is treated as unique, and is not",
-    "Looked up as if only one item had it. A marker item, in the same transaction, makes it so: "
-    "st.unique(...).",
+    "a field that is used as unique, but is not",
+    "A pattern expects at most one item with this value. st.unique(...) guarantees it with a "
+    "marker item in the same transaction.",
 )
 def no_marker(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -119,8 +119,8 @@ def no_marker(c: Context) -> Iterator[Found]:
     "R06",
     "information",
     "the tenant is not first in a key",
-    "A policy on leading keys (dynamodb:LeadingKeys) can keep tenants apart only if every "
-    "partition key begins with the tenant.",
+    "An IAM policy can separate tenants with dynamodb:LeadingKeys only if every partition key "
+    "begins with the tenant.",
 )
 def tenant_first(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:

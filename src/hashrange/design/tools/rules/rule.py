@@ -1,4 +1,4 @@
-"""What a lint rule is: an id, a severity, an explanation, and a function that finds."""
+"""Lint rules: an id, a severity, an explanation, and a function that yields findings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from hashrange.design.table import Table
 T = TypeVar("T")
 Severity = Literal["error", "warning", "information"]
 Found = tuple[str, str]
-"""Where (an entity, an index, a pattern), and the message with the numbers behind it."""
+"""The entity, index or pattern, and the message."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`find` is None where a mistake already fails when the model is declared or planned."""
+    """A rule. `find` is None if declaring or planning the model already finds the mistake."""
 
     id: str
     severity: Severity
@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass
 class Context:
-    """A table under examination. `unchecked` collects (rule, number that was not declared)."""
+    """The table to check. `unchecked` collects (rule, number that is not declared)."""
 
     table: Table
     unchecked: set[tuple[str, str]] = field(default_factory=set)
@@ -87,7 +87,7 @@ Check = Callable[[Context], Iterator[Found | tuple[str, str, Severity]]]
 
 
 def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[[Check], Check]:
-    """Register a check. It yields (where, message), and a severity where it is not the rule's."""
+    """Register a check. It yields (where, message), or (where, message, severity)."""
 
     def register(check: Check) -> Check:
         def find(context: Context) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[
 
 
 def checked_at_declaration(id: str, severity: Severity, title: str, explanation: str) -> None:
-    """Register a rule that speaks when a model is declared, or a pattern refused."""
+    """Register a rule that is checked when a model is declared or a pattern is planned."""
     RULES[id] = Rule(id, severity, title, explanation)
 
 

@@ -1,4 +1,4 @@
-"""Rules about size and heat: C01 to C14. (C05, C09, C10 and C13 are about cost.)"""
+"""Rules about size and traffic: C01 to C14. (C05, C09, C10 and C13 are about cost.)"""
 
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -19,18 +19,18 @@ MANY_ITEMS = 1_000_000
 @rule(
     "C01",
     "error",
-    "more traffic on one key than a partition takes",
-    "One key value takes 1,000 write units and 3,000 read units a second, in the table and in "
-    "each index separately; neither adaptive nor burst capacity lifts that.",
+    "more traffic on one key than a partition allows",
+    "One partition key value allows 1,000 write units and 3,000 read units per second, in the "
+    "table and in each index separately. Neither adaptive nor burst capacity raises that.",
 )
 def hot_key(c: Context) -> Iterator[Found]:
     for where, what, units, most in _heat(c, "C01"):
         if units > most:
-            yield where, f"{units:,.0f} {what} units a second on one key, of {most:,}"
+            yield where, f"{units:,.0f} {what} units per second on one key, of {most:,}"
 
 
 def _heat(c: Context, rule: str) -> Iterator[tuple[str, str, float, int]]:
-    """(where, reads or writes, units a second on one key, the limit)"""
+    """(where, "read" or "write", units per second on one key, the limit)"""
     for writes in c.table.writes:
         entity = c.model.entity(writes.entity)
         size = c.size(rule, entity)
@@ -58,8 +58,8 @@ def _heat(c: Context, rule: str) -> Iterator[tuple[str, str, float, int]]:
     "C02",
     "error",
     "an item that is too large",
-    "400 KB is the limit; from a few hundred on, three writes of it are more than one key takes "
-    "in a second.",
+    "An item has at most 400 KB. Beyond a few hundred KB, a few writes per second exceed what one "
+    "key allows.",
 )
 def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for entity in c.entities:
@@ -68,15 +68,15 @@ def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
             yield str(entity), f"{size:,} bytes of {limits.ITEM_BYTES_MAX:,}", "error"
         elif size is not None and size >= LARGE_BYTES:
             units = -(-size // limits.WRITE_UNIT_BYTES)
-            yield str(entity), f"{size:,} bytes: {units} write units each time", "warning"
+            yield str(entity), f"{size:,} bytes: {units} write units for each write", "warning"
 
 
 @rule(
     "C03",
     "warning",
-    "a field that can grow without end",
-    "Every write pays for the whole item, until it no longer fits. Make each element an item of "
-    "its own, or give the field a max_length.",
+    "a field that can grow without limit",
+    "Every write costs the size of the whole item, and the item may become too large. Make each "
+    "element an item of its own, or give the field a max_length.",
 )
 def grows(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -89,7 +89,8 @@ def grows(c: Context) -> Iterator[Found]:
     "C04",
     "warning",
     "a large item with a small part that changes",
-    "An update pays for the whole item. Put what changes often into an item of its own.",
+    "An update costs the size of the whole item. Move the fields that change often to an item of "
+    "their own.",
 )
 def split(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:
@@ -98,15 +99,15 @@ def split(c: Context) -> Iterator[Found]:
         if writes.edit and writes.rate and size is not None and size >= HOT_AND_LARGE_BYTES:
             units = -(-size // limits.WRITE_UNIT_BYTES)
             fields = ", ".join(writes.edit)
-            yield str(entity), f"{writes.rate:g} x {units} write units a second for {fields}"
+            yield str(entity), f"{writes.rate:g} x {units} write units per second for {fields}"
 
 
 @rule(
     "C06",
     "error",
     "a transaction of more than 100 items",
-    "A change of the owner and all of its copies must fit one transaction, or be declared "
-    'sync="batch".',
+    "A change of the owner and of all its copies has to fit in one transaction. Declare more "
+    'copies with sync="batch".',
 )
 def transaction_size(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -121,23 +122,23 @@ def transaction_size(c: Context) -> Iterator[Found]:
 @rule(
     "C07",
     "information",
-    "what shards cost, and how many are needed",
-    "n shards take n times the traffic of one key, and every read asks n keys.",
+    "the cost of shards, and the number that is needed",
+    "n shards allow n times the traffic of one key, and every read queries n keys.",
 )
 def shards(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.route_shards:
-            yield str(plan.pattern), f"each read asks {plan.route_shards} keys"
+            yield str(plan.pattern), f"each read queries {plan.route_shards} keys"
     for where, what, units, most in _heat(c, "C07"):
         if units > most:
-            yield where, f"{-(-int(units) // most)} shards would take its {what}s"
+            yield where, f"{-(-int(units) // most)} shards would allow its {what}s"
 
 
 @rule(
     "C08",
     "information",
-    "names that weigh more than values",
-    "Attribute names count in every item. Short aliases save storage: Field(alias='b').",
+    "attribute names that are larger than the values",
+    "Attribute names are stored in every item. Short aliases save storage: Field(alias='b').",
 )
 def long_names(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -150,9 +151,9 @@ def long_names(c: Context) -> Iterator[Found]:
 @rule(
     "C11",
     "warning",
-    "an expiry that DynamoDB does not see",
-    "A table has one TTL attribute, a number of epoch seconds: st.TTL. Items may be returned for "
-    "days after they expired.",
+    "an expiry that DynamoDB does not use",
+    "A table has one TTL attribute, a number of epoch seconds: st.TTL. Reads may return items for "
+    "days after they have expired.",
 )
 def expiry(c: Context) -> Iterator[Found]:
     attribute = ttl_attribute(c.model)
@@ -167,22 +168,22 @@ def expiry(c: Context) -> Iterator[Found]:
 @rule(
     "C12",
     "warning",
-    "a partition key that moves with the clock",
-    "All writes of the day go to one key. Put something else in front, or shards.",
+    "a partition key that is only a time",
+    "All writes of one period go to one key. Add another field or shards to the key.",
 )
 def moves_with_clock(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
         parts = [part for column in key.hash for part in column.template.placeholders]
         times = [p for p in parts if entity.fields[p.field].python in (date, datetime)]
         if parts and len(times) == len(parts) and not any(p.shards for p in parts):
-            yield named(entity, key), f"{key.hash[0].template} is one key at a time"
+            yield named(entity, key), f"{key.hash[0].template} is a single key at any time"
 
 
 @rule(
     "C14",
     "warning",
     "few partition keys",
-    "An entity behind fewer than 100 keys of the table does not spread over partitions.",
+    "An entity with fewer than 100 partition keys does not spread over partitions.",
 )
 def few_keys(c: Context) -> Iterator[Found]:
     for entity in c.entities:
