@@ -1,1 +1,1 @@
-"""hashrange beside other implementations of DynamoDB: `make bench`, or `python -m benchmarks`."""
+"""Measures hashrange beside other implementations of DynamoDB: `make bench`."""

@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: start ours and the peers, drive them, print what was measured."""
+"""`python -m benchmarks`: start ours and the peers, drive them, print what was measured.
+
+With --against FOLDER, compare this checkout with another one instead.
+"""
 
 import argparse
 import sys
@@ -10,39 +13,48 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks import bars, embedded, load, peers, report, runs, workloads
+from benchmarks import bars, compare, embedded, load, peers, report, runs, workloads
 from benchmarks.report import Grid
 from benchmarks.servers import Rest, Server, ServerFailedError, all_running, at_rest
 
 ITEMS_SMALL = 1_000
-QUICK = runs.Pace(rounds=1, seconds=1)
-THOROUGH = runs.Pace(rounds=3, seconds=1)
+QUICK = runs.Pace(rounds=3, seconds=1)
+THOROUGH = runs.Pace(rounds=7, seconds=1)
+WIDTH = 150
+"""How many characters wide the tables are in a file."""
+STARTS = 5
+"""How many times each server is started without data."""
 
 
 class Bench(NamedTuple):
-    """What one run measured; everything but the loads may be empty."""
+    """The figures of one run; all but the loads may be empty."""
 
-    loads: report.Loads
-    disturbed: dict[str, runs.Disturbed]
-    resting: dict[str, Rest]
+    loads: bars.Loads
+    disturbed: dict[str, list[runs.Disturbed]]
+    resting: dict[str, list[Rest]]
     grown: list[runs.Grown]
-    in_process: dict[str, float]
+    in_process: dict[str, embedded.Figures]
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="one round, items of 100 bytes, no growth"
+        "--quick",
+        action="store_true",
+        help="three rounds, items of 100 bytes, no growth; with --against, in process only",
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="FOLDER", help="another checkout to compare this one with"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these implementations")
     parser.add_argument("--moto", action="store_true", help="drive moto too; it is slow")
-    parser.add_argument("--items", type=int, default=100_000, help="how far the table is grown")
-    parser.add_argument("--markdown", type=Path, help="a page to put the tables in")
+    parser.add_argument("--items", type=int, default=100_000, help="the size of the grown table")
+    parser.add_argument("--markdown", type=Path, help="the page to write the tables to")
     return parser.parse_args()
 
 
 def find_servers(given: argparse.Namespace, console: Console) -> list[Server]:
-    """Whatever can be had here, installed where needed; what cannot is said."""
+    """The servers that can be installed here. Those that cannot are printed with the reason."""
     sources: list[Callable[[], list[Server]]] = [*peers.OURS, *peers.OTHERS]
     found: list[Server] = []
     for source in [*sources, peers.moto] if given.moto else sources:
@@ -59,8 +71,8 @@ def find_servers(given: argparse.Namespace, console: Console) -> list[Server]:
 
 def over_http(
     servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say
-) -> tuple[report.Loads, dict[str, runs.Disturbed]]:
-    """All servers run at once and take turns; each is idle while another is driven."""
+) -> tuple[bars.Loads, dict[str, list[runs.Disturbed]]]:
+    """All servers run at once and take turns; one is driven while the others are idle."""
     pace = QUICK if given.quick else THOROUGH
     chosen = [w for w in workloads.all_workloads() if not given.quick or w.table.size == 100]
     with all_running(servers, folder) as running:
@@ -78,8 +90,11 @@ def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say:
     say("Database.execute in process")
     in_process = embedded.measure() if ours else {}
     loads, disturbed = over_http(servers, given, folder, say)
-    say("starting each server on nothing")
-    resting = {s.name: at_rest(s, folder / f"rest-{s.name}") for s in servers if s.reads}
+    resting: dict[str, list[Rest]] = {server.name: [] for server in servers if server.reads}
+    for start in range(STARTS):
+        for server in (server for server in servers if server.reads):
+            say(f"starting {server.name} without data")
+            resting[server.name].append(at_rest(server, folder / f"rest-{server.name}-{start}"))
     grown = []
     if ours and not given.quick:
         for items in (ITEMS_SMALL, given.items):
@@ -88,7 +103,7 @@ def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say:
 
 
 def grids(bench: Bench) -> list[Grid]:
-    """All tables but that of the loads, which has two forms."""
+    """All tables but the one of the loads, which has two forms."""
     return [
         *([report.disturbances(bench.disturbed)] if bench.disturbed else []),
         report.rests(bench.resting),
@@ -103,14 +118,41 @@ def grids(bench: Bench) -> list[Grid]:
     ]
 
 
+def show_bench(given: argparse.Namespace, folder: Path, say: runs.Say, console: Console) -> None:
+    machine = report.machine()
+    servers = find_servers(given, console)
+    bench = measure(servers, given, folder, say)
+    notes = [machine, *report.disturbing(bench.loads), *report.strained(bench.loads)]
+    report.show([report.listed(servers, bench.loads), *grids(bench)], console)
+    for note in notes:
+        console.print(note)
+    if given.markdown:
+        tables = [report.crossed(servers, bench.loads), *grids(bench)]
+        report.place(report.markdown(tables, notes), given.markdown)
+
+
+def show_comparison(
+    given: argparse.Namespace, folder: Path, say: runs.Say, console: Console
+) -> bool:
+    """Whether no operation is slower than in the other checkout."""
+    other = given.against.resolve()
+    compared, calls = compare.in_process(other, say)
+    verdicts = [comparison.verdict() for comparison in compared.values()]
+    report.show([compare.grid("In process, in memory", compared, calls)], console)
+    if not given.quick:
+        compared = compare.over_http(other, folder, say)
+        verdicts += [comparison.verdict() for comparison in compared.values()]
+        report.show([compare.grid("Over HTTP, relaxed", compared)], console)
+    console.print(report.machine())
+    return "slower" not in verdicts
+
+
 def main() -> int:
     given = arguments()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if reason := load.missing():
         console.print(f"[red]{reason}")
         return 2
-    machine = report.machine()
-    servers = find_servers(given, console)
     peers.RUNS.mkdir(parents=True, exist_ok=True)
     columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     with (
@@ -118,16 +160,13 @@ def main() -> int:
         Progress(*columns, console=console, transient=True) as progress,
     ):
         task = progress.add_task("")
-        bench = measure(
-            servers, given, Path(folder), lambda what: progress.update(task, description=what)
-        )
-    notes = [machine, *report.strained(bench.loads)]
-    report.show([report.listed(servers, bench.loads), *grids(bench)], console)
-    for note in notes:
-        console.print(note)
-    if given.markdown:
-        tables = [report.crossed(servers, bench.loads), *grids(bench)]
-        report.place(report.markdown(tables, notes), given.markdown)
+
+        def say(what: str) -> None:
+            progress.update(task, description=what)
+
+        if given.against:
+            return 0 if show_comparison(given, Path(folder), say, console) else 1
+        show_bench(given, Path(folder), say, console)
     return 0
 
 

@@ -1,8 +1,8 @@
-"""The ceiling: the least that a server can do which parses HTTP and JSON and uses SQLite.
+"""The ceiling: a server that parses HTTP and JSON, uses SQLite, and does as little else as it can.
 
-It answers GetItem with one row read and PutItem with one row written, checks nothing, and knows
-no tables, types or errors. What arrives in one turn of the loop shares a commit. It takes
-CreateTable and BatchWriteItem as far as the harness needs them to fill it.
+It reads one row for a GetItem and writes one row for a PutItem. It checks nothing, and has no
+tables, types or errors. Writes that arrive in one turn of the loop share a commit. CreateTable
+and BatchWriteItem are there as far as the bench needs them to fill the server.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def answer(body: bytes, status: int = 200) -> bytes:
 
 
 class Rows:
-    """One table of rows, and the answers that wait for the commit of this turn."""
+    """One table of rows, and the answers that wait for this turn's commit."""
 
     def __init__(self, path: str, durability: str) -> None:
         self.database = apsw.Connection(path)

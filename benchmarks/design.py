@@ -1,12 +1,13 @@
 """`python -m benchmarks.design`: what the toolkit adds to a bare call, beside other libraries.
 
-The same work through each: one item is got, 50 of a partition queried, one put, one updated, on one
-database, in process and over HTTP. Microseconds: the median of rounds in which all of them take
-turns, so that a machine that is busy for a while is busy for all. In process it is processor time.
+Each library does the same work on the same database, in process and over HTTP: it gets one item,
+queries the 50 items of a partition, puts one item and updates one. The figures are microseconds,
+the medians of rounds in which all libraries take turns, so that a busy minute disturbs them all.
+In process, processor time is measured.
 
-What the toolkit adds to boto3 is told by the client thread's processor time, boto3 and toolkit by
-turns, call by call, against a server in another process: what else the machine does, and what the
-server takes, is in neither. It is the stricter measure: a caller also waits for the server.
+What the toolkit adds to boto3 is measured as processor time of the client's thread. The two take
+turns, call by call, against a server in another process, so neither the server's work nor that of
+other programs is part of it. It is a strict measure, as a real caller also waits for the server.
 """
 
 import asyncio
@@ -79,7 +80,7 @@ def sensor(number: int) -> Sensor:
 
 
 def requests() -> dict[str, dict[str, Any]]:
-    """Of GetItem, Query, PutItem and UpdateItem, as the model asks them."""
+    """GetItem, Query, PutItem and UpdateItem, as the model makes them."""
     one = sensor(1)
     asked = (
         table.request(Sensors.sensor, "b-1", "s-001"),
@@ -91,7 +92,7 @@ def requests() -> dict[str, dict[str, Any]]:
     return dict(zip(OPERATIONS, payloads, strict=True))
 
 
-# ---- the same work through each ----
+# ---- the same work with each library ----
 
 
 def bare(database: hashrange.Database) -> Work:
@@ -126,7 +127,7 @@ def plain_boto3(client: Any) -> Work:
 
 
 def over_http(endpoint: str, client: Any) -> dict[str, Work]:
-    """A library that cannot be used here is left out, and a line says why."""
+    """A library that is not installed is left out, and the reason is printed."""
     rows = {"boto3 over HTTP": plain_boto3(client), "design over HTTP": ours(client)}
     for peer in PEERS:
         try:
@@ -136,11 +137,11 @@ def over_http(endpoint: str, client: Any) -> dict[str, Work]:
     return rows
 
 
-# ---- where the toolkit's own time goes ----
+# ---- the parts of the toolkit's own time ----
 
 
 def parts(database: hashrange.Database) -> dict[str, Work]:
-    """Without the steps between: arguments to a request, and the answer to items."""
+    """The steps before and after the request: arguments to a request, and an answer to items."""
     db = table.open(Sensors, database)
     one_call, all_call = db.sensor.call, db.sensors.call  # type: ignore[attr-defined]
     one, entity = sensor(1), table.model.entity(Sensor)
@@ -204,7 +205,7 @@ def many() -> st.Table:
     return st.Table("many", module["Patterns"])
 
 
-# ---- what importing it takes ----
+# ---- the time of its import ----
 
 IMPORT = """
 from time import process_time
@@ -215,11 +216,11 @@ started = process_time()
 import hashrange.design
 print((process_time() - started) * 1000)
 """
-"""Beyond pydantic, once it has loaded what any model needs."""
+"""Pydantic, and what it loads for any model, are imported before the time starts."""
 
 
 def import_ms() -> float:
-    """Processor time of a new process."""
+    """Processor time, in a new process."""
     command = (sys.executable, "-c", IMPORT)
     runs = (subprocess.run(command, capture_output=True, check=True) for _ in range(10))
     return statistics.median(float(run.stdout) for run in runs)
@@ -231,7 +232,7 @@ def import_ms() -> float:
 def in_turns(
     rows: dict[str, Work], clock: Callable[[], float] = time.thread_time
 ) -> dict[str, list[float]]:
-    """Microseconds of a call, for each operation that a row has; by default of this thread."""
+    """Microseconds per call, for each operation of a row. The default clock is this thread's."""
     found: dict[str, list[float]] = {name: [] for name in rows}
     for operation in OPERATIONS:
         works = {name: row[operation] for name, row in rows.items() if operation in row}
@@ -248,7 +249,7 @@ def in_turns(
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float], calls: int = 10) -> float:
-    """Of one call."""
+    """Seconds per call."""
     started = clock()
     for _ in range(calls):
         work()
@@ -261,7 +262,7 @@ def show(rows: dict[str, list[float]]) -> None:
 
 
 def added(client: Any) -> dict[str, list[float]]:
-    """Processor time of this thread, of a call through boto3 alone and through the toolkit."""
+    """Processor time of this thread for a call with boto3 alone, and with the toolkit."""
     theirs, mine = plain_boto3(client), ours(client)
     rows: dict[str, list[float]] = {"boto3": [], "design": [], "added, per cent": []}
     for operation in OPERATIONS:
@@ -271,7 +272,7 @@ def added(client: Any) -> dict[str, list[float]]:
             for n, work in enumerate(works):
                 started = time.thread_time()
                 work()
-                if turn >= 0:  # before, it warms up
+                if turn >= 0:  # earlier turns warm up
                     taken[n] += time.thread_time() - started
         for row, value in zip(rows.values(), taken, strict=False):
             row.append(value / TURNS * 1e6)
@@ -281,7 +282,7 @@ def added(client: Any) -> dict[str, list[float]]:
 
 @contextmanager
 def served_apart() -> Iterator[str]:
-    """The endpoint of a server in another process, in memory."""
+    """Serves a database in memory from another process. Gives its endpoint."""
     command = (sys.executable, "-m", "hashrange", "serve", "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -293,7 +294,7 @@ def served_apart() -> Iterator[str]:
 
 @contextmanager
 def served(database: hashrange.Database) -> Iterator[str]:
-    """The endpoint of a server in a thread."""
+    """Serves this database from a thread. Gives its endpoint."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""The libraries that the toolkit is measured beside: the same stored items, as their users write.
+"""The libraries that are measured beside the toolkit, each used as its documentation shows.
 
 `pip install pynamodb pydynox pydynantic`. Each function takes a server's endpoint and a boto3
 client for it, and raises ImportError if its library is not installed.
@@ -26,7 +26,7 @@ KEYS: dict[str, Any] = {
     "gsi2_sk": "sensor#s-001",
     "entity_type": "Sensor",
 }
-"""The key texts, made by hand where a library has no templates."""
+"""The keys, written by hand for libraries without templates."""
 
 
 def pynamodb(endpoint: str, client: Any) -> Work:
@@ -98,7 +98,7 @@ def pydynox(endpoint: str, client: Any) -> Work:
 
 
 def pydynantic(endpoint: str, client: Any) -> Work:
-    """It writes its own attribute for the entity's type, which the others leave alone."""
+    """It writes an attribute of its own with the entity's type, to which the others do nothing."""
     from pydynantic import Entity, Table, key
 
     shared = Table(

@@ -1,6 +1,7 @@
-"""Which table holds a space best, in SQLite: `python -m benchmarks.layouts`.
+"""Compares SQLite tables that could hold a space: `python -m benchmarks.layouts`.
 
-100,000 rows in random order, a thousand to a commit; then rows and ranges of 50 at random.
+It inserts 100,000 rows in random order, a thousand in each commit, and then reads rows and ranges
+of 50 rows at random.
 """
 
 import random

@@ -17,14 +17,15 @@ HEAD = (
     "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature={signature}\r\n"
     "Content-Length: {length}\r\n\r\n"
 )
-"""Well formed, so that every implementation takes it; none of them verifies the signature."""
+"""Well formed, so that every implementation accepts it; none of them verifies the signature."""
 
 
 class Load(NamedTuple):
-    """What one run of the generator saw.
+    """What one run of the generator measured.
 
-    `busy` is the generator's share of one core. `server_us` is what the server computed for one
-    request, on all cores and in the kernel: the figure that a busy machine disturbs least.
+    `busy` is the share of one core that the generator took. `server_us` is the processor time
+    that the server took for one request, in all its threads and in the kernel: the figure that
+    a busy machine disturbs least. `others` is the number of cores that other programs took.
     """
 
     requests_per_second: float
@@ -33,6 +34,7 @@ class Load(NamedTuple):
     failed: int
     busy: float = 0.0
     server_us: float = 0.0
+    others: float = 0.0
 
 
 def http_request(operation: str, body: bytes) -> bytes:
@@ -41,7 +43,7 @@ def http_request(operation: str, body: bytes) -> bytes:
 
 
 def write_requests(path: Path, requests: Iterable[bytes]) -> None:
-    """In the form that replay.lua reads."""
+    """Write the requests in the form that replay.lua reads."""
     with path.open("wb") as file:
         for request in requests:
             file.write(b"%d\n" % len(request) + request)
@@ -68,7 +70,7 @@ def finish(generator: subprocess.Popen[str]) -> Load:
 
 
 def drive(port: int, requests: Path, seconds: int) -> Load:
-    """Run the generator to its end. Raises ValueError if it printed no result."""
+    """Run the generator to its end. Raises ValueError if it prints no result."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     load = finish(start(port, requests, seconds))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -77,7 +79,7 @@ def drive(port: int, requests: Path, seconds: int) -> Load:
 
 
 def typical(loads: list[Load]) -> Load:
-    """The median of each figure, which one disturbed run does not move."""
+    """The median of each figure, on which one disturbed run has no effect."""
     return Load(
         median(load.requests_per_second for load in loads),
         median(load.p50_ms for load in loads),
@@ -85,4 +87,5 @@ def typical(loads: list[Load]) -> Load:
         sum(load.failed for load in loads),
         median(load.busy for load in loads),
         median(load.server_us for load in loads),
+        median(load.others for load in loads),
     )

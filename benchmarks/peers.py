@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PEERS = ROOT / ".peers"
 RUNS = PEERS / "runs"
-"""Where databases are put while they are measured: on the disk of the project, not in memory."""
+"""Where databases are while they are measured: on the disk of the project, not in memory."""
 
 DYNAMODB_LOCAL = "2.6.1"  # as in dynamodb-local.pom.xml
 DYNALITE = "4.0.0"
@@ -22,7 +22,7 @@ MOTO = "5.2.5"
 
 
 class UnavailableError(Exception):
-    """This implementation cannot be had here; the message says what is missing."""
+    """This implementation cannot be installed here; the message says what is missing."""
 
 
 def run(*command: str) -> None:
@@ -35,12 +35,15 @@ def run(*command: str) -> None:
 
 
 def hashrange() -> list[Server]:
-    program = Path(sys.executable).with_name("hashrange")
-    command = [str(program), "serve", "{folder}/bench.db", "--port", "{port}", "--durability"]
-    return [
-        Server("hashrange", version("hashrange"), "relaxed", [*command, "relaxed"], ROOT),
-        Server("hashrange", version("hashrange"), "full", [*command, "full"], ROOT, reads=False),
-    ]
+    relaxed = checkout(ROOT, "hashrange", "relaxed")
+    return [relaxed, checkout(ROOT, "hashrange", "full")._replace(reads=False)]
+
+
+def checkout(folder: Path, name: str, durability: str) -> Server:
+    """The server of a checkout of this project, under a name of its own."""
+    command = [sys.executable, "-m", "hashrange", "serve", "{folder}/bench.db"]
+    command += ["--port", "{port}", "--durability", durability]
+    return Server(name, version("hashrange"), durability, command, ROOT, source=folder / "src")
 
 
 def bare() -> list[Server]:

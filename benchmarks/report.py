@@ -1,4 +1,4 @@
-"""The figures as tables: once for the terminal, once as Markdown for the README."""
+"""The figures as tables, for the terminal and as Markdown for the README."""
 
 import datetime
 import os
@@ -10,14 +10,15 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.bars import Verdict
-from benchmarks.load import CONNECTIONS, Load
+from benchmarks.bars import Judged, Loads, disturbed, requests_ratio
+from benchmarks.embedded import Figures
+from benchmarks.load import CONNECTIONS, Load, typical
 from benchmarks.runs import Disturbed, Grown
 from benchmarks.servers import Rest, Server
+from benchmarks.spread import Spread
 
 BUSY_MAX = 0.9
-"""Above this share of a core the generator itself may be the limit."""
-
+"""If the generator takes more than this share of a core, it may be the limit itself."""
 
 START, END = "<!-- bench -->", "<!-- /bench -->"
 DIGITS = ("", *"0123456789-<")
@@ -29,89 +30,100 @@ class Grid(NamedTuple):
     rows: list[list[str]]
 
 
-Loads = dict[str, dict[str, Load]]
-"""By workload label, then by server name."""
-
-
 def heading(server: Server) -> str:
     return " ".join(filter(None, [server.implementation, server.version, f"({server.durability})"]))
 
 
-def ours_for(server: Server, loads: dict[str, Load]) -> Load | None:
-    """What a server is compared with: ours at full durability if it has that too."""
+def ratio(server: Server, by_name: dict[str, list[Load]]) -> str:
+    """How many times as many requests/s ours answers; "" for ours itself.
+
+    A server of full durability is compared with ours of full durability.
+    """
     durability = "full" if server.durability == "full" else "relaxed"
-    return loads.get(f"hashrange {durability}")
-
-
-def ratio(server: Server, loads: dict[str, Load]) -> str:
-    """How many times as many requests ours answers in the same time; "" for ours itself."""
-    ours = ours_for(server, loads)
+    ours = by_name.get(f"hashrange {durability}")
     if ours is None or server.implementation == "hashrange":
         return ""
-    return f"{ours.requests_per_second / loads[server.name].requests_per_second:.2f}x"
+    return f"{requests_ratio(ours, by_name[server.name]).median:.2f}x"
 
 
-def rate(load: Load) -> str:
+def rate(loads: list[Load]) -> str:
+    load = typical(loads)
     failed = f", {load.failed} failed" if load.failed else ""
     return f"{load.requests_per_second:,.0f}{failed}"
+
+
+def spread(values: Iterable[float]) -> str:
+    return f"{Spread.of(values).per_cent:.0f} %"
 
 
 def listed(servers: Sequence[Server], loads: Loads) -> Grid:
     """One row for each workload and server: what a terminal has the width for.
 
-    "CPU us" is the server's computing for one request, on all cores.
+    "CPU us" is the processor time of the server for one request. A spread is the interquartile
+    range of the rounds, as a percentage of their median.
     """
     rows = []
     for label, by_name in loads.items():
         for server in servers:
-            if load := by_name.get(server.name):
+            if rounds := by_name.get(server.name):
+                load = typical(rounds)
                 figures = (
-                    rate(load),
+                    rate(rounds),
+                    spread(each.requests_per_second for each in rounds),
                     f"{load.p50_ms:.2f}",
                     f"{load.p99_ms:.2f}",
-                    f"{load.server_us:,.0f}",
+                    f"{load.server_us:,.1f}",
+                    spread(each.server_us for each in rounds),
                 )
                 rows.append([label, heading(server), *figures, ratio(server, by_name)])
-    columns = ["", "server (durability)", "requests/s", "p50 ms", "p99 ms", "CPU us", "ours is"]
+    columns = ["", "server (durability)", "requests/s", "spread", "p50 ms", "p99 ms"]
+    columns += ["CPU us", "spread", "ours is"]
     return Grid(f"{CONNECTIONS} connections", columns, rows)
 
 
 def crossed(servers: Sequence[Server], loads: Loads) -> Grid:
     """One row for each workload, one column for each server: what a page has the width for."""
 
-    def cell(server: Server, by_name: dict[str, Load]) -> str:
-        load = by_name.get(server.name)
-        if load is None:
+    def cell(server: Server, by_name: dict[str, list[Load]]) -> str:
+        rounds = by_name.get(server.name)
+        if rounds is None:
             return "-"
+        load = typical(rounds)
         compared = f" ({times})" if (times := ratio(server, by_name)) else ""
-        return f"{rate(load)}{compared}<br>{load.p50_ms:.2f} / {load.p99_ms:.2f}"
+        varied = spread(each.requests_per_second for each in rounds)
+        latency = f"{load.p50_ms:.2f} / {load.p99_ms:.2f}"
+        return f"{rate(rounds)}{compared}<br>±{varied}<br>{latency}<br>{load.server_us:,.0f}"
 
     rows = [[label, *(cell(s, by_name) for s in servers)] for label, by_name in loads.items()]
-    title = f"{CONNECTIONS} connections: requests/s, ours as a multiple of it, p50 / p99 in ms"
+    title = (
+        f"{CONNECTIONS} connections: requests/s (ours as a multiple of it), their interquartile "
+        "range, p50 / p99 in ms, processor time per request in us"
+    )
     return Grid(title, ["", *map(heading, servers)], rows)
 
 
-def disturbances(disturbed: dict[str, Disturbed]) -> Grid:
-    def cell(load: Load, quiet: Load) -> str:
-        return f"{load.p99_ms:.2f} ({load.p99_ms / quiet.p99_ms:.1f}x)"
+def disturbances(disturbed: dict[str, list[Disturbed]]) -> Grid:
+    def cell(loads: list[Load], quiet: list[Load]) -> str:
+        factors = (load.p99_ms / alone.p99_ms for load, alone in zip(loads, quiet, strict=True))
+        return f"{typical(loads).p99_ms:.2f} ({Spread.of(factors).median:.1f}x)"
 
-    rows = [
-        [
-            name,
-            f"{seen.quiet.p99_ms:.2f}",
-            cell(seen.writers, seen.quiet),
-            cell(seen.scans, seen.quiet),
-        ]
-        for name, seen in disturbed.items()
-    ]
+    rows = []
+    for name, rounds in disturbed.items():
+        quiet, writers, scans = map(list, zip(*rounds, strict=True))
+        alone = f"{typical(quiet).p99_ms:.2f}"
+        rows.append([name, alone, cell(writers, quiet), cell(scans, quiet)])
     columns = ["", "quiet", "while writers commit", "while filtered Scans run"]
     return Grid("GetItem's p99 in ms", columns, rows)
 
 
-def rests(resting: dict[str, Rest]) -> Grid:
+def rests(resting: dict[str, list[Rest]]) -> Grid:
     rows = [
-        [name, f"{rest.first_answer_ms:,.0f}", f"{rest.idle_memory_mb:,.0f}"]
-        for name, rest in resting.items()
+        [
+            name,
+            f"{Spread.of(rest.first_answer_ms for rest in rounds).median:,.0f}",
+            f"{Spread.of(rest.idle_memory_mb for rest in rounds).median:,.0f}",
+        ]
+        for name, rounds in resting.items()
     ]
     return Grid("At rest", ["", "start to first answer, ms", "idle memory, MB"], rows)
 
@@ -131,31 +143,51 @@ def growth(grown: Sequence[Grown]) -> Grid:
     )
 
 
-def in_process(microseconds: dict[str, float]) -> Grid:
-    rows = [[name, f"{spent:.1f}"] for name, spent in microseconds.items()]
-    return Grid("Database.execute in process, in memory", ["", "us"], rows)
-
-
-def verdicts(bars: Iterable[Verdict]) -> Grid:
+def in_process(measured: dict[str, Figures]) -> Grid:
     rows = [
-        [bar.what, bar.against, bar.needed, bar.measured, "held" if bar.held else "MISSED"]
-        for bar in bars
+        [
+            name,
+            f"{figures.calls}",
+            f"{Spread.of(figures.microseconds).median:.1f}",
+            spread(figures.microseconds),
+        ]
+        for name, figures in measured.items()
     ]
-    return Grid("Bars", ["", "against", "needed", "measured", ""], rows)
+    columns = ["", "Python calls", "CPU us", "spread"]
+    return Grid("Database.execute in process, in memory: for one request", columns, rows)
+
+
+def verdicts(bars: Iterable[Judged]) -> Grid:
+    rows = [[bar.what, *bar[1:-1], bar.verdict.replace("missed", "MISSED")] for bar in bars]
+    return Grid("Bars", ["", "against", "needed", "measured", "processor time", ""], rows)
 
 
 def strained(loads: Loads) -> list[str]:
     """Where the generator may have been the limit."""
+    typicals = {
+        (label, name): typical(rounds)
+        for label, by_name in loads.items()
+        for name, rounds in by_name.items()
+    }
     return [
         f"{label} at {name}: the generator took {load.busy:.0%} of a core"
-        for label, by_name in loads.items()
-        for name, load in by_name.items()
+        for (label, name), load in typicals.items()
         if load.busy > BUSY_MAX
     ]
 
 
+def disturbing(loads: Loads) -> list[str]:
+    """Whether other programs shared the machine."""
+    runs = [load for by_name in loads.values() for rounds in by_name.values() for load in rounds]
+    if not runs:
+        return []
+    others = Spread.of(load.others for load in runs)
+    fit = "disturbed" if disturbed(runs) else "quiet"
+    return [f"{fit}: beside the runs, other programs took {others.median:.2f} cores in the median"]
+
+
 def machine() -> str:
-    """Date, processor, cores, what else they do, system and interpreter, in one line."""
+    """Date, processor, cores and their load, system and interpreter, in one line."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -196,7 +228,7 @@ def markdown(grids: Sequence[Grid], notes: Sequence[str]) -> str:
 
 
 def place(text: str, path: Path) -> None:
-    """Write between the marks in a page that has them, else over the whole file."""
+    """Write between the marks of a page that has them, otherwise over the whole file."""
     before, start, rest = (path.read_text() if path.exists() else "").partition(START)
     _, end, after = rest.partition(END)
     path.write_text(f"{before}{START}\n{text}{END}{after}" if start and end else text)

@@ -1,34 +1,31 @@
-"""The measurements over HTTP. Servers take turns, so that a noisy minute disturbs them all."""
+"""The measurements over HTTP. Servers take short turns: a noisy minute disturbs them all alike."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import load, workloads
+from benchmarks import load, processor, workloads
 from benchmarks.load import Load
 from benchmarks.servers import Running, Server, ServerFailedError
 from benchmarks.workloads import Table, Workload
 
 Say = Callable[[str], None]
-"""Told what is being measured, for the person who waits."""
+"""Is told what is being measured, to show it to the user."""
 
 WRITERS = 4
 SCANNERS = 1
 
 
 class Pace(NamedTuple):
-    """How often and how long each figure is taken, after a round that only warms up.
-
-    The median of the rounds counts.
-    """
+    """The number of rounds, after one that only warms up, and the seconds of each run."""
 
     rounds: int
     seconds: int
 
 
 class Replay(NamedTuple):
-    """A workload written out for the generator."""
+    """A workload, and the file of its requests for the generator."""
 
     workload: Workload
     path: Path
@@ -43,7 +40,7 @@ def prepare(workload: Workload, folder: Path) -> Replay:
 
 
 def fill(running: Running, table: Table) -> None:
-    """Create the table, wait for it, and load its items. Raises ServerFailedError if refused."""
+    """Create the table, wait for it, and load its items. Raises ServerFailedError at a refusal."""
     status, answer = running.ask("CreateTable", table.definition())
     deadline = time.monotonic() + 10
     while b'"CREATING"' in answer and time.monotonic() < deadline:
@@ -56,38 +53,48 @@ def fill(running: Running, table: Table) -> None:
 
 
 def answers(running: Running, workload: Workload) -> bool:
-    """Whether the server knows the operation: it answers the first request."""
+    """Whether the server knows the operation, that is, whether it answers the first request."""
     return running.ask(workload.operation, workload.bodies[0])[0] == 200
 
 
 def drive(running: Running, prepared: Replay, seconds: int) -> Load:
-    before = running.computed_seconds()
+    """One run. Whatever is neither the server's nor the generator's work is that of others."""
+    busy, computed = processor.seconds_of_all(), running.processor_seconds()
     measured = load.drive(running.port, prepared.path, seconds)
-    computed = running.computed_seconds() - before
+    computed = running.processor_seconds() - computed
+    busy = processor.seconds_of_all() - busy
     answered = max(1.0, measured.requests_per_second * seconds)
-    return measured._replace(server_us=computed / answered * 1e6)
+    others = max(0.0, (busy - computed) / seconds - measured.busy)
+    return measured._replace(server_us=computed / answered * 1e6, others=others)
 
 
-def compare(all_running: list[Running], prepared: Replay, pace: Pace, say: Say) -> dict[str, Load]:
-    """The load that each server bears, by its name.
+def compare(
+    all_running: list[Running], prepared: Replay, pace: Pace, say: Say
+) -> dict[str, list[Load]]:
+    """The load of each server in each round, by server name.
 
-    Left out are those that do not know the operation, or answer nothing in the time.
+    The order of the servers is reversed after each round. A server that does not know the
+    operation, or that answers nothing in some round, is left out.
     """
     workload = prepared.workload
-    fit = [
+    order = [
         running
         for running in all_running
         if (workload.writes or running.server.reads) and answers(running, workload)
     ]
-    seen: dict[str, list[Load]] = {running.server.name: [] for running in fit}
+    seen: dict[str, list[Load]] = {running.server.name: [] for running in order}
     for turn in range(1 + pace.rounds):
-        for running in fit:
+        for running in order:
             say(f"{workload.label}: {running.server.name}")
             measured = drive(running, prepared, pace.seconds)
             if turn:
                 seen[running.server.name].append(measured)
-    borne = {name: load.typical(loads) for name, loads in seen.items()}
-    return {name: typical for name, typical in borne.items() if typical.requests_per_second}
+        order.reverse()
+    return {
+        name: loads
+        for name, loads in seen.items()
+        if all(each.requests_per_second for each in loads)
+    }
 
 
 class Disturbed(NamedTuple):
@@ -105,35 +112,32 @@ def disturb(running: Running, get: Replay, put: Replay, scan: Replay, pace: Pace
         load.finish(noise)
         return measured
 
-    turns = [
-        Disturbed(
-            load.drive(running.port, get.path, pace.seconds),
-            beside(put, WRITERS),
-            beside(scan, SCANNERS),
-        )
-        for _ in range(pace.rounds)
-    ]
-    return Disturbed(*(load.typical(list(loads)) for loads in zip(*turns, strict=True)))
+    return Disturbed(
+        load.drive(running.port, get.path, pace.seconds),
+        beside(put, WRITERS),
+        beside(scan, SCANNERS),
+    )
 
 
 def disturb_all(
     all_running: list[Running], folder: Path, pace: Pace, say: Say
-) -> dict[str, Disturbed]:
-    """By server name; a server without Scan is left out."""
+) -> dict[str, list[Disturbed]]:
+    """One figure for each round, by server name. A server without Scan is left out."""
     small, scanned = workloads.tables()[0], workloads.SCANNED
     get = prepare(workloads.get_item(small), folder)
     put = prepare(workloads.put_item(small), folder)
     scan = prepare(workloads.filtered_scan(scanned), folder)
-    seen = {}
-    for running in all_running:
-        if answers(running, scan.workload):
+    able = [running for running in all_running if answers(running, scan.workload)]
+    seen: dict[str, list[Disturbed]] = {running.server.name: [] for running in able}
+    for _ in range(pace.rounds):
+        for running in able:
             say(f"GetItem beside other work: {running.server.name}")
-            seen[running.server.name] = disturb(running, get, put, scan, pace)
+            seen[running.server.name].append(disturb(running, get, put, scan, pace))
     return seen
 
 
 class Grown(NamedTuple):
-    """One table size: what each operation bears, and the server's own memory afterwards."""
+    """One table size: the load of each operation, and the server's own memory afterwards."""
 
     items: int
     loads: dict[str, Load]
@@ -141,7 +145,7 @@ class Grown(NamedTuple):
 
 
 def grow(server: Server, items: int, folder: Path, pace: Pace, say: Say) -> Grown:
-    """Fill a server of its own with `items` items of 100 bytes and drive it."""
+    """Start a server, fill it with `items` items of 100 bytes and drive it."""
     table = Table(f"bench-{items}", 100, items)
     with Running(server, folder / f"grown-{items}") as running:
         say(f"loading {items:,} items")
@@ -151,7 +155,6 @@ def grow(server: Server, items: int, folder: Path, pace: Pace, say: Say) -> Grow
             workload = make(table)
             path = folder / f"grown-{items}-{workload.operation}"
             path.mkdir()
-            loads |= {
-                workload.name: compare([running], prepare(workload, path), pace, say)[server.name]
-            }
+            seen = compare([running], prepare(workload, path), pace, say)
+            loads[workload.name] = load.typical(seen[server.name])
         return Grown(items, loads, running.memory_mb("RssAnon"))

@@ -1,4 +1,4 @@
-"""A server under test is a command and a port; everything else about it is measured."""
+"""The servers under test: each is a command and a port. Everything else about it is measured."""
 
 import http.client
 import os
@@ -10,23 +10,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from benchmarks import processor
 from benchmarks.load import http_request
 
 START_SECONDS_MAX = 30
 ANSWER_SECONDS_MAX = 20
 IDLE_SECONDS = 1.0
-"""How long a server is left alone before its idle memory is read."""
+"""How long a server gets no requests before its idle memory is read."""
 
 
 class ServerFailedError(Exception):
-    """A server does not start, or refuses what all others take."""
+    """A server does not start, or it refuses a request that all others accept."""
 
 
 class Server(NamedTuple):
-    """`command` has {port} and {folder} in it; the folder is empty and its own.
+    """`command` contains {port} and {folder}; the folder is empty and used by no other server.
 
-    durability: "memory", "relaxed" (survives a killed process) or "full" (on disk before the
-    answer). Reads are driven at the first of an implementation's servers only.
+    durability: "memory", "relaxed" (a write survives a killed process) or "full" (a write is on
+    disk before it is answered). Only servers with `reads` are driven with reads, one of each
+    implementation. `source` is where Python finds the packages of the program, if they are not
+    installed.
     """
 
     implementation: str
@@ -35,6 +38,7 @@ class Server(NamedTuple):
     command: list[str]
     working_folder: Path
     reads: bool = True
+    source: Path | None = None
 
     @property
     def name(self) -> str:
@@ -53,7 +57,11 @@ class Running:
         self.log_file = folder / "log"
         with self.log_file.open("w") as log:
             self.process = subprocess.Popen(
-                words, cwd=server.working_folder, stdout=log, stderr=subprocess.STDOUT
+                words,
+                cwd=server.working_folder,
+                env=environment(server.source),
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
         try:
             self.wait_for_answer(started + START_SECONDS_MAX)
@@ -65,7 +73,7 @@ class Running:
         self.first_answer_ms = (time.perf_counter() - started) * 1e3
 
     def wait_for_answer(self, deadline: float) -> None:
-        """Raises OSError when the process ends first, or at the deadline."""
+        """Raises OSError if the process ends first, and at the deadline."""
         request = http_request("ListTables", b"{}")
         while True:
             try:
@@ -79,7 +87,7 @@ class Running:
             time.sleep(0.001)
 
     def ask(self, operation: str, body: bytes) -> tuple[int, bytes]:
-        """One request on a connection of its own; the HTTP status and the body."""
+        """Send one request on a new connection. Returns the HTTP status and the body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS_MAX)
         head, _, body = http_request(operation, body).partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
@@ -95,19 +103,18 @@ class Running:
             connection.close()
 
     def log(self) -> str:
-        """The last that the server had to say."""
+        """The end of what the server has printed."""
         return self.log_file.read_text()[-2000:]
 
-    def computed_seconds(self) -> float:
-        """Processor time that the process has used so far, in all its threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def processor_seconds(self) -> float:
+        """Processor time that the server has used so far, in all its threads and children."""
+        return processor.seconds_of(self.process.pid)
 
     def memory_mb(self, field: str = "VmRSS") -> float:
         """Memory of the process, in MB of 1,000,000 bytes.
 
-        VmRSS is all that is resident; RssAnon leaves out the pages of files, which belong to
-        the system's cache and go when others need the space.
+        VmRSS is all resident memory. RssAnon leaves out the pages of files, which belong to the
+        system's cache and are given up when other programs need the space.
         """
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         [line] = [line for line in status.splitlines() if line.startswith(f"{field}:")]
@@ -134,7 +141,7 @@ class Rest(NamedTuple):
 
 
 def at_rest(server: Server, folder: Path) -> Rest:
-    """Start a server on nothing, leave it alone, and stop it."""
+    """Start a server without any data, send it no requests, and stop it."""
     with Running(server, folder) as running:
         time.sleep(IDLE_SECONDS)
         return Rest(running.first_answer_ms, running.memory_mb())
@@ -150,6 +157,10 @@ def all_running(servers: list[Server], folder: Path) -> Iterator[list[Running]]:
     finally:
         for running in started:
             running.stop()
+
+
+def environment(source: Path | None) -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=str(source)) if source else dict(os.environ)
 
 
 def free_port() -> int:

@@ -1,7 +1,8 @@
-"""What each word of the waist costs, per store: `python -m benchmarks.storage`, in microseconds.
+"""What each kind of read and write of `kv` costs, per store: `python -m benchmarks.storage`.
 
-Rows weigh 120 bytes, fifty to a partition, and were put in random order. "amid commits": before
-each ten glances, one transaction of ten puts, which is what voids a reader's cache.
+The figures are microseconds. Rows have 120 bytes, fifty are in a partition, and they were put in
+random order. "amid commits" means that a transaction of ten puts precedes each ten glances: it
+invalidates a reader's cache.
 """
 
 import random
@@ -49,7 +50,7 @@ def load(store: Store, keys: list[bytes]) -> float:
 
 
 def measure(store: Store, keys: list[bytes]) -> Iterator[tuple[str, float]]:
-    """What was done, and its mean time in microseconds, in the best of some rounds."""
+    """Each step, and its mean time in microseconds in the best of some rounds."""
     yield "put, of a thousand to a commit", load(store, keys) / len(keys) * 1e6
     some = random.Random(2).choices(keys, k=CALLS)
     one = some[:1] * CALLS

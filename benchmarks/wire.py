@@ -1,16 +1,15 @@
-"""What the wire costs: our server beside a bare one, both with a database that only echoes.
+"""What the wire costs: our server beside a bare one, neither of which has a database.
 
 Both answer each GetItem with the same constant body. The bare server parses HTTP with httptools
-on uvloop, takes note of headers and body, and sends three headers; ours also looks for what is
-wrong with a request, and sends DynamoDB's headers. Prints requests/s, time on the processor per
-request, and the ratio of the medians.
+on uvloop, keeps headers and body, and sends three headers. Ours also checks the request, and sends
+DynamoDB's headers. The two take turns. Prints requests/s, processor time per request, and the
+ratio of the medians.
 
     python -m benchmarks.wire
 """
 
 import argparse
 import asyncio
-import os
 import socket
 import subprocess
 import sys
@@ -24,7 +23,8 @@ from typing import Any, Self
 import httptools
 import uvloop
 
-from benchmarks import load
+from benchmarks import load, processor
+from benchmarks.servers import free_port
 from hashrange.interfaces.calls import Outcome
 from hashrange.interfaces.server import serve
 from hashrange.interfaces.server.listener import open_listener
@@ -91,12 +91,6 @@ SERVERS: dict[str, Callable[[int], None]] = {
 }
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def wait_for(port: int) -> None:
     deadline = time.monotonic() + 10
     while True:
@@ -109,14 +103,8 @@ def wait_for(port: int) -> None:
             time.sleep(0.02)
 
 
-def processor_seconds(pid: int) -> float:
-    """Of a running process, from Linux's /proc."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def measure(requests: Path) -> dict[str, float]:
-    """Median requests/s of each server, which run at the same time and are driven in turns."""
+    """Median requests/s of each server. Both run at the same time and are driven in turns."""
     ports = {name: free_port() for name in SERVERS}
     processes = {
         name: subprocess.Popen(
@@ -130,9 +118,9 @@ def measure(requests: Path) -> dict[str, float]:
             wait_for(port)
         for _ in range(ROUNDS):
             for name, port in ports.items():
-                before = processor_seconds(processes[name].pid)
+                before = processor.seconds_of(processes[name].pid)
                 seen = load.drive(port, requests, SECONDS)
-                used = processor_seconds(processes[name].pid) - before
+                used = processor.seconds_of(processes[name].pid) - before
                 assert not seen.failed
                 rates[name].append(seen.requests_per_second)
                 each = used / (seen.requests_per_second * SECONDS) * 1e6

@@ -1,8 +1,7 @@
 """The requests: the same bodies for every implementation, drawn from one seed.
 
-A table has string keys pk and sk, ten items to a partition. Reads and updates go to the items
-that `load_bodies` put there; puts go to partitions of their own, so that reads find the same
-items throughout.
+A table has string keys pk and sk, and ten items in each partition. Reads and updates go to the
+items of `load_bodies`. Puts go to other partitions, so that reads find the same items throughout.
 """
 
 import json
@@ -16,25 +15,38 @@ SIZES = {100: "100 B", 1_024: "1 KB", 10_240: "10 KB", 409_000: "400 KB"}
 ITEMS_PER_PARTITION = 10
 KEYS_BYTES = 25
 """What the attributes of an item take beside its filler."""
+INDEX_KEY_BYTES = 5
+"""What gpk takes more than the attribute hits, which it replaces."""
 BATCH_BYTES_MAX = 4_000_000
 
 Json = dict[str, Any]
 
 
 class Table(NamedTuple):
-    """`items` of `size` bytes each, ten to a partition."""
+    """`items` of `size` bytes each, ten to a partition.
+
+    An indexed table has one global index, on the attribute gpk, in which each item is alone in
+    its partition.
+    """
 
     name: str
     size: int
     items: int
+    indexed: bool = False
 
     def definition(self) -> bytes:
-        keys = {"pk": "HASH", "sk": "RANGE"}
+        names = ["pk", "sk", "gpk"] if self.indexed else ["pk", "sk"]
+        index = {
+            "IndexName": INDEX,
+            "KeySchema": key_schema("gpk"),
+            "Projection": {"ProjectionType": "ALL"},
+        }
         return encode(
             TableName=self.name,
-            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys.items()],
-            AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n in keys],
+            KeySchema=key_schema("pk", "sk"),
+            AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n in names],
             BillingMode="PAY_PER_REQUEST",
+            **({"GlobalSecondaryIndexes": [index]} if self.indexed else {}),
         )
 
     def key(self, number: int, kind: str = "p") -> Json:
@@ -42,8 +54,9 @@ class Table(NamedTuple):
         return {"pk": {"S": f"{kind}{partition:07}"}, "sk": {"S": f"s{position:02}"}}
 
     def item(self, number: int, kind: str = "p") -> Json:
-        filler = {"data": {"S": "x" * (self.size - KEYS_BYTES)}, "hits": {"N": "1"}}
-        return self.key(number, kind) | filler
+        used = KEYS_BYTES + (INDEX_KEY_BYTES if self.indexed else 0)
+        last = {"gpk": {"S": f"g{number:07}"}} if self.indexed else {"hits": {"N": "1"}}
+        return self.key(number, kind) | {"data": {"S": "x" * (self.size - used)}} | last
 
     def load_bodies(self) -> Iterator[bytes]:
         """BatchWriteItem requests that fill the table."""
@@ -76,6 +89,14 @@ def tables() -> list[Table]:
     counts = {100: 1_000, 1_024: 1_000, 10_240: 200, 409_000: 20}
     return [Table(f"bench-{size}", size, counts[size]) for size in SIZES]
 
+
+def key_schema(*names: str) -> list[Json]:
+    kinds = zip(names, ("HASH", "RANGE"), strict=False)
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in kinds]
+
+
+INDEX = "by-gpk"
+INDEXED = Table("bench-indexed", 100, 1_000, indexed=True)
 
 SCANNED = Table("bench-scanned", 100, 10_000)
 """One filtered Scan of it evaluates a page of 1 MB and returns nothing."""
@@ -186,12 +207,56 @@ def filtered_scan(table: Table) -> Workload:
     return Workload("Scan, filtered", "Scan", table, [body], writes=False)
 
 
+def indexed_workloads() -> list[Workload]:
+    """What an index adds. Only the last of them changes the items that it writes."""
+    table = INDEXED
+    numbers = drawn(table, 1_000)
+    get = get_item(table).bodies
+    put = [encode(TableName=table.name, Item=table.item(number)) for number in numbers]
+    update = [
+        encode(
+            TableName=table.name,
+            Key=table.key(number),
+            UpdateExpression="SET #d = :d",
+            ExpressionAttributeNames={"#d": "data"},
+            ExpressionAttributeValues={":d": table.item(number)["data"]},
+        )
+        for number in numbers
+    ]
+    find = [
+        encode(
+            TableName=table.name,
+            IndexName=INDEX,
+            KeyConditionExpression="gpk = :g",
+            ExpressionAttributeValues={":g": table.item(number)["gpk"]},
+        )
+        for number in numbers
+    ]
+    move = [
+        encode(
+            TableName=table.name,
+            Key=table.key(number % 500, "m"),
+            UpdateExpression="SET gpk = :g",
+            ExpressionAttributeValues={":g": {"S": f"moved-{number}"}},
+        )
+        for number in range(1_000)
+    ]
+    return [
+        Workload("GetItem, index", "GetItem", table, get, writes=False),
+        Workload("Query of an index", "Query", table, find, writes=False),
+        Workload("PutItem, index", "PutItem", table, put, writes=True),
+        Workload("UpdateItem, index", "UpdateItem", table, update, writes=True),
+        Workload("UpdateItem of an index key", "UpdateItem", table, move, writes=True),
+    ]
+
+
 def drawn(table: Table, count: int) -> list[int]:
     pick = random.Random(SEED)
     return [pick.randrange(table.items) for _ in range(count)]
 
 
 def all_workloads() -> list[Workload]:
+    """What is driven at every implementation."""
     small, *larger = tables()
     every = (
         get_item, put_item, update_item, query,
