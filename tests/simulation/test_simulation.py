@@ -16,6 +16,7 @@ from world import Violation
 
 from hashrange import kv
 from hashrange.engine import changes, transition
+from hashrange.engine.effects import Effects
 from hashrange.engine.log import streams
 from hashrange.runtime.batch import Batch
 from hashrange.runtime.catalog import Catalog, Tables
@@ -65,11 +66,12 @@ def simulate_all(seeds: Iterable[int]) -> None:
 def index_entries_stay() -> Iterator[None]:
     derive = changes.derive
 
-    def planted(items: Sequence[Any], *rest: Any) -> list[kv.Write]:
+    def planted(items: Sequence[Any], effects: Effects) -> None:
+        derive(items, effects)
         tables = {change.table.space for change in items}
-        return [
+        effects.writes = [
             write
-            for write in derive(items, *rest)
+            for write in effects.writes
             if not isinstance(write, kv.Delete) or write.space in tables
         ]
 
@@ -79,7 +81,7 @@ def index_entries_stay() -> Iterator[None]:
 
 @contextmanager
 def counters_stand_still() -> Iterator[None]:
-    with patch.object(changes, "_count", lambda *_, **__: None):
+    with patch.object(Effects, "all_writes", lambda self: self.writes):
         yield
 
 

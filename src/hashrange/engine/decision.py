@@ -5,18 +5,45 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
 
-from hashrange import kv
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.fetch import Read
-from hashrange.engine.writes import Change
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row, encode_item
 from hashrange.model.streams import Stream
-from hashrange.model.tables import Table
+from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.values import Item
 
 Response = dict[str, Any]
 """The members of a response; `msgspec.Raw` where stored bytes are spliced in."""
 
 NO_BODY = Raw(b"")
 """The response of an operation that the service model gives no response."""
+
+
+class ItemChange(Struct, gc=False):
+    """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
+
+    A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
+    the item's collection before the change, if the table has local indexes. An `expired` item
+    is deleted by the service itself: that costs nothing.
+    """
+
+    table: Table
+    key: RowKey
+    old: Row | None
+    new: Item | None
+    new_size: int
+    check: bool = False
+    collection_size: int | None = None
+    expired: bool = False
+    _json: bytes | None = None
+
+    def json(self) -> bytes:
+        """The new image as it is stored: all rows that hold it share one encoding."""
+        if self._json is None:
+            assert self.new is not None, "there is a new image"
+            self._json = encode_item(self.new)
+        return self._json
 
 
 class TableChange(NamedTuple):
@@ -44,16 +71,12 @@ class Forget(NamedTuple):
     tokens: Sequence[tuple[int, bytes]]
 
 
-class Backfill(NamedTuple):
-    """Rows of one step of building an index.
+class Backfill(Struct, gc=False):
+    """One step of building an index: the items of the table that the build has come to."""
 
-    `counted` and `size` go to the counters of the index's space.
-    """
-
-    space: int
-    rows: Sequence[kv.Put]
-    counted: int = 0
-    size: int = 0
+    table: Table
+    index: Index | TimeToLive
+    items: Sequence[Row]
 
 
 class StreamChange(NamedTuple):
@@ -77,7 +100,7 @@ class Empty(NamedTuple):
     rows_max: int
 
 
-AnyChange = Change | TableChange | Remember | Forget | Backfill | StreamChange | Trim | Empty
+AnyChange = ItemChange | TableChange | Remember | Forget | Backfill | StreamChange | Trim | Empty
 
 
 class Decision(Struct, gc=False):

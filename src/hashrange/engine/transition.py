@@ -11,31 +11,37 @@ from hashrange.engine.decision import (
     Decision,
     Empty,
     Forget,
+    ItemChange,
     Remember,
     StreamChange,
     TableChange,
     Trim,
 )
+from hashrange.engine.effects import Effects
+from hashrange.engine.indexes import MAINTAINERS
 from hashrange.engine.keyspace import system
-from hashrange.engine.writes import Change
 from hashrange.model.tables import Table
 
 
 def derive(decision: Decision, now: float) -> list[kv.Write]:
     """The writes of a decision made at `now`; its receipt gets what they consume."""
-    receipt = decision.receipt
-    if receipt is None:
-        receipt = decision.receipt = Receipt(decision.transactional)
-    items = [change for change in decision.changes if isinstance(change, Change)]
-    writes = changes.derive(items, receipt, _milliseconds(now))
+    if decision.receipt is None:
+        decision.receipt = Receipt(decision.transactional)
+    effects = Effects(decision.receipt, _milliseconds(now))
+    items = [change for change in decision.changes if isinstance(change, ItemChange)]
+    changes.derive(items, effects)
     if len(items) < len(decision.changes):
         for change in decision.changes:
-            if not isinstance(change, Change):
-                writes.extend(_derive_other(change))
-    return writes
+            if isinstance(change, Backfill):
+                maintainer = MAINTAINERS[type(change.index)]
+                maintainer.build(change.table, change.index, change.items, effects)
+            elif not isinstance(change, ItemChange):
+                effects.writes.extend(_derive_other(change))
+    return effects.all_writes()
 
 
 def _derive_other(change: AnyChange) -> list[kv.Write]:
+    """The rows of changes of anything but items and their indexes."""
     match change:
         case TableChange():
             return _table(change)
@@ -43,8 +49,6 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _remember(change)
         case Forget():
             return _forget(change)
-        case Backfill():
-            return _backfill(change)
         case StreamChange():
             return _stream(change)
         case Trim():
@@ -58,8 +62,7 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
 def _spaces(table: Table | None) -> list[int]:
     if table is None:
         return []
-    hidden = [table.ttl.space] if table.ttl else []
-    return [table.space, *(index.space for index in table.indexes), *hidden]
+    return [table.space, *(index.space for index in table.maintained)]
 
 
 def _table(change: TableChange) -> list[kv.Write]:
@@ -116,12 +119,4 @@ def _forget(change: Forget) -> list[kv.Write]:
     for milliseconds, token in change.tokens:
         writes.append(kv.Delete(kv.SYSTEM_SPACE, system.token_row(token)))
         writes.append(kv.Delete(kv.SYSTEM_SPACE, system.token_by_time(milliseconds, token)))
-    return writes
-
-
-def _backfill(change: Backfill) -> list[kv.Write]:
-    writes: list[kv.Write] = [*change.rows]
-    if change.counted:
-        writes.append(kv.Add(system.item_count(change.space), change.counted))
-        writes.append(kv.Add(system.size_bytes(change.space), change.size))
     return writes

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from hashrange.engine import fetch, keys
+from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
@@ -34,24 +35,6 @@ class Old(Struct, gc=False):
 PUT_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 CONDITION_FAILED = "The conditional request failed"
 DUPLICATE = "Duplicate primary key exists in table"
-
-
-class Change(Struct, gc=False):
-    """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
-
-    A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
-    the item's collection before the change, where the table has local indexes. An `expired` item
-    is deleted by the service itself: that costs nothing.
-    """
-
-    table: Table
-    key: RowKey
-    old: Row | None
-    new: Item | None
-    new_size: int
-    check: bool = False
-    collection_size: int | None = None
-    expired: bool = False
 
 
 class ItemWrite(Struct, gc=False):
@@ -150,7 +133,7 @@ def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
     return [Old(*pair) for pair in zip(rows, sizes, strict=True)]
 
 
-def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> Change:
+def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
     """The change that a write makes of the old row.
 
     Raises ConditionalCheckFailedException, DuplicateItemException, and ValidationException for
@@ -167,17 +150,17 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> Change:
     if new is not None and not write.check:
         with_entries = size
         if before.collection_size is not None:
-            with_entries += local_size(write.table, write.key, new)
+            with_entries += local_size(write.table, write.key, new, size)
             _check_collection(write, before, with_entries, moment)
         if with_entries > ITEM_BYTES_MAX:
             raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
-    return Change(write.table, write.key, old, new, size, write.check, before.collection_size)
+    return ItemChange(write.table, write.key, old, new, size, write.check, before.collection_size)
 
 
 def _check_collection(write: ItemWrite, before: Old, size_after: int, moment: fetch.Moment) -> None:
     """An item collection of a table with local indexes may not grow beyond its limit."""
     old = before.row
-    size_before = old.size + local_size(write.table, write.key, old.item) if old else 0
+    size_before = old.size + local_size(write.table, write.key, old.item, old.size) if old else 0
     growth = size_after - size_before
     assert before.collection_size is not None
     if growth > 0 and before.collection_size + growth > moment.settings.collection_bytes_max:

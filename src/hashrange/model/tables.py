@@ -4,6 +4,7 @@ Source of the members: shapes TableDescription and SecondaryIndexDescription of 
 model. Statuses are not stored: they follow from stored times (`Table.status`).
 """
 
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct, field
@@ -42,7 +43,7 @@ class WarmThroughput(Struct, frozen=True):
         return WarmThroughput(max(self.read, read), max(self.write, write))
 
 
-class View(Struct, frozen=True, kw_only=True):
+class View(Struct, frozen=True, kw_only=True, dict=True):
     """An ordered set of rows that can be read: a table, or one of its indexes.
 
     `hash` and `range` name the key attributes in order: one and at most one, but for global
@@ -53,7 +54,7 @@ class View(Struct, frozen=True, kw_only=True):
     hash: tuple[str, ...]
     range: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, ...]:
         return self.hash + self.range
 
@@ -140,6 +141,11 @@ class Table(View, frozen=True, kw_only=True):
     def index(self, name: str) -> Index | None:
         return next((index for index in self.indexes if index.name == name), None)
 
-    @property
+    @cached_property
     def has_local_indexes(self) -> bool:
-        return bool(self.indexes) and any(index.local for index in self.indexes)
+        return any(index.local for index in self.indexes)
+
+    @cached_property
+    def maintained(self) -> tuple[Index | TimeToLive, ...]:
+        """Everything that a write of an item keeps up: the indexes, and the hidden one."""
+        return (*self.indexes, self.ttl) if self.ttl else self.indexes

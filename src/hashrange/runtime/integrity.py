@@ -1,15 +1,18 @@
 """`hashrange check`: every index and every counter against its recomputation from the tables."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from hashrange import kv
-from hashrange.engine.indexes import secondary
-from hashrange.engine.indexes.secondary import Entry
+from hashrange.engine.effects import Counters, count_collection, count_rows
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, TimeToLive
 from hashrange.model.values import item_size
 from hashrange.runtime import source
 
@@ -21,7 +24,7 @@ def problems(store: kv.Store) -> Iterator[str]:
     snapshot = store.snapshot()
     try:
         for _, value in _rows(snapshot, kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES):
-            yield from _table_problems(snapshot, system.decode(value, Table))
+            yield from _TableCheck(snapshot, system.decode(value, Table)).problems()
     finally:
         snapshot.close()
 
@@ -37,77 +40,87 @@ def _rows(
         start = page.rows[-1][0] + b"\x00"
 
 
-def _table_problems(snapshot: kv.Snapshot, table: Table) -> Iterator[str]:
-    """Items, then that each has its entries, then that there are no others."""
-    counts: Counter[bytes] = Counter()
-    for key, value in _rows(snapshot, table.space):
-        where = f"table {table.name}, row {key.hex()}"
+class _TableCheck:
+    """One table: its items, that each has its rows in the indexes, and that there are no others.
+
+    `expected` counts the rows that each space should have, `counters` what counters should say.
+    """
+
+    def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
+        self._snapshot = snapshot
+        self._table = table
+        self._expected: Counter[int] = Counter()
+        self._counters: Counters = defaultdict(int)
+
+    def problems(self) -> Iterator[str]:
+        for key, value in _rows(self._snapshot, self._table.space):
+            for problem in self._item_problems(key, value):
+                yield f"table {self._table.name}, {problem}"
+        for problem in (*self._row_problems(), *self._counter_problems()):
+            yield f"table {self._table.name}, {problem}"
+
+    def _item_problems(self, key: bytes, value: bytes) -> Iterator[str]:
+        where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
             owner = table_key(table, row.item)
             size = item_size(row.item)
         except (DamagedRow, ValueError, KeyError) as problem:
             yield f"{where}: {problem}"
-            continue
+            return
         if owner.key != key or owner.raw != row.raw:
             yield f"{where}: the item under it has another key"
         if size != row.size:
             yield f"{where}: weighs {row.size}, its item {size} bytes"
-        _count(counts, table, table.space, key, size, collects=True)
-        for index in table.indexes:
-            if not index.building or key < index.built_to:
-                yield from _entry_problems(snapshot, table, index, owner, row, counts)
-    yield from _count_problems(snapshot, table, counts)
+        self._expected[table.space] += 1
+        count_rows(self._counters, table.space, 1, size)
+        if table.has_local_indexes:
+            count_collection(self._counters, table, owner, size)
+        for index in table.maintained:
+            if is_built(index, RowKey(key, b"")):
+                yield from self._index_problems(index, owner, row)
+
+    def _index_problems(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> Iterator[str]:
+        maintainer = MAINTAINERS[type(index)]
+        found = self._answer(maintainer.check(self._table, index, owner, row))
+        self._expected[index.space] += found.rows
+        maintainer.count(self._table, index, owner, found.rows, found.size, self._counters)
+        if found.problem:
+            yield f"{_name(index)}: {found.problem}"
+
+    def _answer(self, check: Fetch[Checked]) -> Checked:
+        reply: Any = None
+        try:
+            while True:
+                reply = self._snapshot.read(check.send(reply))  # type: ignore[arg-type]
+        except StopIteration as end:
+            checked: Checked = end.value
+            return checked
+
+    def _row_problems(self) -> Iterator[str]:
+        """That every row of the spaces has been accounted for."""
+        for view in (self._table, *self._table.maintained):
+            found = sum(1 for _ in _rows(self._snapshot, view.space))
+            expected = self._expected[view.space]
+            if found != expected:
+                yield f"{_name(view)}: {found} rows where {expected} belong"
+
+    def _counter_problems(self) -> Iterator[str]:
+        names = set(self._counters)
+        for view in (self._table, *self._table.indexes):
+            names |= {system.item_count(view.space), system.size_bytes(view.space)}
+        for name in sorted(names):
+            [stored] = source.counters(self._snapshot, name)
+            if stored != self._counters[name]:
+                shown = name.decode("latin-1")
+                yield f"counter {shown} is {stored}, not {self._counters[name]}"
 
 
-def _entry_problems(
-    snapshot: kv.Snapshot,
-    table: Table,
-    index: Index,
-    owner: RowKey,
-    row: Row,
-    counts: Counter[bytes],
-) -> Iterator[str]:
-    entry = secondary.entry(table, index, owner, row.item)
-    if entry is None:
-        return
-    value = source.row(snapshot, index.space, entry.key.key)
-    if value is None or not _shows(value, entry):
-        what = "is missing" if value is None else "differs from its item"
-        yield f"table {table.name}, index {index.name}: entry {entry.key.key.hex()} {what}"
-    _count(counts, table, index.space, owner.key, entry.size, collects=index.local)
-
-
-def _shows(value: bytes, entry: Entry) -> bool:
-    """The order of attributes may differ: writing an item in another order changes no view."""
-    try:
-        row = Row(value)
-        return (row.raw, row.item, row.size) == (entry.key.raw, entry.view, entry.size)
-    except (DamagedRow, ValueError):
-        return False
-
-
-def _count(
-    counts: Counter[bytes], table: Table, space: int, key: bytes, size: int, collects: bool
-) -> None:
-    counts[system.item_count(space)] += 1
-    counts[system.size_bytes(space)] += size
-    if collects and table.has_local_indexes:
-        counts[system.collection_bytes(table.space, key[: kv.PARTITION_BYTES])] += size
-
-
-def _count_problems(snapshot: kv.Snapshot, table: Table, counts: Counter[bytes]) -> Iterator[str]:
-    """Counters against what was counted, and for each index that it has no other entries."""
-    for view in (table, *table.indexes):
-        found = sum(1 for _ in _rows(snapshot, view.space))
-        name = f"index {view.name}" if isinstance(view, Index) else "items"
-        if found != counts[system.item_count(view.space)]:
-            expected = counts[system.item_count(view.space)]
-            yield f"table {table.name}, {name}: {found} rows where {expected} belong"
-        counts.setdefault(system.item_count(view.space), 0)
-        counts.setdefault(system.size_bytes(view.space), 0)
-    for counter, expected in counts.items():
-        [stored] = source.counters(snapshot, counter)
-        if stored != expected:
-            name = counter.decode("latin-1")
-            yield f"table {table.name}: counter {name} is {stored}, not {expected}"
+def _name(view: Table | Index | TimeToLive) -> str:
+    match view:
+        case Index():
+            return f"index {view.name}"
+        case TimeToLive():
+            return "time to live"
+        case _:
+            return "items"

@@ -1,1 +1,14 @@
-"""Maintainers of indexes: what a change of an item does to each kind of index."""
+"""Indexes: a module for each kind maintains its rows, and nothing else knows them.
+
+maintainer    the functions that each kind has
+secondary     entries of global and local secondary indexes
+expiry        time to live: a hidden index by expiry
+backfill      steps of building an index
+"""
+
+from hashrange.engine.indexes import expiry, secondary
+from hashrange.engine.indexes.maintainer import Maintainer
+from hashrange.model.tables import Index, TimeToLive
+
+MAINTAINERS: dict[type[Index | TimeToLive], Maintainer] = {Index: secondary, TimeToLive: expiry}
+"""By the type of the definition."""

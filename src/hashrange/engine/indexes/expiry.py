@@ -1,4 +1,4 @@
-"""Time to live: a hidden index by expiry, and the deletion of what is past its time.
+"""Time to live: a hidden index by expiry, and the deletion of items whose time is over.
 
     key      expiry in epoch seconds (8) | digest of the item's raw key (16)
     value    as of every row, with the item's raw key and no item
@@ -7,53 +7,82 @@ An attribute counts if it is a Number of epoch seconds that is not more than fiv
 Source: developer guide, TTL and howitworks-ttl.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from hashrange import kv
 from hashrange.engine import fetch
+from hashrange.engine.decision import ItemChange
+from hashrange.engine.effects import Counters, Effects
 from hashrange.engine.fetch import Fetch
+from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace.keys import RowKey, digest, parse_raw, table_key
 from hashrange.engine.keyspace.rows import Row, encode_row
-from hashrange.engine.writes import Change
 from hashrange.model.numbers import to_decimal
 from hashrange.model.tables import Table, TimeToLive
-from hashrange.model.values import Item
+from hashrange.model.values import AttributeValue
 
 FIVE_YEARS_SECONDS = 5 * 365 * 24 * 60 * 60
 EXPIRED_PER_STEP = 200
 
 
-def expires_at(ttl: TimeToLive, item: Item) -> int | None:
-    """When an item expires, in epoch seconds; None if it never does."""
-    number = item.get(ttl.attribute, {}).get("N")
+def derive(ttl: TimeToLive, change: ItemChange, effects: Effects) -> None:
+    """The row stays, goes, comes, or moves to another time."""
+    if ttl.building and not is_built(ttl, change.key):
+        return  # the build has yet to come to this item
+    before = change.old.item.get(ttl.attribute) if change.old is not None else None
+    after = change.new.get(ttl.attribute) if change.new is not None else None
+    if before == after:
+        return
+    old, new = _expires_at(before), _expires_at(after)
+    if old is not None and old != new:
+        effects.writes.append(kv.Delete(ttl.space, _key(old, change.key.raw)))
+    if new is not None and old != new:
+        effects.writes.append(_put(ttl, new, change.key.raw))
+
+
+def build(table: Table, ttl: TimeToLive, items: Sequence[Row], effects: Effects) -> None:
+    for row in items:
+        seconds = _expires_at(row.item.get(ttl.attribute))
+        if seconds is not None:
+            effects.writes.append(_put(ttl, seconds, row.raw))
+
+
+def check(table: Table, ttl: TimeToLive, key: RowKey, item: Row) -> Fetch[Checked]:
+    seconds = _expires_at(item.item.get(ttl.attribute))
+    if seconds is None:
+        return Checked()
+    expected = _put(ttl, seconds, key.raw)
+    [value] = yield kv.Get(((ttl.space, expected.key),))
+    if value == expected.value:
+        return Checked(1)
+    what = "is missing" if value is None else "differs from its item"
+    return Checked(1, 0, f"row {expected.key.hex()} {what}")
+
+
+def count(
+    table: Table, ttl: TimeToLive, key: RowKey, rows: int, size: int, counters: Counters
+) -> None:
+    """No counters are kept of an index that no user sees."""
+
+
+def _expires_at(value: AttributeValue | None) -> int | None:
+    """The time in epoch seconds that an attribute's value stands for; None if it never comes."""
+    number = None if value is None else value.get("N")
     if number is None:
         return None
     seconds = int(to_decimal(number))
     return seconds if 0 < seconds < 1 << 63 else None
 
 
-def index_writes(change: Change) -> Iterator[kv.Write]:
-    """What a change of an item does to the hidden index."""
-    ttl = change.table.ttl
-    if ttl is None:
-        return
-    old = row(ttl, change.key.raw, change.old.item) if change.old else None
-    new = row(ttl, change.key.raw, change.new) if change.new is not None else None
-    if old and (new is None or new.key != old.key):
-        yield kv.Delete(ttl.space, old.key)
-    if new and (old is None or new.key != old.key):
-        yield new
+def _key(seconds: int, raw: bytes) -> bytes:
+    return seconds.to_bytes(8, "big") + digest(raw)
 
 
-def row(ttl: TimeToLive, raw: bytes, item: Item) -> kv.Put | None:
-    """The hidden index's row of an item that expires."""
-    seconds = expires_at(ttl, item)
-    if seconds is None:
-        return None
-    return kv.Put(ttl.space, seconds.to_bytes(8, "big") + digest(raw), encode_row(raw, b"", 0))
+def _put(ttl: TimeToLive, seconds: int, raw: bytes) -> kv.Put:
+    return kv.Put(ttl.space, _key(seconds, raw), encode_row(raw, b"", 0))
 
 
-def expired(table: Table, now: float, items_max: int) -> Fetch[list[Change]]:
+def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]:
     """Deletions of some items whose time is over, decided on the items as they are."""
     ttl = table.ttl
     if ttl is None:
@@ -68,7 +97,7 @@ def expired(table: Table, now: float, items_max: int) -> Fetch[list[Change]]:
     keys = [_owner(table, Row(value).raw) for _, value in page.rows]
     rows = yield from fetch.items([(table, key) for key in keys])
     return [
-        Change(table, key, found, None, 0, expired=True)
+        ItemChange(table, key, found, None, 0, expired=True)
         for key, found in zip(keys, rows, strict=True)
         if found
     ]

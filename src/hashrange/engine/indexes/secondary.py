@@ -1,45 +1,157 @@
-"""Index entries: what an index shows of an item, and the row that holds it."""
+"""Global and local secondary indexes: an entry for each item that has the index's key attributes.
+
+An entry is a row whose item is what the index shows: its own key attributes, the table's, and
+those projected.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from hashrange import kv
+from hashrange.engine.decision import ItemChange
+from hashrange.engine.effects import Counters, Effects, count_collection, count_rows
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace.keys import RowKey, index_key
-from hashrange.engine.keyspace.rows import encode_item, encode_row
+from hashrange.engine.keyspace.rows import DamagedRow, Row, encode_item, encode_row
 from hashrange.model.tables import Index, Table
 from hashrange.model.values import Item, item_size
 
 
 class Entry(Struct, gc=False):
-    """An index row: where it is, the item's view that it shows, and that view's size."""
+    """An index entry: where it is, the attributes that it shows of its item, their size."""
 
     key: RowKey
-    view: Item
+    shown: Item
     size: int
 
 
-def entry(table: Table, index: Index, key: RowKey, item: Item) -> Entry | None:
-    """The index row of an item; None where the item lacks a key attribute of the index."""
-    row_key = index_key(table, index, item, key)
+def derive(index: Index, change: ItemChange, effects: Effects) -> None:
+    """The entry stays, goes, comes, moves, or shows something else."""
+    if index.building and not is_built(index, change.key):
+        return  # the build has yet to come to this item
+    old, new = change.old, change.new
+    if old is None or new is None or not _agree(index.key, old.item, new):
+        _move(index, change, effects)
+    elif not _shows_the_same(index, old.item, new):
+        _replace(index, change, old, new, effects)
+
+
+def _shows_the_same(index: Index, old: Item, new: Item) -> bool:
+    """Whether two images that agree in the index's key agree in all that it shows."""
+    return old == new if index.projection == "ALL" else _agree(index.include, old, new)
+
+
+def _agree(names: Iterable[str], old: Item, new: Item) -> bool:
+    """Whether two images have the same values of these attributes."""
+    # Every write comes here, and `all` would call a generator for each name.
+    for name in names:  # noqa: SIM110
+        if old.get(name) != new.get(name):
+            return False
+    return True
+
+
+def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Effects) -> None:
+    """The entry shows something else under the key that it has."""
+    table = change.table
+    entry = entry_of(table, index, change.key, new, change.new_size)
+    if entry is None:
+        return
+    is_all = index.projection == "ALL"
+    old_size = old.size if is_all else item_size(_project(table, index, old.item))
+    effects.charge(change, index, entry.key, max(old_size, entry.size))
+    effects.writes.append(_put(index, entry, change.json() if is_all else None))
+    count(table, index, change.key, 0, entry.size - old_size, effects.counters)
+
+
+def _move(index: Index, change: ItemChange, effects: Effects) -> None:
+    """The entry of the old image goes, if it had one; that of the new image comes."""
+    table, rows, size = change.table, 0, 0
+    if change.old is not None:
+        gone = entry_of(table, index, change.key, change.old.item, change.old.size)
+        if gone:
+            effects.charge(change, index, gone.key, gone.size)
+            effects.writes.append(kv.Delete(index.space, gone.key.key))
+            rows, size = -1, -gone.size
+    if change.new is not None:
+        come = entry_of(table, index, change.key, change.new, change.new_size)
+        if come:
+            effects.charge(change, index, come.key, come.size)
+            json = change.json() if index.projection == "ALL" else None
+            effects.writes.append(_put(index, come, json))
+            rows, size = rows + 1, size + come.size
+    if rows or size:
+        count(table, index, change.key, rows, size, effects.counters)
+
+
+def build(table: Table, index: Index, items: Sequence[Row], effects: Effects) -> None:
+    for row in items:
+        key = RowKey(b"", row.raw)
+        entry = entry_of(table, index, key, row.item, row.size)
+        if entry:
+            json = row.json if index.projection == "ALL" else None
+            effects.writes.append(_put(index, entry, json))
+            count(table, index, key, 1, entry.size, effects.counters)
+
+
+def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
+    entry = entry_of(table, index, key, item.item, item.size)
+    if entry is None:
+        return Checked()
+    [value] = yield kv.Get(((index.space, entry.key.key),))
+    problem = None
+    if value is None or not _holds(value, entry):
+        what = "is missing" if value is None else "differs from its item"
+        problem = f"entry {entry.key.key.hex()} {what}"
+    return Checked(1, entry.size, problem)
+
+
+def _holds(value: bytes, entry: Entry) -> bool:
+    """The order of attributes may differ: writing an item in another order changes no entry."""
+    try:
+        row = Row(value)
+        return (row.raw, row.item, row.size) == (entry.key.raw, entry.shown, entry.size)
+    except (DamagedRow, ValueError):
+        return False
+
+
+def count(
+    table: Table, index: Index, key: RowKey, rows: int, size: int, counters: Counters
+) -> None:
+    count_rows(counters, index.space, rows, size)
+    if index.local:
+        count_collection(counters, table, key, size)
+
+
+def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -> Entry | None:
+    """The entry of an item of `size` bytes; None if the item cannot have one (`index_key`)."""
+    row_key = index_key(table, index, item, owner)
     if row_key is None:
         return None
-    view = project(table, index, item)
-    return Entry(row_key, view, item_size(view))
-
-
-def project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes that an index shows of an item: its keys, the table's, the projected."""
     if index.projection == "ALL":
-        return item
+        return Entry(row_key, item, size)
+    shown = _project(table, index, item)
+    return Entry(row_key, shown, item_size(shown))
+
+
+def _project(table: Table, index: Index, item: Item) -> Item:
+    """The attributes that an index shows of an item, unless it shows all of them."""
     names = {*table.key, *index.key, *index.include}
     return {name: value for name, value in item.items() if name in names}
 
 
-def put_entry(index: Index, entry: Entry) -> kv.Put:
-    value = encode_row(entry.key.raw, encode_item(entry.view), entry.size)
-    return kv.Put(index.space, entry.key.key, value)
+def _put(index: Index, entry: Entry, json: bytes | None) -> kv.Put:
+    """The row of an entry; `json` is what it shows as it is stored, if that is known."""
+    if json is None:
+        json = encode_item(entry.shown)
+    return kv.Put(index.space, entry.key.key, encode_row(entry.key.raw, json, entry.size))
 
 
-def local_size(table: Table, key: RowKey, item: Item) -> int:
-    """Bytes of an item's entries in local indexes, which count towards its 400 KB."""
-    found = (entry(table, index, key, item) for index in table.indexes if index.local)
-    return sum(entry.size for entry in found if entry)
+def local_size(table: Table, key: RowKey, item: Item, size: int) -> int:
+    """Bytes of the entries in local indexes of an item of `size` bytes.
+
+    They count towards the 400 KB that an item may have.
+    """
+    entries = (entry_of(table, index, key, item, size) for index in table.indexes if index.local)
+    return sum(entry.size for entry in entries if entry)

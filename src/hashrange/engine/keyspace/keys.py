@@ -138,23 +138,29 @@ def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey |
     None if it lacks one of the key attributes, or has one that cannot be a key: an item may be
     older than the index.
     """
-    for name in index.key:
+    types, raw, sort = table.types, b"", b""
+    for name in index.hash:
         value = item.get(name)
-        if value is None or not value.get(table.types[name]):
+        if value is None or not value.get(types[name]):
             return None
-    hashes = [item[name] for name in index.hash]
-    ranges = [item[name] for name in index.range]
-    if not _are_short(hashes, ranges):
+        raw += canonical(value)
+    hash_raw = raw
+    for name in index.range:
+        value = item.get(name)
+        if value is None or not value.get(types[name]):
+            return None
+        raw += canonical(value)
+        sort += component(value)
+    # If all parts together are short, then so is each.
+    if len(raw) > SORT_KEY_BYTES_MAX and not _are_short(index, item):
         return None
-    hash_raw = raw_key(hashes)
-    key = digest(hash_raw) + b"".join(map(component, ranges)) + digest(owner.raw)
-    return RowKey(key, hash_raw + raw_key(ranges) + owner.raw)
+    return RowKey(digest(hash_raw) + sort + digest(owner.raw), raw + owner.raw)
 
 
-def _are_short(hashes: Sequence[AttributeValue], ranges: Sequence[AttributeValue]) -> bool:
-    """Whether values may be the key of an index, by their lengths."""
-    longest = max(map(length_bytes, hashes))
-    total = sum(map(length_bytes, ranges))
+def _are_short(index: Index, item: Item) -> bool:
+    """Whether an item's key attributes of an index are within the limits of keys."""
+    longest = max(length_bytes(item[name]) for name in index.hash)
+    total = sum(length_bytes(item[name]) for name in index.range)
     return longest <= PARTITION_KEY_BYTES_MAX and total <= SORT_KEY_BYTES_MAX
 
 

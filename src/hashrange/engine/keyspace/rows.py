@@ -5,7 +5,7 @@ index entry, by DynamoDB's rules; storage reads nothing else of a value.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -19,12 +19,9 @@ _SIZES = struct.Struct(">IH")
 _HEAD = struct.Struct(">IIH")
 _RAW_AT = _HEAD.size
 _head = _HEAD.unpack_from
-_encode = msgspec.json.Encoder().encode
+encode_item: Callable[[Item], bytes] = msgspec.json.Encoder().encode
+"""An item as the JSON of a row's value."""
 _decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
-
-
-def encode_item(item: Item) -> bytes:
-    return _encode(item)
 
 
 def encode_row(raw: bytes, item: bytes, size_bytes: int) -> bytes:

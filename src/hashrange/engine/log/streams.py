@@ -15,11 +15,11 @@ from msgspec.json import decode, encode
 
 from hashrange import kv
 from hashrange.engine import fetch
+from hashrange.engine.decision import ItemChange
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import parse_raw
 from hashrange.engine.keyspace.rows import encode_row, item_json
-from hashrange.engine.writes import Change
 from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, slot_of
 from hashrange.model.values import equal, item_size
 
@@ -36,7 +36,7 @@ class Record(NamedTuple):
     members: dict[str, Raw]
 
 
-def appended(stream: Stream, change: Change, milliseconds: int) -> Iterator[kv.Append]:
+def appended(stream: Stream, change: ItemChange, milliseconds: int) -> Iterator[kv.Append]:
     """The record of a change, unless it changes nothing."""
     old, new = change.old, change.new
     if old is None and new is None:
@@ -61,7 +61,7 @@ def appended(stream: Stream, change: Change, milliseconds: int) -> Iterator[kv.A
     yield kv.Append(stream.space, prefix, encode_row(b"", encode(record), size))
 
 
-def _event(change: Change) -> str:
+def _event(change: ItemChange) -> str:
     if change.old is None:
         return "INSERT"
     return "REMOVE" if change.new is None else "MODIFY"

@@ -4,9 +4,8 @@ from msgspec import Raw, Struct
 
 from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response
+from hashrange.engine.decision import Decide, Decision, ItemChange, Response
 from hashrange.engine.fetch import Moment
-from hashrange.engine.writes import Change
 from hashrange.expressions import Condition, Update, legacy
 from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model import requests
@@ -69,7 +68,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     return Decision([change], respond)
 
 
-def _attributes(request: Request, change: Change) -> Response:
+def _attributes(request: Request, change: ItemChange) -> Response:
     """The image that ReturnValues asks for; the member is absent when there is nothing in it."""
     update, old, new = request.update, change.old, change.new
     if new is None or request.returned == "NONE":

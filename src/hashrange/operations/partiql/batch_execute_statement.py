@@ -10,9 +10,9 @@ from msgspec import Raw
 
 from hashrange.engine import fetch, writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.decision import Decide, Decision, ItemChange, Response, answer
 from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
-from hashrange.engine.writes import Change, ItemWrite
+from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.expressions.partiql import tree as partiql_tree
@@ -140,7 +140,7 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
             outcomes.append(writes.decide(target, next(before), moment))
         except ApiError as refusal:
             outcomes.append(refusal)
-    changes = [outcome for outcome in outcomes if isinstance(outcome, Change)]
+    changes = [outcome for outcome in outcomes if isinstance(outcome, ItemChange)]
 
     def respond(receipt: Receipt) -> Response:
         return _respond(request, targets, outcomes, statements.returned, receipt)

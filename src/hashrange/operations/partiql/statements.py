@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Raw
 
 from hashrange.engine import keys, writes
+from hashrange.engine.decision import ItemChange
 from hashrange.engine.fetch import RowKey
-from hashrange.engine.writes import Change, ItemWrite
+from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import Condition, partiql
 from hashrange.expressions.partiql import (
     Delete,
@@ -95,7 +96,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
             return writes.condition_check(table, key, there, return_old)
 
 
-def returned(statement: Statement, change: Change) -> Any:
+def returned(statement: Statement, change: ItemChange) -> Any:
     """What RETURNING gives of a write; None if it asks for nothing, or there is nothing in it."""
     returning = getattr(statement, "returning", None)
     if returning is None:

@@ -29,7 +29,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if not index.backfilling:
         second_phase = _change(table, index, backfilling=True)
         return Decision([second_phase], {"Done": False})
-    step, rest = yield from backfill.index_step(table, index)
+    step, rest = yield from backfill.next_step(table, index)
     if rest is None:
         built = _change(table, index, building=False, backfilling=None, built_to=b"")
         return Decision([step, built], {"Done": True})

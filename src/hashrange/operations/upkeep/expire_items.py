@@ -24,7 +24,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if table is None or table.ttl is None:
         return answer({"Done": True})
     if table.ttl.building:
-        step, rest = yield from backfill.expiry_step(table, table.ttl)
+        step, rest = yield from backfill.next_step(table, table.ttl)
         ttl = replace(table.ttl, building=rest is not None, built_to=rest or b"")
         changes: list[AnyChange] = [step, TableChange(table, replace(table, ttl=ttl))]
         return Decision(changes, {"Done": False})

@@ -1,0 +1,57 @@
+"""What follows from a decision: writes, changes of counters, and what they consume."""
+
+from collections import defaultdict
+
+from msgspec import Struct, field
+
+from hashrange import kv
+from hashrange.engine.capacity import Charge, Receipt, write_units
+from hashrange.engine.decision import ItemChange
+from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.model.tables import Index, Table
+
+Counters = defaultdict[bytes, int]
+"""By how much each counter changes, or what it should be."""
+
+
+class Effects(Struct):
+    """Collects the effects of one decision, which is made at `now` in milliseconds."""
+
+    receipt: Receipt
+    now: int
+    writes: list[kv.Write] = field(default_factory=list)
+    counters: Counters = field(default_factory=lambda: defaultdict(int))
+
+    def charge(self, change: ItemChange, index: Index | None, key: RowKey, size: int) -> None:
+        """Charge for a row of `size` bytes that is written at `key` (`index` None: in the table).
+
+        An item that the service deletes by itself costs nothing.
+        """
+        if change.expired:
+            return
+        units = write_units(size)
+        if index is None and self.receipt.transactional:
+            units *= 2
+        place = key.key[: kv.PARTITION_BYTES]
+        self.receipt.charges.append(Charge(change.table, index, place, units, True))
+
+    def all_writes(self) -> list[kv.Write]:
+        """The writes, and one more for each counter that changes."""
+        for name, delta in self.counters.items():
+            if delta:
+                self.writes.append(kv.Add(name, delta))
+        return self.writes
+
+
+def count_rows(counters: Counters, space: int, rows: int, size: int) -> None:
+    """Add to ItemCount and the size in bytes of a table or index."""
+    if rows:
+        counters[system.item_count(space)] += rows
+    if size:
+        counters[system.size_bytes(space)] += size
+
+
+def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:
+    """Add to the size in bytes of the item collection that the item at `key` is in."""
+    counters[system.collection_bytes(table.space, key.key[: kv.PARTITION_BYTES])] += size
