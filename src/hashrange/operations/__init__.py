@@ -5,8 +5,9 @@
 
 from operator import attrgetter
 from types import ModuleType
+from typing import Any
 
-from hashrange.operations import unsupported
+from hashrange.operations import resources, unsupported
 from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
@@ -80,26 +81,18 @@ STATEMENTS: dict[str, ModuleType] = {
 }
 """Whether they read or write depends on their statements."""
 
+
+def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:
+    return Operation(name, module.parse, module.decide, resources=resources.of(name), **settings)
+
+
 OPERATIONS = {
-    "GetItem": Operation(
-        "GetItem", get_item.parse, get_item.decide, single_read=True, on_table=True
-    ),
-    "CreateTable": Operation(
-        "CreateTable", create_table.parse, create_table.decide, writes=True, random=True
-    ),
-    **{name: Operation(name, it.parse, it.decide) for name, it in READS.items()},
-    **{name: Operation(name, it.parse, it.decide, writes=True) for name, it in WRITES.items()},
-    **{
-        name: Operation(name, it.parse, it.decide, on_table=True)
-        for name, it in TABLE_READS.items()
-    },
-    **{
-        name: Operation(name, it.parse, it.decide, writes=True, on_table=True)
-        for name, it in TABLE_WRITES.items()
-    },
-    **{
-        name: Operation(name, it.parse, it.decide, writes=attrgetter("writes"))
-        for name, it in STATEMENTS.items()
-    },
+    "GetItem": _operation("GetItem", get_item, single_read=True, on_table=True),
+    "CreateTable": _operation("CreateTable", create_table, writes=True, random=True),
+    **{name: _operation(name, it) for name, it in READS.items()},
+    **{name: _operation(name, it, writes=True) for name, it in WRITES.items()},
+    **{name: _operation(name, it, on_table=True) for name, it in TABLE_READS.items()},
+    **{name: _operation(name, it, writes=True, on_table=True) for name, it in TABLE_WRITES.items()},
+    **{name: _operation(name, it, writes=attrgetter("writes")) for name, it in STATEMENTS.items()},
     **unsupported.OPERATIONS,
 }

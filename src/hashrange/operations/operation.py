@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from hashrange.engine.decision import Decide
 from hashrange.model.errors import ValidationException
 from hashrange.model.validation import validate
+from hashrange.operations.resources import Resources, nothing
 
 
 class Operation(NamedTuple):
@@ -15,6 +16,7 @@ class Operation(NamedTuple):
     decided inside the writing transaction. A `single_read` operation reads at most one row and
     writes nothing, which has a cheaper way. One that is `random` is given entropy. An operation
     `on_table` is given the table that its request names: `decide(request, table, moment)`.
+    `resources(request, caller)` names what a request touches, and the actions it needs there.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Operation(NamedTuple):
     single_read: bool = False
     random: bool = False
     on_table: bool = False
+    resources: Resources = nothing
 
     def request(self, body: bytes) -> Any:
         """The checked request. Raises ApiError.

@@ -27,6 +27,7 @@ from hashrange.model.errors import (
 )
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
+from hashrange.operations import resources
 from hashrange.operations.operation import Operation
 from hashrange.operations.tables import resource_arns
 from hashrange.operations.tables.table_schema import refuse
@@ -223,6 +224,30 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
     }
 
 
-OPERATIONS = {
-    name: Operation(name, partial(validate, name), decide) for name, decide in _all().items()
+RESOURCES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(LISTS, ()),
+    **{name: (member,) for name, (_, _, member) in NOT_FOUND.items()},
+    "CreateGlobalTable": ("GlobalTableName",),
+    "UpdateGlobalTable": ("GlobalTableName",),
+    "DeleteResourcePolicy": ("ResourceArn",),
+    "ExportTableToPointInTime": ("TableArn",),
+    "GetResourcePolicy": ("ResourceArn",),
+    "ImportTable": ("TableCreationParameters",),
+    "PutResourcePolicy": ("ResourceArn",),
+    "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
+    "RestoreTableToPointInTime": ("SourceTableArn", "SourceTableName", "TargetTableName"),
 }
+"""The members that name what a request touches; TableName for the rest."""
+
+
+def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
+    members = RESOURCES.get(name, ("TableName",))
+    return Operation(
+        name,
+        partial(validate, name),
+        decide,
+        resources=resources.of_members(name, *members),
+    )
+
+
+OPERATIONS = {name: _operation(name, decide) for name, decide in _all().items()}

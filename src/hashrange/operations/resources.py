@@ -1,0 +1,225 @@
+"""What a request touches: the resources, as ARNs, and the IAM action that it needs on each.
+
+Most actions bear the name of the operation. A transaction needs the actions of its members
+instead (PutItem, ConditionCheckItem, ...), and a PartiQL statement an action of its own kind.
+Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon
+DynamoDB"; developer guide, "Using IAM with DynamoDB transactions" and "IAM security policies with
+PartiQL for DynamoDB".
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+from hashrange.expressions.partiql import Exists, Select, Statement
+from hashrange.model import requests
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+
+ANY = "*"
+"""The resource of an action that is not about a table."""
+
+
+class Access(NamedTuple):
+    """An action, such as `dynamodb:GetItem`, on a resource: an ARN or `*`."""
+
+    action: str
+    resource: str
+
+
+Resources = Callable[[Any, Caller], list[Access]]
+"""Of a checked request: what it touches, each access once, in the order of the request."""
+
+
+def nothing(request: Any, caller: Caller) -> list[Access]:
+    """Of an operation that no client can send."""
+    return []
+
+
+def table_arn(name_or_arn: str, caller: Caller) -> str:
+    """The ARN of a table, which a request may name by its ARN as well."""
+    if name_or_arn.startswith("arn:"):
+        return name_or_arn
+    return f"arn:aws:dynamodb:{caller.region}:{caller.account}:table/{name_or_arn}"
+
+
+def _index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
+    """The ARN of an index, or of the table if there is no index."""
+    arn = table_arn(name_or_arn, caller)
+    return arn if index_name is None else f"{arn}/index/{index_name}"
+
+
+def _distinct(found: Iterable[tuple[str, str]]) -> list[Access]:
+    return [Access(f"dynamodb:{name}", arn) for name, arn in dict.fromkeys(found)]
+
+
+def _given(request: Any) -> Any:
+    """The typed request, which many operations keep beside what they made of it."""
+    return getattr(request, "given", request)
+
+
+# ---- one resource ----
+
+
+def _anything(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct([(name, ANY)])
+
+
+def _table(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct([(name, table_arn(_given(request).table_name, caller))])
+
+
+def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
+    given = _given(request)
+    return _distinct([(name, _index_arn(given.table_name, given.index_name, caller))])
+
+
+def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct([(name, _given(request).stream_arn)])
+
+
+def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[Access]:
+    """A shard iterator begins with the ARN of its stream; a malformed one is refused later."""
+    arn, _, rest = request.shard_iterator.partition("|")
+    return _distinct([(name, arn if rest else ANY)])
+
+
+def _streams(name: str, request: requests.ListStreams, caller: Caller) -> list[Access]:
+    if request.table_name is None:
+        return _anything(name, request, caller)
+    return _distinct([(name, f"{table_arn(request.table_name, caller)}/stream/*")])
+
+
+def _tagged(name: str, request: requests.ListTagsOfResource, caller: Caller) -> list[Access]:
+    return _distinct([(name, request.resource_arn or ANY)])
+
+
+def _tagging(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct([(name, request.arn)])
+
+
+# ---- several resources ----
+
+
+def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
+    """A table that is created with tags or a policy needs the actions that set them as well."""
+    given: requests.CreateTable = _given(request)
+    names = [name]
+    if given.tags:
+        names.append("TagResource")
+    if given.resource_policy is not None:
+        names.append("PutResourcePolicy")
+    return _distinct((each, table_arn(given.table_name, caller)) for each in names)
+
+
+def _batch(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct((name, table_arn(each, caller)) for each in _given(request).request_items)
+
+
+def _transaction_reads(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _distinct(
+        ("GetItem", table_arn(each.get.table_name, caller))
+        for each in _given(request).transact_items
+    )
+
+
+def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]:
+    found = []
+    for each in _given(request).transact_items:
+        for action, given in (
+            ("ConditionCheckItem", each.condition_check),
+            ("PutItem", each.put),
+            ("DeleteItem", each.delete),
+            ("UpdateItem", each.update),
+        ):
+            if given is not None:
+                found.append((action, table_arn(given.table_name, caller)))
+    return _distinct(found)
+
+
+def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
+    """PartiQL: an EXISTS reads as a SELECT does; a member that is no statement touches nothing."""
+    found = []
+    for each in statements:
+        if isinstance(each, ApiError):
+            continue
+        statement = each.select if isinstance(each, Exists) else each
+        index = statement.index_name if isinstance(statement, Select) else None
+        arn = _index_arn(statement.table_name, index, caller)
+        found.append((f"PartiQL{type(statement).__name__}", arn))
+    return _distinct(found)
+
+
+def _statement(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _statements([request.statement], caller)
+
+
+def _batch_of_statements(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _statements(request.bound, caller)
+
+
+def _transaction_of_statements(name: str, request: Any, caller: Caller) -> list[Access]:
+    return _statements([*request.reads, *request.changes], caller)
+
+
+_BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
+    "BatchExecuteStatement": _batch_of_statements,
+    "BatchGetItem": _batch,
+    "BatchWriteItem": _batch,
+    "CreateTable": _new_table,
+    "DescribeEndpoints": _anything,
+    "DescribeLimits": _anything,
+    "DescribeStream": _stream,
+    "ExecuteStatement": _statement,
+    "ExecuteTransaction": _transaction_of_statements,
+    "GetRecords": _iterator,
+    "GetShardIterator": _stream,
+    "ListStreams": _streams,
+    "ListTables": _anything,
+    "ListTagsOfResource": _tagged,
+    "Query": _table_or_index,
+    "Scan": _table_or_index,
+    "TagResource": _tagging,
+    "TransactGetItems": _transaction_reads,
+    "TransactWriteItems": _transaction_writes,
+    "UntagResource": _tagging,
+}
+"""The rest are about the table that they name."""
+
+
+def of(name: str) -> Resources:
+    """The function that names what a request of this operation touches."""
+    return partial(_BY_NAME.get(name, _table), name)
+
+
+# ---- operations without typed requests: JSON as it came ----
+
+
+def _global_table_arn(name: str, caller: Caller) -> str:
+    return f"arn:aws:dynamodb::{caller.account}:global-table/{name}"
+
+
+def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
+    """The ARNs that a member names; a member that is absent, as it may be, names none."""
+    named = request.get(member)
+    if named is None:
+        return []
+    if member == "GlobalTableName":
+        return [_global_table_arn(named, caller)]
+    if member == "TableCreationParameters":
+        return [table_arn(named["TableName"], caller)]
+    if member == "TableName":
+        return [_index_arn(named, request.get("IndexName"), caller)]
+    if member.endswith(("TableName", "TableArn")):
+        return [table_arn(named, caller)]
+    return [named]
+
+
+def of_members(name: str, *members: str) -> Resources:
+    """Names the resources that stand in these members of a request, `*` if there are none."""
+
+    def find(request: dict[str, Any], caller: Caller) -> list[Access]:
+        found = [arn for member in members for arn in _arns(member, request, caller)]
+        return _distinct((name, arn) for arn in found or [ANY])
+
+    return find
