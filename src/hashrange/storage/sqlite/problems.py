@@ -50,6 +50,10 @@ def explain_commit(error: apsw.Error, path: str) -> StoreError:
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem
 
 
-def absent_space(error: apsw.SQLError) -> bool:
+NO_TABLE = (apsw.SQLError, apsw.SchemaChangeError)
+"""A missing table is an error of the statement, or of the schema if it has just been dropped."""
+
+
+def absent_space(error: apsw.Error) -> bool:
     """Whether a statement failed because the table of its space does not exist."""
     return str(error).startswith("no such table: s")

@@ -8,7 +8,7 @@ import apsw
 
 from hashrange.kv import Answer, Counters, Dropped, Get, Key, Page, Range, Read
 from hashrange.storage.paging import page_of
-from hashrange.storage.sqlite.problems import absent_space
+from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 
 _COUNTER = "SELECT number FROM counters WHERE name = ?"
 _DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[0-9]*'"
@@ -67,7 +67,7 @@ def glance(connection: apsw.Connection, name: bytes, key: Key) -> tuple[int, byt
         found: tuple[int, bytes | None]
         found = connection.execute(statements(key[0]).glance, (name, key[1])).get
         return found
-    except apsw.SQLError as error:
+    except NO_TABLE as error:
         if not absent_space(error):
             raise
         return counter(connection, name), None
@@ -81,7 +81,7 @@ def _values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     execute = cursor.execute
     try:
         return [execute(statements(space).get, (key,)).get for space, key in keys]
-    except apsw.SQLError as error:
+    except NO_TABLE as error:
         if not absent_space(error):
             raise
         return [None] if len(keys) == 1 else [_values(cursor, [key])[0] for key in keys]
@@ -96,7 +96,7 @@ def _page(cursor: apsw.Cursor, read: Range) -> Page:
         else:
             text = sql.down_from_end if read.reverse else sql.up_to_end
             rows = cursor.execute(text, (read.start,))
-    except apsw.SQLError as error:
+    except NO_TABLE as error:
         if not absent_space(error):
             raise
         return Page([], True)

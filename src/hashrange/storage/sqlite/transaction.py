@@ -20,7 +20,7 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.sqlite.format import create_space
-from hashrange.storage.sqlite.problems import absent_space
+from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 from hashrange.storage.sqlite.reads import answer, counter, dropped, statements
 
 _COUNT = (
@@ -76,7 +76,7 @@ class SqliteTransaction:
         try:
             for write in writes:
                 self._write(write)
-        except apsw.SQLError as error:
+        except NO_TABLE as error:
             if not absent_space(error):
                 raise
             raise LookupError(f"a write to a space that is not there: {error}") from error
