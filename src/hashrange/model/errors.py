@@ -67,11 +67,6 @@ class UnrecognizedClientException(ApiError):
     namespace = _SERVICE
 
 
-class AccessDeniedException(ApiError):
-    namespace = _SERVICE
-    message_member = "Message"
-
-
 class InternalServerError(ApiError):
     status = 500
 
@@ -100,17 +95,9 @@ class ItemCollectionSizeLimitExceededException(ApiError):
     pass
 
 
-class TransactionConflictException(ApiError):
-    pass
-
-
 class TransactionCanceledException(ApiError):
     """`CancellationReasons` is positional: one entry per action of the request."""
 
-    message_member = "Message"
-
-
-class TransactionInProgressException(ApiError):
     message_member = "Message"
 
 

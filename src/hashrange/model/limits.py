@@ -60,14 +60,12 @@ DECREASE_PAUSE_SECONDS = 3600
 TAGS_MAX = 50
 
 # ---- requests ----
-REQUEST_BYTES_MAX = 16 * MB
 PAGE_BYTES_MAX = 1 * MB
 """Data that one Query or Scan evaluates, before filtering, with the item that crosses it: a full
 page of small items consumes 128.5 units, half a unit more than 1 MB. [SQ, seen]"""
 BATCH_GET_KEYS_MAX = 100
 BATCH_GET_BYTES_MAX = 16 * MB
 BATCH_WRITE_REQUESTS_MAX = 25
-BATCH_WRITE_BYTES_MAX = 16 * MB
 TRANSACTION_BYTES_MAX = 4 * MB
 TRANSACTION_TOKEN_SECONDS = 600
 LIST_TABLES_MAX = 100

@@ -15,8 +15,6 @@ NOTHING = (
     "ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, "
     "OnDemandThroughput, WarmThroughput or TableClass is required"
 )
-NO_CHANGE = ("TableName", "AttributeDefinitions")
-"""Members that change nothing by themselves."""
 ALONE = {
     "SSESpecification": "Server-Side Encryption modification must be the only operation in the "
     "request",
