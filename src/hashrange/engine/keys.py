@@ -1,11 +1,14 @@
 """Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
 
 from collections.abc import Container, Iterable, Mapping, Set
-from operator import attrgetter
 
 from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
 from hashrange.model.errors import ValidationException
-from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
+from hashrange.model.limits import (
+    GLOBAL_KEY_ATTRIBUTES_MAX,
+    PARTITION_KEY_BYTES_MAX,
+    SORT_KEY_BYTES_MAX,
+)
 from hashrange.model.tables import Index, Table
 from hashrange.model.values import AttributeValue, Item
 
@@ -24,6 +27,8 @@ _UPDATED = "The update expression attempted to update "
 UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
 UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
+_SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
+"""No key is too long if its values have at most this many characters, of 4 bytes at most."""
 
 
 def is_key_value(type_: str, value: AttributeValue) -> bool:
@@ -92,7 +97,7 @@ def check_none_empty(table: Table, item: Item) -> None:
     for name in table.key:
         if name in item:
             check_not_empty(name, item[name])
-    for index in _in_order(table):
+    for index in table.sorted_indexes:
         for name in index.key:
             if name in item:
                 _check_put_not_empty(index, name, item[name])
@@ -100,9 +105,8 @@ def check_none_empty(table: Table, item: Item) -> None:
 
 def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
     """Raises ValidationException where an update is sure to make a key of an index empty."""
-    keys = {name for index in table.indexes for name in index.key}
     for name, value in literals:
-        if name in keys:
+        if name in table.index_keys:
             _check_updated_not_empty(value)
 
 
@@ -135,14 +139,9 @@ def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
         )
 
 
-def _in_order(table: Table) -> list[Index]:
-    """The indexes in the order of being looked at: of several the first by name is named."""
-    return sorted(table.indexes, key=attrgetter("name"))
-
-
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
     """What an update is sure to give an attribute must be of the type that an index wants."""
-    for index in _in_order(table):
+    for index in table.sorted_indexes:
         for name in index.key:
             if name in types and types[name] != table.types[name]:
                 raise _index_type_mismatch(table, index, name, types[name])
@@ -158,14 +157,21 @@ def check_index_keys(
 
     What was `computed` has words of its own.
     """
-    for index in _in_order(table):
+    types = table.types
+    for index in table.sorted_indexes:
+        short = True
         for name in index.key:
-            if name in item and name in touched and name not in table.key:
+            if name not in touched or name not in item:
+                continue
+            text = item[name].get(types[name])
+            short = short and text is not None and len(text) <= _SHORT
+            if not text and name not in table.key:
                 if name in computed:
                     _check_computed(table, name, item[name])
                 else:
                     _check_index_key(table, index, name, item[name])
-        _check_index_lengths(index, item, touched, computed)
+        if not short:
+            _check_index_lengths(index, item, touched, computed)
 
 
 def _index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:

@@ -24,8 +24,11 @@ from hashrange.model.values import Item
 def of_query(view: View, query: KeyQuery) -> Bounds:
     """The rows that a key condition of these types names. Empty keys are refused."""
     for name, value in zip(view.key, query.hash_values + query.range_equals, strict=False):
-        check_not_empty(name, value)
-    prefix = partition(query.hash_values) + b"".join(map(component, query.range_equals))
+        if "" in value.values():
+            check_not_empty(name, value)
+    prefix = partition(query.hash_values)
+    if query.range_equals:
+        prefix += b"".join(map(component, query.range_equals))
     if query.operator is None:
         return bound.everything(prefix)
     operator: Any = bound.SORT_BOUNDS[query.operator]

@@ -57,7 +57,8 @@ def put(
     table: Table, item: Item, size: int, condition: Condition | None, return_old: bool
 ) -> ItemWrite:
     key = keys.of_item(table, item)
-    _check_condition(table, condition)
+    if condition is not None:
+        _check_condition(table, condition)
     return ItemWrite(table, key, lambda old: item, condition, return_old, size)
 
 
@@ -69,7 +70,8 @@ def insert(table: Table, item: Item, size: int) -> ItemWrite:
 
 def delete(table: Table, key: Item, condition: Condition | None, return_old: bool) -> ItemWrite:
     row_key = keys.of_key(table, key)
-    _check_condition(table, condition)
+    if condition is not None:
+        _check_condition(table, condition)
     return ItemWrite(table, row_key, lambda old: None, condition, return_old, size=0)
 
 
@@ -84,7 +86,8 @@ def update(
 ) -> ItemWrite:
     row_key = keys.of_key(table, key)
     if change is None:
-        _check_condition(table, condition)
+        if condition is not None:
+            _check_condition(table, condition)
         return ItemWrite(table, row_key, lambda old: old or key, condition, return_old)
     attributes = change.attributes
     for name in table.key:
@@ -93,12 +96,13 @@ def update(
                 f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
 
-    if table.indexes:
+    if not table.index_keys.isdisjoint(attributes):
         keys.check_index_types(table, change.literal_types)
         keys.check_none_emptied(table, change.literals())
     if change.containers:
         keys.check_scalar(table, change.containers)
-    _check_condition(table, condition)
+    if condition is not None:
+        _check_condition(table, condition)
 
     def edit(old: Item | None) -> Item | None:
         if old is None and change.only_removes:
@@ -107,21 +111,31 @@ def update(
         new = change.apply(key if old is None else old)
         if old is None and attributes and len(new) == len(key):
             return None  # what only removes makes no item
-        if table.indexes:
+        if not table.index_keys.isdisjoint(attributes):
             keys.check_index_keys(table, new, attributes, change.computed)
         return new
 
     return ItemWrite(table, row_key, edit, condition, return_old)
 
 
-def _check_condition(table: Table, condition: Condition | None) -> None:
-    """Raises ValidationException where a condition looks into a key."""
-    if condition is not None and condition.containers:
+def _check_condition(table: Table, condition: Condition) -> None:
+    """Raises ValidationException if a condition looks into a key."""
+    if condition.containers:
         keys.check_scalar(table, condition.containers)
 
 
+def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
+    """What `decide` needs to know of the item that a write is about to change."""
+    table, key = write.table, write.key
+    row = yield from fetch.item(table, key)
+    if not table.has_local_indexes:
+        return Old(row, None)
+    [size] = yield from fetch.collection_sizes([(table, key)])
+    return Old(row, size)
+
+
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
-    """What `decide` needs to know of the rows that writes are about to change."""
+    """The same for several writes, in one read of all their rows."""
     rows = yield from fetch.items([(write.table, write.key) for write in writes])
     local = [at for at, write in enumerate(writes) if write.table.has_local_indexes]
     if not local:

@@ -153,7 +153,10 @@ class KeyCondition:
         """
         _, hash_values, range_equals, operator, operands = self._prepared.arrangement(view, types)
         return KeyQuery(
-            self._filled(hash_values), self._filled(range_equals), operator, self._filled(operands)
+            self._filled(hash_values),
+            self._filled(range_equals) if range_equals else [],
+            operator,
+            self._filled(operands) if operands else [],
         )
 
     def _filled(self, operands: Sequence[Slot | Value]) -> list[AttributeValue]:

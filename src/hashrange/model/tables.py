@@ -5,6 +5,7 @@ model. Statuses are not stored: they follow from stored times (`Table.status`).
 """
 
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
@@ -47,7 +48,8 @@ class View(Struct, frozen=True, kw_only=True, dict=True):
     """An ordered set of rows that can be read: a table, or one of its indexes.
 
     `hash` and `range` name the key attributes in order: one and at most one, but for global
-    indexes with multi-attribute keys (up to four of each).
+    indexes with multi-attribute keys (up to four of each). What follows from a definition is
+    computed once, because every request asks for it.
     """
 
     space: int
@@ -139,7 +141,21 @@ class Table(View, frozen=True, kw_only=True):
         return [index.name for index in self.indexes if index.building and not index.backfilling]
 
     def index(self, name: str) -> Index | None:
-        return next((index for index in self.indexes if index.name == name), None)
+        return self._index_by_name.get(name)
+
+    @cached_property
+    def _index_by_name(self) -> dict[str, Index]:
+        return {index.name: index for index in self.indexes}
+
+    @cached_property
+    def sorted_indexes(self) -> tuple[Index, ...]:
+        """The indexes in the order in which a write is checked: by name."""
+        return tuple(sorted(self.indexes, key=attrgetter("name")))
+
+    @cached_property
+    def index_keys(self) -> frozenset[str]:
+        """The names of all attributes that are part of an index's key."""
+        return frozenset(name for index in self.indexes for name in index.key)
 
     @cached_property
     def has_local_indexes(self) -> bool:

@@ -58,7 +58,9 @@ def _consumed(charges: list[Charge], mode: str, name: str, split: bool) -> dict[
 
 def add_write(response: Response, receipt: Receipt, table: Table, given: Any) -> None:
     """ConsumedCapacity and ItemCollectionMetrics of a write of one item."""
-    add_consumed(response, receipt, given.return_consumed_capacity, given.table_name)
+    mode = given.return_consumed_capacity
+    if mode:
+        add_consumed(response, receipt, mode, given.table_name)
     if given.return_item_collection_metrics == "SIZE":
         metrics = _collection_metrics(receipt, table)
         if metrics:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from hashrange.engine import writes
-from hashrange.engine.decision import Decide
+from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition
 from hashrange.model import requests
@@ -39,4 +39,6 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.delete(table, given.key, request.condition, return_old)
-    return (yield from replace.decide(given, request.returned, write, moment))
+    old = yield from writes.read_one(write)
+    change = writes.decide(write, old, moment)
+    return Decision([change], replace.responder(given, request.returned, write, old))

@@ -1,21 +1,22 @@
-"""The common end of PutItem and DeleteItem: one write, and the old item if it was asked for."""
+"""The response of PutItem and DeleteItem: the old item, if it was asked for."""
+
+from collections.abc import Callable
 
 from msgspec import Raw
 
-from hashrange.engine import writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response
-from hashrange.engine.fetch import Moment
-from hashrange.engine.writes import ItemWrite
+from hashrange.engine.decision import Response
+from hashrange.engine.writes import ItemWrite, Old
 from hashrange.model.requests import DeleteItem, PutItem
 from hashrange.operations.common import outputs
 
 RETURN_VALUES = ("NONE", "ALL_OLD")
 
 
-def decide(given: PutItem | DeleteItem, returned: str, write: ItemWrite, moment: Moment) -> Decide:
-    [old] = yield from writes.read([write])
-    change = writes.decide(write, old, moment)
+def responder(
+    given: PutItem | DeleteItem, returned: str, write: ItemWrite, old: Old
+) -> Callable[[Receipt], Response]:
+    """Makes the response from what the write consumed."""
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {}
@@ -24,4 +25,4 @@ def decide(given: PutItem | DeleteItem, returned: str, write: ItemWrite, moment:
         outputs.add_write(response, receipt, write.table, given)
         return response
 
-    return Decision([change], respond)
+    return respond

@@ -94,7 +94,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     filter_ = request.parameters.filter
     if filter_ is not None:
         _check_filter(given, view, filter_)
-    parameters.check_projected(table, view, request.parameters)
+    if indexes.is_partial(view):
+        parameters.check_projected(table, view, request.parameters)
     if filter_ is not None:
         indexes.check_filter_projected(table, view, sorted(filter_.attributes))
     parameters.check_paths(table, request.parameters)
