@@ -31,6 +31,11 @@ _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
 """No key is too long if its values have at most this many characters, of 4 bytes at most."""
 
 
+def invalid_parameter(fault: str) -> ValidationException:
+    """The error of a parameter whose value is of the right type but cannot be."""
+    return ValidationException(INVALID + fault)
+
+
 def is_key_value(type_: str, value: AttributeValue) -> bool:
     return bool(value.get(type_))
 

@@ -13,6 +13,7 @@ from typing import Any
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model.errors import (
     ApiError,
@@ -30,7 +31,6 @@ from hashrange.model.validation import validate
 from hashrange.operations import resources
 from hashrange.operations.operation import Operation
 from hashrange.operations.tables import resource_arns
-from hashrange.operations.tables.table_schema import refuse
 
 Request = dict[str, Any]
 
@@ -110,7 +110,7 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
 
 def _legacy(request: Request, moment: Moment) -> Decide:
     yield from ()
-    raise refuse(
+    raise invalid_parameter(
         "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "
         "global tables version 2019.11.21, instead of version 2017.11.29 (Legacy)."
     )

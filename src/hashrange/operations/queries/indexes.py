@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hashrange.engine.keys import INVALID
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, View
 
@@ -36,9 +36,8 @@ def check_projected(table: Table, view: View, names: Iterable[str]) -> None:
     if isinstance(view, Index) and not view.local:
         missing = unprojected(table, view, names)
         if missing:
-            raise ValidationException(
-                f"{INVALID}Global secondary index {view.name} does not project "
-                f"[{', '.join(missing)}]"
+            raise invalid_parameter(
+                f"Global secondary index {view.name} does not project [{', '.join(missing)}]"
             )
 
 
@@ -51,7 +50,7 @@ def check_filter_projected(table: Table, view: View, names: Iterable[str]) -> No
     missing = unprojected(table, view, names)
     if missing:
         assert isinstance(view, Index)
-        raise ValidationException(
-            f"{INVALID}Secondary index {view.name} does not project one or more filter "
+        raise invalid_parameter(
+            f"Secondary index {view.name} does not project one or more filter "
             f"attributes: [{', '.join(missing)}]"
         )

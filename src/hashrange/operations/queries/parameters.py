@@ -5,7 +5,7 @@ from msgspec import Struct
 from hashrange.engine import keys, ranges
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Bounds
-from hashrange.engine.keys import INVALID
+from hashrange.engine.keys import invalid_parameter
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -74,8 +74,8 @@ def check_projected(table: Table, view: View, parameters: Parameters) -> None:
     if not isinstance(view, Index) or view.local or view.projection == "ALL":
         return
     if parameters.given.select == "ALL_ATTRIBUTES":
-        raise ValidationException(
-            f"{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
+        raise invalid_parameter(
+            f"Select type ALL_ATTRIBUTES is not supported for global secondary index "
             f"{view.name} because its projection type is not ALL"
         )
     if parameters.projection:

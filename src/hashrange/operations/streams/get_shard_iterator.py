@@ -2,7 +2,7 @@
 
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.engine.keys import INVALID
+from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import TrimmedDataAccessException, ValidationException
@@ -23,9 +23,7 @@ def parse(body: bytes) -> requests.GetShardIterator:
             f"SequenceNumber must be specified when ShardIteratorType is {kind}"
         )
     if kind not in BY_SEQUENCE_NUMBER and given.sequence_number is not None:
-        raise ValidationException(
-            f"{INVALID}SequenceNumber should not be passed for this iterator type"
-        )
+        raise invalid_parameter("SequenceNumber should not be passed for this iterator type")
     if kind == "AT_TIMESTAMP" and given.timestamp is None:
         raise ValidationException(
             "Timestamp must be specified when ShardIteratorType is AT_TIMESTAMP"

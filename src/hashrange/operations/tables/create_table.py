@@ -6,6 +6,7 @@ from uuid import UUID
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException
 from hashrange.model.tables import KeyType, Table
@@ -18,7 +19,6 @@ from hashrange.operations.tables import (
     tags,
 )
 from hashrange.operations.tables.table_description import describe
-from hashrange.operations.tables.table_schema import refuse
 
 UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
@@ -51,16 +51,16 @@ def _check_throughput(given: requests.CreateTable) -> None:
     """The throughput of the table fits its billing mode; before its keys are looked at."""
     on_demand, capacity = given.billing_mode == "PAY_PER_REQUEST", given.provisioned_throughput
     if on_demand and capacity is not None:
-        raise refuse(table_capacity.NOT_ON_DEMAND)
+        raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
     if not on_demand and capacity is None:
-        raise refuse(
+        raise invalid_parameter(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode "
             "is PROVISIONED"
         )
     table_capacity.check_bounds(capacity)
     for name in table_capacity.units(given.on_demand_throughput):
         if not on_demand:
-            raise refuse(
+            raise invalid_parameter(
                 f"{name} for OnDemandThroughput cannot be specified when table BillingMode is "
                 "PROVISIONED."
             )

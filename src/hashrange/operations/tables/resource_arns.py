@@ -6,8 +6,8 @@ Wording as observed on the service in 2026, but for an absent ARN, which was see
 import re
 from typing import NamedTuple
 
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import ValidationException
-from hashrange.operations.tables.table_schema import refuse
 
 _RESOURCE = re.compile(
     r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/(?P<table>[^/]+)(?:/(?P<kind>stream|index)/(?P<id>.+))?"
@@ -26,12 +26,12 @@ def parse(arn: str | None) -> Resource:
     if arn is None:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):
-        raise refuse(f"ARNs must start with 'arn:': {arn}")
+        raise invalid_parameter(f"ARNs must start with 'arn:': {arn}")
     found = _RESOURCE(arn)
     if found is None:
-        raise refuse(f"Provided Arn is not a DynamoDB resource arn: {arn}")
+        raise invalid_parameter(f"Provided Arn is not a DynamoDB resource arn: {arn}")
     if found["kind"] == "index":
-        raise refuse(
+        raise invalid_parameter(
             "Invalid resource arn provided, only table or stream is accepted. "
             f"Provided resource arn: {arn}"
         )

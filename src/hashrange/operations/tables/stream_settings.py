@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from hashrange.engine.decision import StreamChange
 from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.streams import Stream, slots_for
 from hashrange.model.tables import Table
-from hashrange.operations.tables.table_schema import refuse
 
 
 def check_new(given: requests.StreamSpecification | None) -> None:
@@ -20,9 +20,11 @@ def check_new(given: requests.StreamSpecification | None) -> None:
     if given is None:
         return
     if given.stream_enabled and given.stream_view_type is None:
-        raise refuse("Table is being created with a stream enabled, UpdateViewType is required")
+        raise invalid_parameter(
+            "Table is being created with a stream enabled, UpdateViewType is required"
+        )
     if not given.stream_enabled and given.stream_view_type is not None:
-        raise refuse(
+        raise invalid_parameter(
             "Table is being created with a stream disabled, UpdateViewType should not be specified"
         )
 
@@ -32,9 +34,11 @@ def check_change(given: requests.StreamSpecification | None) -> None:
     if given is None:
         return
     if given.stream_enabled and given.stream_view_type is None:
-        raise refuse("If stream is being enabled then UpdateViewType is required")
+        raise invalid_parameter("If stream is being enabled then UpdateViewType is required")
     if not given.stream_enabled and given.stream_view_type is not None:
-        raise refuse("If stream is being disabled, then UpdateViewType must not be specified")
+        raise invalid_parameter(
+            "If stream is being disabled, then UpdateViewType must not be specified"
+        )
 
 
 def is_enabled(table: Table) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hashrange.engine.fetch import Moment
-from hashrange.engine.keys import INVALID
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import limits, requests
 from hashrange.model.errors import LimitExceededException, ValidationException
 from hashrange.model.tables import Throughput, WarmThroughput
@@ -46,10 +46,6 @@ def units(given: GivenUnits) -> dict[str, int]:
     return {} if given is None else msgspec.to_builtins(given)
 
 
-def _refuse(message: str) -> ValidationException:
-    return ValidationException(INVALID + message)
-
-
 # ---- what a request alone tells ----
 
 
@@ -66,7 +62,7 @@ def check_on_demand(
     of = "table" if index is None else f"index : {index}"
     for name, value in units(given).items():
         if value < 1 and not (can_clear and value == limits.ON_DEMAND_UNITS_CLEARED):
-            raise _refuse(
+            raise invalid_parameter(
                 f"Requested {name} for OnDemandThroughput for {of} is outside of valid range"
             )
 
@@ -82,7 +78,7 @@ def check_new_warm(
     for name, value in units(given).items():
         reads = name.startswith("Read")
         if value < (least.read if reads else least.write):
-            raise _refuse(
+            raise invalid_parameter(
                 f"Requested {name} for WarmThroughput for {of} is lower than "
                 + (
                     f"initial throughput for OnDemand. {INITIAL}"
@@ -217,7 +213,7 @@ def check_raises_warm(
     of = "table" if index is None else f"index {index}"
     for name, value in units(given).items():
         if value < (old.read if name.startswith("Read") else old.write):
-            raise _refuse(
+            raise invalid_parameter(
                 f"Requested {name} for WarmThroughput for {of} is lower than current "
                 "WarmThroughput, decreasing WarmThroughput is not supported"
             )

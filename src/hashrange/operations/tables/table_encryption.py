@@ -5,9 +5,9 @@ Rules and wording as observed on the service.
 
 from uuid import NAMESPACE_URL, uuid5
 
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.tables import Table
-from hashrange.operations.tables.table_schema import refuse
 
 AWS_MANAGED_KEY = "alias/aws/dynamodb"
 
@@ -17,13 +17,13 @@ def check(given: requests.SSESpecification | None) -> None:
         return
     if given.enabled is False:
         if given.sse_type is not None:
-            raise refuse("SSEType can not be specified if Enabled is false")
+            raise invalid_parameter("SSEType can not be specified if Enabled is false")
         if given.kms_master_key_id is not None:
-            raise refuse("KMSMasterKeyId can not be specified if Enabled is false")
+            raise invalid_parameter("KMSMasterKeyId can not be specified if Enabled is false")
     if given.sse_type == "AES256":
-        raise refuse("SSEType AES256 is not supported")
+        raise invalid_parameter("SSEType AES256 is not supported")
     if given.kms_master_key_id is not None and given.sse_type is None:
-        raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
+        raise invalid_parameter("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
 def key_arn(given: requests.SSESpecification | None, region: str, account: str) -> str | None:
@@ -44,9 +44,9 @@ def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | Non
     """As `key_arn`; to ask for what there is already is refused."""
     wanted = key_arn(given, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
-        raise refuse("Table is already encrypted by default")
+        raise invalid_parameter("Table is already encrypted by default")
     if table.kms_key_arn is not None and table.kms_key_arn == given.kms_master_key_id:
-        raise refuse(
+        raise invalid_parameter(
             "Table is already encrypted with given KMSMasterKeyId. "
             "Use KMSMasterKeyId parameter if you want to change Master Key"
         )

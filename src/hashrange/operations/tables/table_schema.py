@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hashrange.engine.keys import INVALID
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
@@ -29,10 +29,6 @@ GivenIndex = requests.LocalSecondaryIndex | GivenGlobalIndex
 Elements = Sequence[requests.KeySchemaElement]
 Types = Mapping[str, str]
 TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
-
-
-def refuse(message: str) -> ValidationException:
-    return ValidationException(INVALID + message)
 
 
 def check_supported(
@@ -80,7 +76,7 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
     _check_table_key(given.key_schema, types)
     if local is None and global_ is None:
         if len(given.key_schema) < len(types):
-            raise refuse(
+            raise invalid_parameter(
                 "Number of attributes in KeySchema does not exactly match number of attributes "
                 "defined in AttributeDefinitions"
             )
@@ -88,7 +84,7 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
     if local is not None:
         _check_may_have_local_indexes(local, given.key_schema)
     if global_ is not None and not global_:
-        raise refuse("List of GlobalSecondaryIndexes is empty")
+        raise invalid_parameter("List of GlobalSecondaryIndexes is empty")
     indexes = [*(local or ()), *(global_ or ())]
     for index in indexes:
         _check_defined(index.key_schema, types)
@@ -123,7 +119,7 @@ def _check_table_key(schema: Elements, types: Types) -> None:
 def _check_defined(schema: Elements, types: Types) -> None:
     names = [element.attribute_name for element in schema]
     if any(name not in types for name in names):
-        raise refuse(
+        raise invalid_parameter(
             "Some index key attributes are not defined in AttributeDefinitions. "
             f"Keys: {_listed(names)}, AttributeDefinitions: {_listed(types)}"
         )
@@ -160,9 +156,9 @@ def _check_may_have_local_indexes(
     indexes: Sequence[requests.LocalSecondaryIndex], key: Elements
 ) -> None:
     if not indexes:
-        raise refuse("List of LocalSecondaryIndexes is empty")
+        raise invalid_parameter("List of LocalSecondaryIndexes is empty")
     if len(key) < KEY_ATTRIBUTES_MAX:
-        raise refuse(
+        raise invalid_parameter(
             "Table KeySchema does not have a range key, "
             "which is required when specifying a LocalSecondaryIndex"
         )
@@ -171,7 +167,7 @@ def _check_may_have_local_indexes(
 def _check_all_used(types: Types, schemas: Iterable[Elements]) -> None:
     used = dict.fromkeys(element.attribute_name for element in chain(*schemas))
     if len(used) < len(types):
-        raise refuse(
+        raise invalid_parameter(
             f"Some AttributeDefinitions are not used. AttributeDefinitions: {_listed(types)}, "
             f"keys used: {_listed(used)}"
         )
@@ -181,14 +177,14 @@ def _check_names(indexes: Iterable[GivenIndex]) -> None:
     seen: set[str] = set()
     for index in indexes:
         if index.index_name in seen:
-            raise refuse(f"Duplicate index name: {index.index_name}")
+            raise invalid_parameter(f"Duplicate index name: {index.index_name}")
         seen.add(index.index_name)
 
 
 def check_projected_names(counts: Iterable[int]) -> None:
     """INCLUDE lists are bounded over all indexes of a table."""
     if sum(counts) > PROJECTED_NAMES_MAX:
-        raise refuse(
+        raise invalid_parameter(
             "Number of NonKeyAttributes over all indexes exceeds the limit of "
             f"{PROJECTED_NAMES_MAX}"
         )
@@ -201,16 +197,18 @@ def _check_local_indexes(indexes: Sequence[requests.LocalSecondaryIndex], key: E
     for index in indexes:
         _check_pair(index.key_schema)
         if len(index.key_schema) < KEY_ATTRIBUTES_MAX:
-            raise refuse(f"Index KeySchema does not have a range key for index: {index.index_name}")
+            raise invalid_parameter(
+                f"Index KeySchema does not have a range key for index: {index.index_name}"
+            )
         own, table_hash = index.key_schema[0].attribute_name, key[0].attribute_name
         if own != table_hash:
-            raise refuse(
+            raise invalid_parameter(
                 "Index KeySchema does not have the same leading hash key as table KeySchema for "
                 f"index: {index.index_name}. index hash key: {own}, table hash key: {table_hash}"
             )
         _check_projection(index.projection)
     if len(indexes) > LOCAL_INDEXES_MAX:
-        raise refuse(
+        raise invalid_parameter(
             f"Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES_MAX}"
         )
 
@@ -222,7 +220,7 @@ def _check_global_indexes(
         _check_global_index(index)
         _check_throughput(index, on_demand)
     if len(indexes) > GLOBAL_INDEXES_MAX:
-        raise refuse(
+        raise invalid_parameter(
             f"GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES_MAX}"
         )
 
@@ -244,27 +242,29 @@ def _check_global_key(schema: Elements) -> None:
     _check_hash_first(schema)
     for kind in ("HASH", "RANGE"):
         if sum(element.key_type == kind for element in schema) > GLOBAL_KEY_ATTRIBUTES_MAX:
-            raise refuse(
+            raise invalid_parameter(
                 f"The KeySchema exceeds the maximum allowed number of {kind} key attributes"
             )
     kinds = [element.key_type for element in schema]
     if kinds != sorted(kinds):
-        raise refuse("All HASH key attributes must precede RANGE key attributes in the KeySchema")
+        raise invalid_parameter(
+            "All HASH key attributes must precede RANGE key attributes in the KeySchema"
+        )
 
 
 def _check_throughput(index: requests.GlobalSecondaryIndex, on_demand: bool) -> None:
     name, capacity = index.index_name, index.provisioned_throughput
     if on_demand and capacity is not None:
-        raise refuse(
+        raise invalid_parameter(
             f"ProvisionedThroughput should not be specified for index: {name} "
             "when BillingMode is PAY_PER_REQUEST"
         )
     if not on_demand and capacity is None:
-        raise refuse(f"ProvisionedThroughput is not specified for index: {name}")
+        raise invalid_parameter(f"ProvisionedThroughput is not specified for index: {name}")
     table_capacity.check_bounds(capacity)
     for member in table_capacity.units(index.on_demand_throughput):
         if not on_demand:
-            raise refuse(
+            raise invalid_parameter(
                 f"{member} for OnDemandThroughput for index: {name} cannot be specified when "
                 "table BillingMode is PROVISIONED."
             )
@@ -275,15 +275,15 @@ def _check_throughput(index: requests.GlobalSecondaryIndex, on_demand: bool) -> 
 def _check_projection(projection: requests.Projection) -> None:
     kind, names = projection.projection_type, projection.non_key_attributes
     if kind is None:
-        raise refuse("Unknown ProjectionType: null")
+        raise invalid_parameter("Unknown ProjectionType: null")
     if kind == "INCLUDE" and names is None:
-        raise refuse("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+        raise invalid_parameter("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
     if kind != "INCLUDE" and names is not None:
-        raise refuse(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
+        raise invalid_parameter(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
     seen: set[str] = set()
     for name in names or ():
         if name in seen:
-            raise refuse(f"Duplicate element in NonKeyAttributes: {name}")
+            raise invalid_parameter(f"Duplicate element in NonKeyAttributes: {name}")
         seen.add(name)
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import (
     LimitExceededException,
@@ -16,7 +17,6 @@ from hashrange.model.errors import (
 from hashrange.model.limits import GLOBAL_INDEXES_MAX
 from hashrange.model.tables import Index, KeyType, Table
 from hashrange.operations.tables import table_capacity, table_schema
-from hashrange.operations.tables.table_schema import refuse
 
 IN_USE = "Attempt to change a resource which is still in use: "
 ONE_AT_A_TIME = (
@@ -41,7 +41,7 @@ def parse(given: requests.UpdateTable) -> IndexUpdates:
     for update in wanted:
         name = _action(update).index_name
         if name in names:
-            raise refuse(
+            raise invalid_parameter(
                 "Only one global secondary index update per index is allowed simultaneously. "
                 f"Index: {name}"
             )
@@ -49,7 +49,7 @@ def parse(given: requests.UpdateTable) -> IndexUpdates:
     updates = tuple(update.update for update in wanted if update.update)
     for change in updates:
         if change.warm_throughput and not table_capacity.units(change.warm_throughput):
-            raise refuse(
+            raise invalid_parameter(
                 "WarmThroughput must have at least one of ReadUnitsPerSecond or "
                 f"WriteUnitsPerSecond specified for index: {change.index_name}"
             )
@@ -71,12 +71,12 @@ def _action(
 ):
     actions = [action for action in (update.update, update.create, update.delete) if action]
     if not actions:
-        raise refuse(
+        raise invalid_parameter(
             "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
             "GlobalSecondaryIndexUpdate.Delete must not be null"
         )
     if len(actions) > 1:
-        raise refuse(
+        raise invalid_parameter(
             "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate "
             "object"
         )
@@ -161,18 +161,18 @@ def _check_mode(given: requests.UpdateGlobalSecondaryIndexAction, on_demand: boo
     name, maxima = given.index_name, table_capacity.units(given.on_demand_throughput)
     if on_demand:
         if given.provisioned_throughput or not (maxima or given.warm_throughput):
-            raise refuse(
+            raise invalid_parameter(
                 f"The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST "
                 "can be to OnDemandThroughput, WarmThroughput"
             )
         return
     for member in maxima:
-        raise refuse(
+        raise invalid_parameter(
             f"{member} for OnDemandThroughput for index : {name} cannot be specified when the "
             "table BillingMode is PROVISIONED"
         )
     if not (given.provisioned_throughput or given.warm_throughput):
-        raise refuse(f"ProvisionedThroughput must be specified for index: {name}")
+        raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {name}")
 
 
 # ---- an index comes or goes ----
@@ -215,24 +215,24 @@ def _check_new(
     if there is not None:
         raise ValidationException("Attempting to create an index which already exists")
     if types is None:
-        raise refuse(f"AttributeDefinitions is not specified for index: {name}")
+        raise invalid_parameter(f"AttributeDefinitions is not specified for index: {name}")
     table_schema.check_added_index(create, {**types, **table.types})
     projected = [index.include for index in table.indexes]
     table_schema.check_projected_names(
         [len(create.projection.non_key_attributes or ()), *map(len, projected)]
     )
     if on_demand and capacity is not None:
-        raise refuse(
+        raise invalid_parameter(
             f"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
             "when BillingMode is PAY_PER_REQUEST"
         )
     if not on_demand and capacity is None:
-        raise refuse(
+        raise invalid_parameter(
             f"Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}"
         )
     for member in table_capacity.units(create.on_demand_throughput):
         if not on_demand:
-            raise refuse(
+            raise invalid_parameter(
                 f"{member} for OnDemandThroughput for index : {name} cannot be specified when the "
                 "table BillingMode is PROVISIONED"
             )

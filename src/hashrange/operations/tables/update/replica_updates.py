@@ -4,10 +4,10 @@ What is refused before that matters, or because of it, is refused in the service
 Observed in 2026, but for the full stop of two of the messages (?).
 """
 
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
-from hashrange.operations.tables.table_schema import refuse
 
 
 def check(given: requests.UpdateTable, others: set[str]) -> None:
@@ -16,7 +16,7 @@ def check(given: requests.UpdateTable, others: set[str]) -> None:
     if updates is None:
         return
     if others:
-        raise refuse("Replica modification must be the only operation in the request")
+        raise invalid_parameter("Replica modification must be the only operation in the request")
     changed: set[str] = set()
     for update in updates:
         every = (update.create, update.update, update.delete, update.disassociate)

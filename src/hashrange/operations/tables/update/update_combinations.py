@@ -3,10 +3,10 @@
 Rules, wording and precedence as observed on the service in 2026.
 """
 
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.operations.tables import table_capacity
-from hashrange.operations.tables.table_schema import refuse
 from hashrange.operations.tables.update import replica_updates
 
 NOTHING = (
@@ -30,10 +30,10 @@ def check(given: requests.UpdateTable) -> None:
     if given.replica_updates is None and not members:
         raise ValidationException(NOTHING)
     if given.global_secondary_index_updates == []:
-        raise refuse("List of GlobalSecondaryIndexUpdates is empty")
+        raise invalid_parameter("List of GlobalSecondaryIndexUpdates is empty")
     for member, message in ALONE.items():
         if member in members and len(members) > 1:
-            raise refuse(message)
+            raise invalid_parameter(message)
     _check_throughput(given, members)
     _check_online_changes(given, members)
 
@@ -57,24 +57,26 @@ def _members(given: requests.UpdateTable) -> set[str]:
 
 def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
     if "OnDemandThroughput" in members and members & {"StreamSpecification", "WarmThroughput"}:
-        raise refuse(
+        raise invalid_parameter(
             "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
         )
     updates = given.global_secondary_index_updates or ()
     if "WarmThroughput" in members:
         if any(update.create for update in updates):
-            raise refuse(
+            raise invalid_parameter(
                 "Create global secondary index cannot be specified when updating WarmThroughput"
             )
         if members - {"WarmThroughput", "GlobalSecondaryIndexUpdates"}:
-            raise refuse("WarmThroughput must be the only operation in the request")
+            raise invalid_parameter("WarmThroughput must be the only operation in the request")
     capacity = given.provisioned_throughput
     if given.billing_mode == "PAY_PER_REQUEST" and capacity is not None:
-        raise refuse(
+        raise invalid_parameter(
             "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
         )
     if given.billing_mode == "PROVISIONED" and capacity is None:
-        raise refuse("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
+        raise invalid_parameter(
+            "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+        )
     table_capacity.check_bounds(capacity)
 
 
@@ -84,8 +86,8 @@ def _check_online_changes(given: requests.UpdateTable, members: set[str]) -> Non
     builds = any(update.create or update.delete for update in updates)
     if "ProvisionedThroughput" in members:
         if "StreamSpecification" in members:
-            raise refuse("You cannot modify stream status while updating table IOPS")
+            raise invalid_parameter("You cannot modify stream status while updating table IOPS")
         if builds:
-            raise refuse("You cannot create or delete index while updating table IOPS")
+            raise invalid_parameter("You cannot create or delete index while updating table IOPS")
     if "StreamSpecification" in members and builds:
-        raise refuse("You cannot create or delete index while changing stream status")
+        raise invalid_parameter("You cannot create or delete index while changing stream status")

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException
 from hashrange.model.tables import Table
@@ -17,7 +18,6 @@ from hashrange.operations.tables import (
     table_encryption,
     table_schema,
 )
-from hashrange.operations.tables.table_schema import refuse
 from hashrange.operations.tables.update import (
     index_updates,
     replica_updates,
@@ -78,10 +78,10 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
     """Throughput fits the billing mode that the table has after the request."""
     given = request.given
     if on_demand and given.provisioned_throughput is not None:
-        raise refuse(table_capacity.NOT_ON_DEMAND)
+        raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
     for name in table_capacity.units(given.on_demand_throughput):
         if not on_demand:
-            raise refuse(
+            raise invalid_parameter(
                 f"{name} for OnDemandThroughput cannot be specified when the table BillingMode "
                 "is PROVISIONED"
             )
@@ -89,7 +89,9 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
         updated = {update.index_name for update in request.indexes.updates}
         without = [i.name for i in table.indexes if not i.local and i.name not in updated]
         if without:
-            raise refuse(f"ProvisionedThroughput must be specified for index: {','.join(without)}")
+            raise invalid_parameter(
+                f"ProvisionedThroughput must be specified for index: {','.join(without)}"
+            )
 
 
 def _check_not_allocating(table: Table, given: requests.UpdateTable) -> None:
