@@ -12,7 +12,7 @@ from hashrange.expressions import Expressions, KeyQuery, bounded_cache, prepared
 from hashrange.expressions.bounded_cache import BoundedCache
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import NESTING_LEVELS_MAX
-from hashrange.model.tables import View
+from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 from . import generated
@@ -63,17 +63,19 @@ def test_what_is_kept_of_a_text_does_for_other_values(
         assert attempt(partial(outcome, *pair)) == expected
 
 
-def query(view: View, **types: str) -> KeyQuery:
+def query(view: TableOrIndex, **types: str) -> KeyQuery:
     """What always the same text and value, bound anew, ask of this view."""
     condition = Expressions(None, SAME).key_condition("a = :v").as_key_condition()
     condition.check_partition(view)
     return condition.resolve(view, types)
 
 
-@pytest.mark.parametrize("table", [View(space=2, hash=("b",)), View(space=2, hash=("a", "b"))])
-def test_a_key_condition_is_held_against_each_view(table: View) -> None:
+@pytest.mark.parametrize(
+    "table", [TableOrIndex(space=2, hash=("b",)), TableOrIndex(space=2, hash=("a", "b"))]
+)
+def test_a_key_condition_is_held_against_each_view(table: TableOrIndex) -> None:
     """A table that was dropped comes back with another key schema."""
-    right = View(space=1, hash=("a",))
+    right = TableOrIndex(space=1, hash=("a",))
     assert query(right, a="S").hash_values == [SAME[":v"]]
     with pytest.raises(ValidationException, match="missed key schema element: b"):
         query(table, a="S", b="S")
@@ -81,23 +83,23 @@ def test_a_key_condition_is_held_against_each_view(table: View) -> None:
 
 
 def test_a_key_condition_is_held_against_the_types_of_each_table() -> None:
-    query(View(space=1, hash=("a",)), a="S")
+    query(TableOrIndex(space=1, hash=("a",)), a="S")
     with pytest.raises(ValidationException, match="type does not match schema type"):
-        query(View(space=1, hash=("a",)), a="N")
+        query(TableOrIndex(space=1, hash=("a",)), a="N")
 
 
 def test_a_key_condition_names_other_parts_of_another_view() -> None:
     values = {":v": {"S": "x"}, ":w": {"S": "y"}}
 
-    def ask(view: View) -> KeyQuery:
+    def ask(view: TableOrIndex) -> KeyQuery:
         bound = Expressions(None, values).key_condition("a = :v AND b = :w").as_key_condition()
         bound.check_partition(view)
         return bound.resolve(view, {"a": "S", "b": "S"})
 
     for _ in range(2):
-        found = ask(View(space=1, hash=("a",), range=("b",)))
+        found = ask(TableOrIndex(space=1, hash=("a",), range=("b",)))
         assert (found.hash_values, found.range_equals) == ([{"S": "x"}], [{"S": "y"}])
-        found = ask(View(space=2, hash=("b",), range=("a",)))
+        found = ask(TableOrIndex(space=2, hash=("b",), range=("a",)))
         assert (found.hash_values, found.range_equals) == ([{"S": "y"}], [{"S": "x"}])
 
 

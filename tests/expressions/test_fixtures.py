@@ -8,18 +8,18 @@ import pytest
 
 from hashrange.expressions import Expressions
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import View
+from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import normalize_item
 
 from . import fixtures
 from .fixtures import Case
 
-SCHEMAS: dict[str, tuple[View, dict[str, str]]] = {
-    "hash": (View(space=1, hash=("pk",)), {"pk": "S"}),
-    "range": (View(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "N"}),
-    "text": (View(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "S"}),
+SCHEMAS: dict[str, tuple[TableOrIndex, dict[str, str]]] = {
+    "hash": (TableOrIndex(space=1, hash=("pk",)), {"pk": "S"}),
+    "range": (TableOrIndex(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "N"}),
+    "text": (TableOrIndex(space=1, hash=("pk",), range=("sk",)), {"pk": "S", "sk": "S"}),
     "many": (
-        View(space=1, hash=("h1", "h2"), range=("r1", "r2", "r3")),
+        TableOrIndex(space=1, hash=("h1", "h2"), range=("r1", "r2", "r3")),
         {"h1": "S", "h2": "N", "r1": "S", "r2": "S", "r3": "N"},
     ),
 }

@@ -8,7 +8,7 @@ import pytest
 from hashrange.expressions import KeyQuery, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import View
+from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue, Item
 
 ITEM: Item = {
@@ -244,7 +244,7 @@ def test_conditional_operator_wants_two_conditions() -> None:
 def resolve(conditions: dict[str, Any]) -> KeyQuery:
     typed = msgspec.convert(conditions, dict[str, requests.Condition])
     condition = legacy.key_conditions(typed)
-    view = View(space=1, hash=("pk",), range=("sk",))
+    view = TableOrIndex(space=1, hash=("pk",), range=("sk",))
     condition.check_partition(view)
     return condition.resolve(view, {"pk": "S", "sk": "N"})
 

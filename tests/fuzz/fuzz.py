@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["hashrange"]):
     from hashrange import wire
     from hashrange.expressions import Expressions, partiql
     from hashrange.model.errors import ApiError, InternalServerError
-    from hashrange.model.tables import View
+    from hashrange.model.tables import TableOrIndex
     from hashrange.model.values import Item
     from hashrange.operations import OPERATIONS
 
@@ -92,7 +92,7 @@ def expression(data: bytes) -> None:
         expressions().condition(text).matches(ITEM)
     with suppress(ApiError):
         condition = expressions().key_condition(text).as_key_condition()
-        view = View(space=1, hash=("a",), range=("b",))
+        view = TableOrIndex(space=1, hash=("a",), range=("b",))
         condition.check_partition(view)
         condition.resolve(view, {"a": "S", "b": "N"})
     with suppress(ApiError):

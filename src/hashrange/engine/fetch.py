@@ -17,7 +17,7 @@ from hashrange.engine.keyspace.rows import Row, contents, row_at
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ResourceNotFoundException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.model.tables import Table, View
+from hashrange.model.tables import Table, TableOrIndex
 
 __all__ = ["Bounds", "Row", "RowKey", "contents"]
 """Names of the keyspace that operations hand on without looking inside."""
@@ -100,19 +100,21 @@ def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
 
 
 def rows(
-    view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
+    source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
     """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
-    found, left = yield from stored_rows(view, bounds, reverse, rows_max, bytes_max)
+    found, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
     return [Row(value) for _, value in found], left
 
 
 def stored_rows(
-    view: View, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
+    source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[Sequence[StoredRow], Bounds | None]]:
     """The same as they are stored."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
-    page: kv.Page = yield kv.Range(view.space, bounds.start, bounds.end, reverse, limit, bytes_max)
+    page: kv.Page = yield kv.Range(
+        source.space, bounds.start, bounds.end, reverse, limit, bytes_max
+    )
     found = page.rows
     return found, None if page.exhausted else resume(bounds, found[-1][0], reverse)
 
@@ -132,10 +134,12 @@ def system_row(key: bytes, type_: type[T]) -> Fetch[T | None]:
     return None if value is None else system.decode(value, type_)
 
 
-def statistics(views: Sequence[View]) -> Fetch[list[tuple[int, int]]]:
+def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
     """ItemCount and size in bytes of tables and indexes."""
     names = [
-        name for v in views for name in (system.item_count(v.space), system.size_bytes(v.space))
+        name
+        for source in sources
+        for name in (system.item_count(source.space), system.size_bytes(source.space))
     ]
     values = yield from counters(names)
     return list(zip(values[::2], values[1::2], strict=True))

@@ -17,13 +17,13 @@ from hashrange.engine.keyspace.keys import (
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import KeyQuery
 from hashrange.model.streams import slots_for
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 
 
-def of_query(view: View, query: KeyQuery) -> Bounds:
+def of_query(source: TableOrIndex, query: KeyQuery) -> Bounds:
     """The rows that a key condition of these types names. Empty keys are refused."""
-    for name, value in zip(view.key, query.hash_values + query.range_equals, strict=False):
+    for name, value in zip(source.key, query.hash_values + query.range_equals, strict=False):
         if "" in value.values():
             check_not_empty(name, value)
     prefix = partition(query.hash_values)
@@ -41,15 +41,15 @@ def of_scan(segment: int | None, total: int | None) -> Bounds:
     return bound.segment(segment or 0, total or 1)
 
 
-def partition_starts(table: Table, view: View) -> tuple[bytes, ...]:
+def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
     """Where in the hash each of the partitions begins that DynamoDB would have."""
-    warm = view.warm if isinstance(view, Index) and not view.local else table.warm
+    warm = source.warm if isinstance(source, Index) and not source.local else table.warm
     return bound.segment_starts(slots_for(warm.read, warm.write))
 
 
-def last_key(table: Table, view: View, stored: bytes) -> Item:
+def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:
     """The LastEvaluatedKey of a page that ends with this row, given as it is stored."""
-    return key_item(table, view, Row(stored).raw)
+    return key_item(table, source, Row(stored).raw)
 
 
 def owner(table: Table, index: Index, row: Row) -> RowKey:

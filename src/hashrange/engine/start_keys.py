@@ -14,7 +14,7 @@ from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import start_key
 from hashrange.expressions import KeyQuery
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Table, View
+from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import Item
 
 BAD_START = "The provided starting key is invalid"
@@ -24,28 +24,28 @@ OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted
 NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
 
 
-def check_partition(table: Table, view: View, key: Item) -> None:
+def check_partition(table: Table, source: TableOrIndex, key: Item) -> None:
     """As many attributes as the keys of table and index have, the partition key among them."""
-    if len(key) != _length(table, view):
+    if len(key) != _length(table, source):
         raise ValidationException(BAD_START)
-    _check(table, view.hash, key)
+    _check(table, source.hash, key)
 
 
-def check_sort(table: Table, view: View, key: Item) -> None:
+def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
     """The sort key of the table or index."""
-    _check(table, view.range, key)
+    _check(table, source.range, key)
 
 
-def check_table(table: Table, view: View, key: Item) -> None:
+def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
     """The key of the table, with nothing but the key of the index beside it."""
-    if len(key) != _length(table, view) or not all(
+    if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
         raise ValidationException(f"{BAD_START}: {NO_MATCH}")
 
 
-def _length(table: Table, view: View) -> int:
-    return len({*table.key, *view.key})
+def _length(table: Table, source: TableOrIndex) -> int:
+    return len({*table.key, *source.key})
 
 
 def _check(table: Table, names: Sequence[str], key: Item) -> None:
@@ -59,13 +59,13 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 
 
 def resume_query(
-    table: Table, view: View, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
+    table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
     """What is left of a Query's bounds behind a checked key, which must lie in them."""
-    at = start_key(table, view, key)
+    at = start_key(table, source, key)
     ranged = query.operator is not None or bool(query.range_equals)
-    alike = query._replace(hash_values=[key[name] for name in view.hash])
-    if ranged and not bound.holds(ranges.of_query(view, alike), at):
+    alike = query._replace(hash_values=[key[name] for name in source.hash])
+    if ranged and not bound.holds(ranges.of_query(source, alike), at):
         raise ValidationException(NOT_IN_RANGE)
     if not bound.same_partition(bounds, at):
         raise ValidationException(OUTSIDE_OF_RANGE if ranged else OUTSIDE)
@@ -73,10 +73,15 @@ def resume_query(
 
 
 def resume_scan(
-    table: Table, view: View, bounds: Bounds, key: Item, segment: int | None, total: int | None
+    table: Table,
+    source: TableOrIndex,
+    bounds: Bounds,
+    key: Item,
+    segment: int | None,
+    total: int | None,
 ) -> Bounds:
     """The same of a Scan's segment."""
-    at = start_key(table, view, key)
+    at = start_key(table, source, key)
     if not bound.holds(bounds, at):
         raise ValidationException(
             f"{BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
@@ -85,12 +90,12 @@ def resume_scan(
     return bound.resume(bounds, at, reverse=False)
 
 
-def resume(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
+def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
     """The same of any bounds, with all checks. Raises ValidationException if one fails."""
-    check_partition(table, view, key)
-    check_sort(table, view, key)
-    check_table(table, view, key)
-    at = start_key(table, view, key)
+    check_partition(table, source, key)
+    check_sort(table, source, key)
+    check_table(table, source, key)
+    at = start_key(table, source, key)
     if not bound.holds(bounds, at):
         raise ValidationException(OUTSIDE)
     return bound.resume(bounds, at, reverse)

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import View
+from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -41,7 +41,7 @@ class KeyQuery(NamedTuple):
 class _Arrangement(NamedTuple):
     """Which operands of a key condition tell what, under one key schema: see `KeyQuery`."""
 
-    view: View
+    source: TableOrIndex
     hash_values: list[Slot | Value]
     range_equals: list[Slot | Value]
     operator: str | None
@@ -53,13 +53,14 @@ class PreparedKeyCondition:
 
     def __init__(self, tests: Sequence[KeyTest]) -> None:
         self._tests = {test.attribute: test for test in tests}
-        self._latest: _Arrangement | None = None  # programs ask the same of one view over and over
+        # Programs ask the same of one table or index over and over.
+        self._latest: _Arrangement | None = None
 
-    def check_partition(self, view: View) -> None:
+    def check_partition(self, source: TableOrIndex) -> None:
         """See `KeyCondition`."""
-        if self._latest is not None and self._latest.view is view:
+        if self._latest is not None and self._latest.source is source:
             return
-        count, keys = len(self._tests), len(view.hash) + len(view.range)
+        count, keys = len(self._tests), len(source.hash) + len(source.range)
         if count > max(2, keys):
             raise ValidationException(
                 f"The number of query conditions ({count}) exceeds the number of key attributes "
@@ -67,19 +68,19 @@ class PreparedKeyCondition:
             )
         if count > keys:
             raise _not_supported()
-        for name in view.hash:
+        for name in source.hash:
             if name not in self._tests:
                 raise _missed(name)
 
-    def arrangement(self, view: View, types: Mapping[str, str]) -> _Arrangement:
+    def arrangement(self, source: TableOrIndex, types: Mapping[str, str]) -> _Arrangement:
         latest = self._latest
-        if latest is None or latest.view is not view:
-            latest = self._latest = self._arrange(view, types)
+        if latest is None or latest.source is not source:
+            latest = self._latest = self._arrange(source, types)
         return latest
 
-    def _arrange(self, view: View, types: Mapping[str, str]) -> _Arrangement:
-        unnamed = [name for name in view.range if name not in self._tests]
-        if len(self._tests) > len(view.hash) + len(view.range) - len(unnamed):
+    def _arrange(self, source: TableOrIndex, types: Mapping[str, str]) -> _Arrangement:
+        unnamed = [name for name in source.range if name not in self._tests]
+        if len(self._tests) > len(source.hash) + len(source.range) - len(unnamed):
             raise _missed(unnamed[0])
         for test in self._tests.values():
             # Only legacy parameters come so far: the service looks up the table first, too.
@@ -87,10 +88,10 @@ class PreparedKeyCondition:
                 raise ValidationException(
                     "Attempted conditional constraint is not an indexable operation"
                 )
-        tests = [self._hash_test(name, types) for name in view.hash]
-        equals, last = self._range_tests(view.range, types)
+        tests = [self._hash_test(name, types) for name in source.hash]
+        equals, last = self._range_tests(source.range, types)
         return _Arrangement(
-            view,
+            source,
             [test.operands[0] for test in tests],
             [test.operands[0] for test in equals],
             last.operator if last else None,
@@ -141,17 +142,17 @@ class KeyCondition:
         """Of tests that have their values in them."""
         return cls(PreparedKeyCondition(tests))
 
-    def check_partition(self, view: View) -> None:
+    def check_partition(self, source: TableOrIndex) -> None:
         """Raises ValidationException for too many tests, or none of a partition key."""
-        self._prepared.check_partition(view)
+        self._prepared.check_partition(source)
 
-    def resolve(self, view: View, types: Mapping[str, str]) -> KeyQuery:
+    def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:
         """What to read of a table or index. `types`: S, N or B by attribute.
 
         Raises ValidationException where the tests do not fit the key schema. `check_partition`
         came before: what else a request has to do with partitions is checked in between.
         """
-        _, hash_values, range_equals, operator, operands = self._prepared.arrangement(view, types)
+        _, hash_values, range_equals, operator, operands = self._prepared.arrangement(source, types)
         return KeyQuery(
             self._filled(hash_values),
             self._filled(range_equals) if range_equals else [],

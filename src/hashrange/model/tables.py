@@ -44,7 +44,7 @@ class WarmThroughput(Struct, frozen=True):
         return WarmThroughput(max(self.read, read), max(self.write, write))
 
 
-class View(Struct, frozen=True, kw_only=True, dict=True):
+class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     """An ordered set of rows that can be read: a table, or one of its indexes.
 
     `hash` and `range` name the key attributes in order: one and at most one, but for global
@@ -61,7 +61,7 @@ class View(Struct, frozen=True, kw_only=True, dict=True):
         return self.hash + self.range
 
 
-class Index(View, frozen=True, kw_only=True):
+class Index(TableOrIndex, frozen=True, kw_only=True):
     """A secondary index: `space` holds one row per item that has all its key attributes."""
 
     name: str
@@ -95,7 +95,7 @@ class TimeToLive(Struct, frozen=True, kw_only=True):
     built_to: bytes = b""
 
 
-class Table(View, frozen=True, kw_only=True):
+class Table(TableOrIndex, frozen=True, kw_only=True):
     """A table. `types` maps every key attribute of the table and its indexes to S, N or B."""
 
     name: str

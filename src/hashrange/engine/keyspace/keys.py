@@ -20,7 +20,7 @@ import msgspec
 
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item
 
 _EXPONENT_BIAS = 200
@@ -164,25 +164,25 @@ def _are_short(index: Index, item: Item) -> bool:
     return longest <= PARTITION_KEY_BYTES_MAX and total <= SORT_KEY_BYTES_MAX
 
 
-def start_key(table: Table, view: View, key: Item) -> bytes:
+def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
     """The row that an ExclusiveStartKey or LastEvaluatedKey of this table or index names."""
     owner = table_key(table, key)
-    if not isinstance(view, Index):
+    if not isinstance(source, Index):
         return owner.key
-    entry = index_key(table, view, key, owner)
+    entry = index_key(table, source, key, owner)
     assert entry, "a starting key has all key attributes"
     return entry.key
 
 
-def key_item(table: Table, view: View, raw: bytes) -> Item:
+def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
     """The key attributes that a raw key holds: for an index those of the table as well."""
-    names = view.key + table.key if isinstance(view, Index) else table.key
+    names = source.key + table.key if isinstance(source, Index) else table.key
     return dict(zip(names, parse_raw(raw), strict=True))
 
 
-def owner_raw(view: View, raw: bytes) -> bytes:
+def owner_raw(source: TableOrIndex, raw: bytes) -> bytes:
     """Of an index entry's raw key, the part that is the raw key of its item in the table."""
     at = 0
-    for _ in view.key:
+    for _ in source.key:
         at += 5 + int.from_bytes(raw[at + 1 : at + 5], "big")
     return raw[at:]

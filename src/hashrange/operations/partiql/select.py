@@ -22,7 +22,7 @@ from hashrange.expressions.partiql import keys as partiql_keys
 from hashrange.expressions.partiql.keys import Plan
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
-from hashrange.model.tables import Table, View
+from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import Item, compare, normalize_item
 from hashrange.operations.common import outputs
 from hashrange.operations.partiql import statements
@@ -74,25 +74,25 @@ def decide(
     """A page of the items that the statement selects."""
     table = yield from fetch.table(statement.table_name, moment)
     consistent = bool(given.consistent_read)
-    view = _view(table, statement, consistent)
-    plan = _plan(table, view, statement)
+    source = _source(table, statement, consistent)
+    plan = _plan(table, source, statement)
     columns = statement.columns
     options = PageOptions(
         table,
-        view,
+        source,
         matches=Condition.of(plan.filter).matches if plan.filter else None,
         project=columns.project if columns else None,
-        fetching=bool(indexes.unprojected(table, view, _columns(statement))),
+        fetching=bool(indexes.unprojected(table, source, _columns(statement))),
         consistent=consistent,
-        reverse=any(order.descending for order in statement.order if order.name in view.range),
+        reverse=any(order.descending for order in statement.order if order.name in source.range),
         limit=given.limit,
         scanning=plan.queries is None,
     )
-    every = _bounds(table, view, plan, statement.order, start, options.reverse)
+    every = _bounds(table, source, plan, statement.order, start, options.reverse)
     page = yield from pages.read(options, every)
     response: Response = {"Items": page.items}
     if page.ended_in is not None:
-        key = ranges.last_key(table, view, page.last) if page.last else None
+        key = ranges.last_key(table, source, page.last) if page.last else None
         if key is not None:
             response["LastEvaluatedKey"] = key
         response["NextToken"] = _token(given, Position(start.partition + page.ended_in, key))
@@ -101,7 +101,7 @@ def decide(
     return answer(response, page.receipt)
 
 
-def _view(table: Table, statement: Select, consistent: bool) -> View:
+def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:
     """The table or index to read. Raises ValidationException if it cannot be read."""
     if statement.index_name is None:
         return table
@@ -124,11 +124,11 @@ def _columns(statement: Select) -> Sequence[str]:
     return statement.columns.attributes if statement.columns else ()
 
 
-def _plan(table: Table, view: View, statement: Select) -> Plan:
-    range_name = view.range[0] if view.range else None
-    plan = partiql_keys.plan(statement.where, view.hash[0], range_name, table.types)
+def _plan(table: Table, source: TableOrIndex, statement: Select) -> Plan:
+    range_name = source.range[0] if source.range else None
+    plan = partiql_keys.plan(statement.where, source.hash[0], range_name, table.types)
     for order in statement.order:
-        if order.name not in view.key:
+        if order.name not in source.key:
             raise ValidationException(
                 f"Variable reference {order.name} in ORDER BY clause must be part of the primary "
                 "key"
@@ -138,32 +138,39 @@ def _plan(table: Table, view: View, statement: Select) -> Plan:
             "Must have at least one non-optional hash key condition in WHERE clause when using "
             "ORDER BY clause."
         )
-    indexes.check_filter_projected(table, view, plan.filtered)
+    indexes.check_filter_projected(table, source, plan.filtered)
     return plan
 
 
 def _bounds(
-    table: Table, view: View, plan: Plan, order: Sequence[Order], start: Position, reverse: bool
+    table: Table,
+    source: TableOrIndex,
+    plan: Plan,
+    order: Sequence[Order],
+    start: Position,
+    reverse: bool,
 ) -> list[Bounds]:
     """What is left to read at a position, partition by partition."""
     if plan.queries is None:
         every = [ranges.of_scan(None, None)]
     else:
-        queries = _in_order(view, plan.queries, order)
-        every = [ranges.of_query(view, query) for query in queries]
+        queries = _in_order(source, plan.queries, order)
+        every = [ranges.of_query(source, query) for query in queries]
     if not 0 <= start.partition < len(every):
         raise ValidationException(_BAD_TOKEN)
     left = every[start.partition :]
     if start.key is not None:
-        left[0] = _resume(table, view, left[0], start.key, reverse)
+        left[0] = _resume(table, source, left[0], start.key, reverse)
     return left
 
 
-def _in_order(view: View, queries: list[KeyQuery], order: Sequence[Order]) -> list[KeyQuery]:
+def _in_order(
+    source: TableOrIndex, queries: list[KeyQuery], order: Sequence[Order]
+) -> list[KeyQuery]:
     """ORDER BY sorts partitions as well, whether or not it names their key."""
     if not order:
         return queries
-    descending = any(each.descending for each in order if each.name in view.hash)
+    descending = any(each.descending for each in order if each.name in source.hash)
 
     def by_value(a: KeyQuery, b: KeyQuery) -> int:
         return compare(a.hash_values[0], b.hash_values[0]) or 0
@@ -171,9 +178,9 @@ def _in_order(view: View, queries: list[KeyQuery], order: Sequence[Order]) -> li
     return sorted(queries, key=cmp_to_key(by_value), reverse=descending)
 
 
-def _resume(table: Table, view: View, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
+def _resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
     try:
         normalize_item(key)
-        return start_keys.resume(table, view, bounds, key, reverse)
+        return start_keys.resume(table, source, bounds, key, reverse)
     except ApiError:
         raise ValidationException(_BAD_TOKEN) from None

@@ -4,19 +4,19 @@ from collections.abc import Iterable
 
 from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Index, Table, TableOrIndex
 
 
-def is_partial(view: View) -> bool:
+def is_partial(source: TableOrIndex) -> bool:
     """Whether this is an index that does not hold all attributes of its items."""
-    return isinstance(view, Index) and view.projection != "ALL"
+    return isinstance(source, Index) and source.projection != "ALL"
 
 
-def unprojected(table: Table, view: View, names: Iterable[str]) -> list[str]:
+def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
     """Those of the names that an index does not hold, in the same order."""
-    if not isinstance(view, Index) or view.projection == "ALL":
+    if not isinstance(source, Index) or source.projection == "ALL":
         return []
-    held = {*table.key, *view.key, *view.include}
+    held = {*table.key, *source.key, *source.include}
     return [name for name in names if name not in held]
 
 
@@ -28,29 +28,29 @@ def check_built(index: Index) -> None:
         )
 
 
-def check_projected(table: Table, view: View, names: Iterable[str]) -> None:
+def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
     """Raises ValidationException if a global index lacks attributes that are asked for.
 
     A local index fetches them from the table.
     """
-    if isinstance(view, Index) and not view.local:
-        missing = unprojected(table, view, names)
+    if isinstance(source, Index) and not source.local:
+        missing = unprojected(table, source, names)
         if missing:
             raise invalid_parameter(
-                f"Global secondary index {view.name} does not project [{', '.join(missing)}]"
+                f"Global secondary index {source.name} does not project [{', '.join(missing)}]"
             )
 
 
-def check_filter_projected(table: Table, view: View, names: Iterable[str]) -> None:
+def check_filter_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
     """Raises ValidationException if a filter needs attributes that the index does not hold.
 
     This goes for local indexes as well, even if they fetch items (ScyllaDB's tests on AWS). To a
     Scan, such attributes are just not there.
     """
-    missing = unprojected(table, view, names)
+    missing = unprojected(table, source, names)
     if missing:
-        assert isinstance(view, Index)
+        assert isinstance(source, Index)
         raise invalid_parameter(
-            f"Secondary index {view.name} does not project one or more filter "
+            f"Secondary index {source.name} does not project one or more filter "
             f"attributes: [{', '.join(missing)}]"
         )

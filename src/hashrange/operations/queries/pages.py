@@ -10,7 +10,7 @@ from hashrange.engine import fetch, ranges
 from hashrange.engine.capacity import Charge, Receipt, read_units
 from hashrange.engine.fetch import Bounds, Fetch, Row, RowKey, StoredRow, contents
 from hashrange.model.limits import PAGE_BYTES_MAX
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 
 SLOW_CHUNK_ROWS = 32
@@ -27,7 +27,7 @@ class PageOptions(Struct, gc=False):
     """
 
     table: Table
-    view: View
+    source: TableOrIndex
     matches: Callable[[Item], bool] | None = None
     project: Callable[[Item], Item] | None = None
     fetching: bool = False
@@ -82,14 +82,14 @@ def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[b
         if slow:
             rows_max = min(rows_max or SLOW_CHUNK_ROWS, SLOW_CHUNK_ROWS)
         stored, left = yield from fetch.stored_rows(
-            options.view, left, options.reverse, rows_max, room
+            options.source, left, options.reverse, rows_max, room
         )
         fetched: list[Row] | None = None
         if options.fetching:
             fetched = yield from _fetch_items(options, stored, page, room)
             if len(fetched) < len(stored):  # the page ends among them
                 stored, left = yield from fetch.stored_rows(
-                    options.view, start, options.reverse, len(fetched), None
+                    options.source, start, options.reverse, len(fetched), None
                 )
         if not stored:
             break
@@ -135,7 +135,7 @@ def _fetch_items(
     options: PageOptions, stored: Sequence[StoredRow], page: ItemPage, room: int
 ) -> Fetch[list[Row]]:
     """The items behind entries of a local index, until they and the entries fill the room."""
-    table, index = options.table, options.view
+    table, index = options.table, options.source
     assert isinstance(index, Index)
     entries = [Row(value) for _, value in stored]
     owners: list[tuple[Table, RowKey]] = [
@@ -167,7 +167,7 @@ def _charge_partitions(
     With `ended`, the page ended within the bounds, at the last of the keys. So the smallest table
     on demand, which has four partitions, costs 2 units if it is read to its end, or 4.
     """
-    starts = ranges.partition_starts(options.table, options.view)
+    starts = ranges.partition_starts(options.table, options.source)
     first = bisect_right(starts, bounds.start) - 1
     read_to = keys[-1] if ended else bounds.end
     at = 0
@@ -182,6 +182,6 @@ def _charge_partitions(
 
 
 def _charge(options: PageOptions, place: bytes, sizes: list[int], receipt: Receipt) -> None:
-    index = options.view if isinstance(options.view, Index) else None
+    index = options.source if isinstance(options.source, Index) else None
     units = read_units(sum(sizes), options.consistent)
     receipt.charges.append(Charge(options.table, index, place, units))

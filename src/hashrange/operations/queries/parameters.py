@@ -9,7 +9,7 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Index, Table, View
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.operations.common import outputs
 from hashrange.operations.queries import indexes, pages
 from hashrange.operations.queries.pages import PageOptions
@@ -51,7 +51,7 @@ def check_select(given: Given) -> None:
         )
 
 
-def find_view(table: Table, given: Given) -> View:
+def find_source(table: Table, given: Given) -> TableOrIndex:
     """The table or index to read. Raises ValidationException if it cannot be read."""
     if given.index_name is None:
         return table
@@ -69,17 +69,17 @@ def find_view(table: Table, given: Given) -> View:
     return index
 
 
-def check_projected(table: Table, view: View, parameters: Parameters) -> None:
+def check_projected(table: Table, source: TableOrIndex, parameters: Parameters) -> None:
     """Raises ValidationException if a global index lacks attributes that are asked for."""
-    if not isinstance(view, Index) or view.local or view.projection == "ALL":
+    if not isinstance(source, Index) or source.local or source.projection == "ALL":
         return
     if parameters.given.select == "ALL_ATTRIBUTES":
         raise invalid_parameter(
             f"Select type ALL_ATTRIBUTES is not supported for global secondary index "
-            f"{view.name} because its projection type is not ALL"
+            f"{source.name} because its projection type is not ALL"
         )
     if parameters.projection:
-        indexes.check_projected(table, view, sorted(parameters.projection.attributes))
+        indexes.check_projected(table, source, sorted(parameters.projection.attributes))
 
 
 def check_paths(table: Table, parameters: Parameters) -> None:
@@ -89,16 +89,16 @@ def check_paths(table: Table, parameters: Parameters) -> None:
             keys.check_scalar(table, part.containers)
 
 
-def read_page(table: Table, view: View, bounds: Bounds, parameters: Parameters) -> Decide:
+def read_page(table: Table, source: TableOrIndex, bounds: Bounds, parameters: Parameters) -> Decide:
     """Read a page within the bounds, and answer with it."""
     given, filter_, projection = parameters.given, parameters.filter, parameters.projection
     scanning = isinstance(given, requests.Scan)
     options = PageOptions(
         table,
-        view,
+        source,
         matches=filter_.matches if filter_ else None,
         project=projection.project if projection else None,
-        fetching=indexes.is_partial(view) and _must_fetch(table, view, parameters),
+        fetching=indexes.is_partial(source) and _must_fetch(table, source, parameters),
         consistent=bool(given.consistent_read),
         reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
         limit=given.limit,
@@ -110,16 +110,18 @@ def read_page(table: Table, view: View, bounds: Bounds, parameters: Parameters) 
     response["Count"] = page.count
     response["ScannedCount"] = page.scanned
     if page.ended_in is not None and page.last:
-        response["LastEvaluatedKey"] = ranges.last_key(table, view, page.last)
+        response["LastEvaluatedKey"] = ranges.last_key(table, source, page.last)
     mode = given.return_consumed_capacity
     if mode:
         outputs.add_consumed(response, page.receipt, mode, given.table_name)
     return answer(response, page.receipt)
 
 
-def _must_fetch(table: Table, view: View, parameters: Parameters) -> bool:
+def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:
     """Whether a partial index lacks attributes that are asked for; a global one never does."""
     if parameters.given.select == "ALL_ATTRIBUTES":
         return True
     projection = parameters.projection
-    return projection is not None and bool(indexes.unprojected(table, view, projection.attributes))
+    return projection is not None and bool(
+        indexes.unprojected(table, source, projection.attributes)
+    )

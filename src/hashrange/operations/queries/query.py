@@ -8,7 +8,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition, KeyCondition, Projection, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Table, View
+from hashrange.model.tables import Table, TableOrIndex
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.queries import indexes, parameters
@@ -78,32 +78,32 @@ def _parsed(
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given, condition = request.given, request.key_condition
-    view = parameters.find_view(table, given)
+    source = parameters.find_source(table, given)
     start = given.exclusive_start_key
     if start is not None:
-        start_keys.check_partition(table, view, start)
-    condition.check_partition(view)
+        start_keys.check_partition(table, source, start)
+    condition.check_partition(source)
     if start is not None:
-        start_keys.check_sort(table, view, start)
-        start_keys.check_table(table, view, start)
-    query = condition.resolve(view, table.types)
-    bounds = ranges.of_query(view, query)
+        start_keys.check_sort(table, source, start)
+        start_keys.check_table(table, source, start)
+    query = condition.resolve(source, table.types)
+    bounds = ranges.of_query(source, query)
     if start is not None:
         reverse = given.scan_index_forward is False
-        bounds = start_keys.resume_query(table, view, query, bounds, start, reverse)
+        bounds = start_keys.resume_query(table, source, query, bounds, start, reverse)
     filter_ = request.parameters.filter
     if filter_ is not None:
-        _check_filter(given, view, filter_)
-    if indexes.is_partial(view):
-        parameters.check_projected(table, view, request.parameters)
+        _check_filter(given, source, filter_)
+    if indexes.is_partial(source):
+        parameters.check_projected(table, source, request.parameters)
     if filter_ is not None:
-        indexes.check_filter_projected(table, view, sorted(filter_.attributes))
+        indexes.check_filter_projected(table, source, sorted(filter_.attributes))
     parameters.check_paths(table, request.parameters)
-    return (yield from parameters.read_page(table, view, bounds, request.parameters))
+    return (yield from parameters.read_page(table, source, bounds, request.parameters))
 
 
-def _check_filter(given: requests.Query, view: View, filter_: Condition) -> None:
-    for name in view.key:
+def _check_filter(given: requests.Query, source: TableOrIndex, filter_: Condition) -> None:
+    for name in source.key:
         if name in filter_.attributes:
             if given.filter_expression is None:
                 raise ValidationException(

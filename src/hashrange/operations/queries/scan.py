@@ -73,17 +73,17 @@ def _check_segment(given: requests.Scan) -> None:
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
-    view = parameters.find_view(table, given)
+    source = parameters.find_source(table, given)
     start = given.exclusive_start_key
-    if start is not None and view is not table:
-        start_keys.check_partition(table, view, start)
-        start_keys.check_sort(table, view, start)
-    parameters.check_projected(table, view, request.parameters)
+    if start is not None and source is not table:
+        start_keys.check_partition(table, source, start)
+        start_keys.check_sort(table, source, start)
+    parameters.check_projected(table, source, request.parameters)
     bounds = ranges.of_scan(given.segment, given.total_segments)
     if start is not None:
-        start_keys.check_table(table, view, start)
+        start_keys.check_table(table, source, start)
         bounds = start_keys.resume_scan(
-            table, view, bounds, start, given.segment, given.total_segments
+            table, source, bounds, start, given.segment, given.total_segments
         )
     parameters.check_paths(table, request.parameters)
-    return (yield from parameters.read_page(table, view, bounds, request.parameters))
+    return (yield from parameters.read_page(table, source, bounds, request.parameters))

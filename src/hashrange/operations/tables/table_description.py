@@ -8,7 +8,7 @@ from typing import Any
 
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.model.tables import Index, Table, Throughput, View, WarmThroughput
+from hashrange.model.tables import Index, Table, TableOrIndex, Throughput, WarmThroughput
 
 
 def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
@@ -106,10 +106,10 @@ def _index(table: Table, index: Index, table_status: str, now: float) -> dict[st
     return shown
 
 
-def _key_schema(view: View) -> list[dict[str, str]]:
+def _key_schema(source: TableOrIndex) -> list[dict[str, str]]:
     return [
-        *({"AttributeName": name, "KeyType": "HASH"} for name in view.hash),
-        *({"AttributeName": name, "KeyType": "RANGE"} for name in view.range),
+        *({"AttributeName": name, "KeyType": "HASH"} for name in source.hash),
+        *({"AttributeName": name, "KeyType": "RANGE"} for name in source.range),
     ]
 
 
