@@ -207,7 +207,7 @@ class TestBackup:
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         missing = tmp_path / "none.db"
-        assert fault("backup", missing, tmp_path / "copy.db") == f"{missing}: there is no such file"
+        assert fault("backup", missing, tmp_path / "copy.db") == f"{missing}: no such file"
         assert not missing.exists()
 
     def test_a_missing_directory(self, path: Path, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ class TestCheck:
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         missing = tmp_path / "none.db"
-        assert fault("check", missing) == f"{missing}: there is no such file"
+        assert fault("check", missing) == f"{missing}: no such file"
         assert not missing.exists()
 
     def test_a_directory(self, tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", ""])
 def test_only_this_machine_is_served_without_keys(host: str) -> None:
-    with pytest.raises(ServerError, match="is not a loopback address: name the keys"):
+    with pytest.raises(ServerError, match="is not a loopback address: name the accepted keys"):
         open_listener(host, 0)
 
 

@@ -1,14 +1,14 @@
-"""Fixtures: an empty database in memory for each test, and boto3 in front of it.
+"""Pytest fixtures: an empty database in memory for each test, and boto3 in front of it.
 
     hashrange_database    the database: `execute`, `boto3_session`
-    hashrange_session     a boto3 session that it answers
+    hashrange_session     a boto3 session that uses it
     hashrange_client      boto3's "dynamodb" client
     hashrange_resource    boto3's "dynamodb" resource
-    hashrange_intercept   nothing to hold: every DynamoDB client that the code under test makes,
-                          or has made, is answered
+    hashrange_intercept   the database, which answers every DynamoDB client in the process
+                          while the test runs
 
-boto3 is imported, and its clients are made, once for the whole run: they speak to the database
-of the test that is running, so that a test costs a new database and nothing else.
+boto3 is imported and its clients are made once for the whole run. They use the database of the
+test that is running, so that a test costs a new database and nothing else.
 """
 
 from collections.abc import Iterator

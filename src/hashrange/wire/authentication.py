@@ -1,4 +1,4 @@
-"""Who signed a request: what Signature Version 4 says about itself, and when that is believed.
+"""The signer of a request: the claims of its Signature Version 4, and the checks of their form.
 
 The order of checks is DynamoDB's: where the signature is, its missing parts, the form of the
 date, the clock, the credential's scope, the key and the signature. Without a verifier any
@@ -38,7 +38,7 @@ _RFC_FORMAT = re.compile(r"\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT", re.A
 
 
 def authenticate(request: Request, verifier: Verifier | None) -> Credential:
-    """The credential that a request is signed with, by its header or by its query string.
+    """The credential that signed a request, from its header or its query string.
 
     Raises MissingAuthenticationTokenException, IncompleteSignatureException,
     InvalidSignatureException or UnrecognizedClientException.
@@ -129,18 +129,18 @@ def _read(algorithm: str, credential: str, date: str) -> tuple[Credential, datet
 
 
 def _moment(date: str) -> datetime:
-    """Raises ValueError for a date in another form, and for one that no calendar has."""
+    """Raises ValueError for a date in another form, or one that does not exist."""
     if _BASIC_FORMAT.fullmatch(date):
         return datetime.strptime(date, ISO_BASIC).replace(tzinfo=UTC)
     if _RFC_FORMAT.fullmatch(date):
-        from email.utils import parsedate_to_datetime  # no SDK sends such a date
+        from email.utils import parsedate_to_datetime  # imported late: no SDK sends such a date
 
         return parsedate_to_datetime(date).replace(tzinfo=UTC)
     raise ValueError
 
 
 def _scope_faults(claim: Claim) -> Iterator[str]:
-    """Each sentence ends with a blank, the last one too."""
+    """Each sentence ends with a blank, also the last one."""
     credential, day = claim.credential, f"{claim.moment:%Y%m%d}"
     if not credential.region:
         yield "Credential should be scoped to a valid region. "

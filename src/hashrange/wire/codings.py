@@ -1,4 +1,4 @@
-"""Content codings: which one a response gets, and bodies of requests that come in one.
+"""Content codings: the one that a response gets, and request bodies that are compressed.
 
 The service knows gzip and deflate in responses, gzip in requests; a signature is over the body
 as sent. Source: behaviour observed on the service.
@@ -10,19 +10,19 @@ from functools import lru_cache
 
 GZIP = b"gzip"
 _ZLIB_WINDOWS = {GZIP: 31, b"deflate": 15}
-"""Which of its formats zlib is asked for; among equals the first is preferred."""
+"""The window bits that select zlib's format; of equal preferences the first wins."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_LEVEL = 1  # compressed on the event loop, for a client on the same machine
-_MEMBERS_MAX = 100  # each costs a copy of what is behind it
+_LEVEL = 1  # fast: bodies are compressed on the event loop
+_MEMBERS_MAX = 100  # each member costs a copy of the rest
 
 
 class CodingError(Exception):
-    """A body that is not in the coding that it is said to be in, or in one that is not known."""
+    """The body is not in the coding that its header names, or the coding is not known."""
 
 
 class TooLargeError(Exception):
-    """A body that is too large once it is decoded."""
+    """The decoded body is too large."""
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +43,7 @@ def preferred(accepted: bytes) -> bytes:
 
 
 def _quality(parameters: list[bytes]) -> float:
-    """The first `q` counts; what is no number is as good as 1, what is below 0 as bad as 0."""
+    """The first `q` counts. Text that is not a number counts as 1, a number below 0 as 0."""
     for parameter in parameters:
         name, _, value = parameter.partition(b"=")
         if name.strip() == b"q":
@@ -59,7 +59,7 @@ def encode(body: bytes, coding: bytes) -> bytes:
 
 
 def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
-    """Raises CodingError or TooLargeError; never makes more than `bytes_max` of a body."""
+    """Raises CodingError, or TooLargeError before more than `bytes_max` are decoded."""
     if coding.strip().lower() != GZIP:
         raise CodingError
     try:
@@ -70,7 +70,7 @@ def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
 
 
 def _members(body: bytes, bytes_max: int) -> Iterator[bytes]:
-    """A gzip file may be several, one behind the other; what else follows is passed over."""
+    """A gzip body may be several members in a row; other trailing bytes are ignored."""
     for _ in range(_MEMBERS_MAX):
         member = zlib.decompressobj(_ZLIB_WINDOWS[GZIP])
         content = member.decompress(body, bytes_max + 1)

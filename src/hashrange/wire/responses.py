@@ -34,7 +34,7 @@ _REASONS = {
     503: b"Service Unavailable",
 }
 
-# A request id is random letters of this process and a running number: unique, and it costs no
+# A request id is a random prefix of this process and a running number: it is unique and costs no
 # randomness per request.
 _ALPHABET = string.ascii_uppercase + string.digits
 _PROCESS = "".join(secrets.choice(_ALPHABET) for _ in range(36))
@@ -46,7 +46,7 @@ _RESPONSE = (
     + _PROCESS.encode()
     + b"%b\r\nx-amz-crc32: %b\r\n%b\r\n%b"
 )
-# What nearly every request gets, with four places left open: date, length, number and CRC.
+# The response to nearly every request, with four placeholders: date, length, number and CRC.
 _PLAIN_SUCCESS = _RESPONSE % (
     *(b"200 OK", b"%b", JSON, b"%d", b"keep-alive", b"%016d", b"%d", b"", b"%b"),
 )
@@ -60,7 +60,7 @@ _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "O
 
 
 class Form(NamedTuple):
-    """How one request wants its answer."""
+    """The form of an answer, as its request asks for it."""
 
     close: bool = False
     coding: bytes = b""
@@ -80,29 +80,29 @@ def succeed(body: bytes, form: Form = PLAIN) -> bytes:
 
 
 def fail(error: ApiError, form: Form = PLAIN) -> bytes:
-    """The response to a request that the API refuses."""
+    """The response to a request that gets an error of the API."""
     return respond(error.status, error_body(error), form)
 
 
 def unavailable() -> bytes:
-    """The response to a client that there is no room for."""
+    """The response to a client above the limit of connections."""
     return respond(503, b"", Form(close=True))
 
 
 def error_body(error: ApiError) -> bytes:
-    """`__type`, the message and the error's further members, as JSON."""
+    """The JSON body of an error: `__type`, the message, and further members."""
     return msgspec.json.encode(error.body())
 
 
 def request_id() -> str:
-    """A new one: 52 upper-case letters and digits."""
+    """A new request id: 52 upper-case letters and digits."""
     return f"{_PROCESS}{_next_number():016}"
 
 
 def respond(
     status: int, body: bytes, form: Form = PLAIN, *, content_type: bytes = b"", more: bytes = b""
 ) -> bytes:
-    """A whole response; `more` is further header lines, each with its CRLF."""
+    """A complete response; `more` has further header lines, each with its CRLF."""
     if form.coding and len(body) > COMPRESSED_LARGER_THAN_BYTES:
         body = codings.encode(body, form.coding)
         more += b"Content-Encoding: %b\r\n" % form.coding
@@ -123,7 +123,7 @@ def respond(
 
 @lru_cache(maxsize=1)
 def _http_date(seconds: int) -> bytes:
-    """RFC 9110's IMF-fixdate, in English whatever the locale."""
+    """RFC 9110's IMF-fixdate, in English in every locale."""
     at = gmtime(seconds)
     return (
         f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {_MONTHS[at.tm_mon]} {at.tm_year}"

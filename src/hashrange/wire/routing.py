@@ -1,9 +1,9 @@
-"""Which operation a request calls, or why none: the checks before any operation, in order.
+"""Routing: which operation a request calls, and the checks before it, in order.
 
     method, path and content type -> JSON syntax -> target -> authentication
 
-JSON is parsed here only to decide whether a broken body wins over a later fault: the operation
-that decodes the body finds the same by itself.
+JSON is parsed here only if a later check fails, because a broken body takes precedence over that
+fault. Otherwise the operation itself finds it when it decodes the body.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,14 +21,14 @@ STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
 STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
 
 CONTENT_TYPES = (JSON, APPLICATION_JSON)
-"""Of requests; an answer has the same one."""
+"""The content types of requests; an answer has that of its request."""
 
 Targets = Mapping[bytes, str]
 """Values of the X-Amz-Target header -> names of operations."""
 
 
 class NotFoundError(Exception):
-    """No operation lives at this method, path or content type."""
+    """No operation is served at this method, path or content type."""
 
 
 def targets(operations: Iterable[str]) -> Targets:
@@ -47,9 +47,9 @@ def admit(
     headers: Mapping[bytes, bytes],
     body: bytes,
 ) -> tuple[str, Credential]:
-    """The operation's name, and the credential that the request is signed with.
+    """The name of the operation, and the credential that signed the request.
 
-    Names of headers are in lower case. Raises NotFoundError or an ApiError.
+    The names of the headers are in lower case. Raises NotFoundError or an ApiError.
     """
     path, query = _split(url)
     if method != b"POST" or path != "/":
@@ -68,12 +68,14 @@ def admit(
 
 
 def content_type(headers: Mapping[bytes, bytes]) -> bytes:
-    """In lower case, without parameters."""
+    """The content type in lower case, without parameters."""
     return headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
 def _split(url: bytes) -> tuple[str, Query]:
-    """Path, and query parameters: one character each byte, so that no two queries are one."""
+    """The path and the query parameters. Each byte becomes one character, so that two different
+    queries stay different.
+    """
     try:
         parts = urlsplit(url.decode("latin-1"))
     except ValueError:

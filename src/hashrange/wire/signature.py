@@ -1,4 +1,4 @@
-"""Signature Version 4: whether who signed a request knows the secret of a configured key.
+"""Signature Version 4: whether the signer of a request knows the secret of a configured key.
 
     secret, day, region  ->  signing key   (four HMACs, cached)
     request              ->  canonical request  ->  string to sign  ->  signature
@@ -34,11 +34,11 @@ _MISMATCH = (
 )
 
 Query = Sequence[tuple[str, str]]
-"""Decoded parameters in the order sent, each character a byte."""
+"""Decoded parameters in the order in which they were sent; each character is a byte."""
 
 
 class Request(NamedTuple):
-    """A POST to `/`; names of headers are in lower case."""
+    """A POST to `/`; the names of the headers are in lower case."""
 
     query: Query
     headers: Mapping[bytes, bytes]
@@ -54,7 +54,7 @@ class Credential(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a request says about its signature. `expires` is a presigned query's, in seconds."""
+    """What a request claims about its signature. `expires` (seconds): only in presigned queries."""
 
     credential: Credential
     date: str
@@ -66,7 +66,7 @@ class Claim(NamedTuple):
 
 
 class Key(NamedTuple):
-    """`token` is that of a session; a lasting key has none."""
+    """`token` is a session token; a permanent key has none."""
 
     secret: str
     token: str = ""
@@ -77,14 +77,14 @@ Keys = Mapping[str, Key]
 
 
 class KeysError(Exception):
-    """Text is no list of keys, and in which line. The message tells no secret."""
+    """The text is not a list of keys. The message names the line and reveals no secret."""
 
 
 _LINE = re.compile(r"(?P<access>[^\s/,=]+)\s+(?P<secret>\S+)(?:\s+(?P<token>\S+))?", re.ASCII)
 
 
 def read_keys(text: str) -> Keys:
-    """Keys from lines `access_key secret_key [session_token]`; `#` begins a line of comment.
+    """Parse lines `access_key secret_key [session_token]`; a `#` begins a comment line.
 
     Raises KeysError.
     """
@@ -104,14 +104,14 @@ def read_keys(text: str) -> Keys:
 
 
 class Verifier:
-    """`clock` gives seconds since 1970."""
+    """`clock` returns seconds since 1970."""
 
     def __init__(self, keys: Keys, clock: Callable[[], float]) -> None:
         self._keys = keys
         self._clock = clock
 
     def check_clock(self, claim: Claim) -> None:
-        """Raises InvalidSignatureException for a signature too old or of times to come."""
+        """Raises InvalidSignatureException if the signature is too old, or from the future."""
         now = datetime.fromtimestamp(int(self._clock()), UTC)
         if claim.moment < now - _SKEW:
             raise InvalidSignatureException(
@@ -139,7 +139,7 @@ class Verifier:
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
-    """A presigned query may ask for less time than everybody has; it never gets more."""
+    """A presigned query may ask for less than the usual time; it never gets more."""
     if not re.fullmatch(r"\d{1,6}", expires, re.ASCII):
         raise InvalidSignatureException("X-Amz-Expires should be a number")
     if now > moment + timedelta(seconds=int(expires)):
@@ -151,7 +151,7 @@ def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
 
 
 def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
-    """What names the operation or its signer must not be changed on the way."""
+    """Headers that name the operation or the signer must be signed."""
     signed = claim.signed_headers.encode().split(b";")
     if b"host" not in signed:
         raise InvalidSignatureException(
@@ -165,7 +165,7 @@ def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
 
 
 def _signature(request: Request, claim: Claim, secret: str) -> bytes:
-    """In hexadecimal digits."""
+    """The signature in hexadecimal digits."""
     _, day, region, _, _ = claim.credential
     string_to_sign = "\n".join(
         (
@@ -195,7 +195,7 @@ def _canonical(request: Request, signed_headers: str) -> bytes:
 
 
 def _trimmed(value: bytes) -> bytes:
-    """Without blanks at its ends, and with one where there are several."""
+    """Without blanks at the ends, and with runs of blanks made one."""
     return b" ".join(filter(None, value.split(b" ")))
 
 

@@ -49,7 +49,7 @@ def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:
 
 def test_no_file(tmp_path: Path) -> None:
     assert plan_fault(tmp_path) == ": is a directory; name a file"
-    assert plan_fault(tmp_path / "absent.py") == ": there is no such file"
+    assert plan_fault(tmp_path / "absent.py") == ": no such file"
     assert plan_fault(tmp_path / ("x" * 1000)) == ": File name too long"
 
 
@@ -87,7 +87,7 @@ def test_create_without_a_place(
 
 
 def test_create_looks_at_the_model_first(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="there is no such file"):
+    with pytest.raises(SystemExit, match="no such file"):
         design.create(tmp_path / "absent.py", None, None)
 
 

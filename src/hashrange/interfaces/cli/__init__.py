@@ -1,4 +1,4 @@
-"""The command line. A mistake of the user's is one line on stderr and exit status 1."""
+"""The command line. A user's mistake gets one line on stderr and exit status 1."""
 
 
 def main() -> None:

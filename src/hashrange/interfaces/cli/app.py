@@ -1,7 +1,7 @@
-"""The commands. Each is a module, and imports what it needs when it runs: starting is quick.
+"""The parser of the command line, and how a command runs and ends.
 
-So does argparse: a library that makes the arguments' types into a schema first (typer with
-pydantic) took longer to start than the server.
+Each command is a module that imports what it needs only when it runs, so that starting is quick.
+Argparse is used for the same reason: Typer took longer to start than the server.
 """
 
 import argparse
@@ -11,32 +11,32 @@ import sys
 from hashrange.interfaces.cli import backup, check, design, serve
 
 INTERRUPTED = 130
-"""What a shell says of a program that Ctrl-C ended."""
+"""The exit status by which shells report that Ctrl-C ended a program."""
 
 EXAMPLES = """\
 examples:
   hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
   hashrange serve --port 9000        a database in memory, at another port
   hashrange backup app.db copy.db    also while app.db is served
-  hashrange design plan model.py     which key or index serves each pattern
+  hashrange design plan model.py     the key or index that serves each pattern
 
-`hashrange COMMAND --help` lists what a command takes.
+`hashrange COMMAND --help` lists the arguments of a command.
 """
 
 
 def run() -> None:
-    """Run the command that the arguments name; ends the process if it fails."""
+    """Run the command that the arguments name; end the process if it fails."""
     arguments, unknown = _parser().parse_known_args()
     given = vars(arguments)
     command, parser = given.pop("run"), given.pop("parser")
-    if unknown:  # told with the usage of the command that does not know them
+    if unknown:  # report them with the usage of the command that does not know them
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         command(**given)
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # whoever read stdout has seen enough
+    except BrokenPipeError:  # the reader of stdout has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         action=_Version,
         nargs=0,
         default=argparse.SUPPRESS,
-        help="print the version and end",
+        help="print the version and exit",
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, backup)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database's file")
+    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
     parser.add_argument(
-        "target", metavar="TARGET", type=Path, help="the copy: a file that is not there yet"
+        "target", metavar="TARGET", type=Path, help="the copy: a file that does not exist yet"
     )
 
 
@@ -23,4 +23,4 @@ def backup(path: Path, target: Path) -> None:
 
     with told_in_one_line(), hashrange.connect(existing(path)) as database:
         database.backup(target)
-    print(f"{path} is copied to {target}")
+    print(f"copied {path} to {target}")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, check)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database's file")
+    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
 
 
 def check(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How a command is declared, and how it fails."""
+"""How commands are declared, and how they fail."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
-    """A command that calls the function with its arguments; its docstring is the help."""
+    """Add a command that calls the function; the function's docstring is the command's help."""
     assert function.__doc__
     parser = commands.add_parser(
         function.__name__, help=function.__doc__, description=function.__doc__, allow_abbrev=False
@@ -22,13 +22,13 @@ def command(commands: "Commands", function: Callable[..., None]) -> argparse.Arg
 
 
 def fail(message: object) -> NoReturn:
-    """One line on stderr that says what is wrong, and exit status 1."""
+    """Print one line on stderr that says what is wrong, and exit with status 1."""
     sys.exit(f"hashrange: {message}")
 
 
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
-    """What a file, a disk or a port does to a command is no traceback."""
+    """Turn errors of files, disks and ports into one line instead of a traceback."""
     from hashrange import StoreError
     from hashrange.interfaces.server.listener import ServerError
 
@@ -43,12 +43,12 @@ def told_in_one_line() -> Iterator[None]:
 
 
 def existing(path: Path) -> Path:
-    """Opening a database would make one that is not there."""
+    """Check that the file exists, because opening a database would create it."""
     try:
         if path.is_dir():
             fail(f"{path}: is a directory; name a file")
         if not path.is_file():
-            fail(f"{path}: there is no such file")
-    except OSError as error:  # its folder may not be looked into
+            fail(f"{path}: no such file")
+    except OSError as error:  # its folder may not be searched
         fail(f"{path}: {error.strerror}")
     return path

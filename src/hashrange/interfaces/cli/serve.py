@@ -22,47 +22,47 @@ def add(commands: "Commands") -> None:
         metavar="PATH",
         nargs="?",
         type=Path,
-        help="the database's file, made if it is not there; without one, it is in memory",
+        help="the database file, created if it does not exist; default: a database in memory",
     )
     parser.add_argument(
         "--port",
         type=_port,
         default=8000,
-        help="the TCP port to listen on, default: 8000; 0 takes any that is free",
+        help="the TCP port to listen on, default: 8000; 0 takes any free port",
     )
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen on, default: 127.0.0.1; any but a loopback address needs keys",
+        help="the address to listen on, default: 127.0.0.1; others than loopback need keys",
     )
     parser.add_argument(
         "--keys",
         metavar="FILE",
         type=Path,
-        help="who may come in: lines of access_key secret_key [session_token]; "
-        "without it, the same lines in HASHRANGE_KEYS",
+        help="the accepted keys, one `access_key secret_key [session_token]` in each line; "
+        "default: the same lines in HASHRANGE_KEYS",
     )
     parser.add_argument(
-        "--tls-cert", metavar="FILE", type=Path, help="serve HTTPS: the certificate, PEM"
+        "--tls-cert", metavar="FILE", type=Path, help="serve HTTPS with this certificate (PEM)"
     )
     parser.add_argument(
-        "--tls-key", metavar="FILE", type=Path, help="the certificate's private key, PEM"
+        "--tls-key", metavar="FILE", type=Path, help="the private key of the certificate (PEM)"
     )
     parser.add_argument(
         "--durability",
         choices=("full", "relaxed", "memory"),
         default="full",
-        help="when a write is acknowledged: on disk (full, the default), handed to the system "
-        "(relaxed: survives a killed process, not a power cut), or at once (memory)",
+        help="what an acknowledged write survives: a power cut (full, the default), a killed "
+        "process but not a power cut (relaxed), or nothing for certain (memory)",
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="one line on stderr for each request"
+        "--verbose", action="store_true", help="print one line on stderr for each request"
     )
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > PORT_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {PORT_MAX}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {PORT_MAX}")
     return int(text)
 
 
@@ -76,7 +76,7 @@ def serve(
     durability: "Durability",
     verbose: bool,
 ) -> None:
-    """Answer DynamoDB's HTTP interface until Ctrl-C or SIGTERM."""
+    """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
     import hashrange
     from hashrange.interfaces.server import serve as serve_at
     from hashrange.interfaces.server.listener import configured_keys, open_listener, tls_context

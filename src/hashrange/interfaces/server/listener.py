@@ -19,11 +19,11 @@ from hashrange.wire import Keys, KeysError, read_keys
 KEYS_VARIABLE = "HASHRANGE_KEYS"
 
 _OTHER_FILES = 64
-"""Open files beside the connections: the database, its log, libraries."""
+"""Files that are open besides the connections: the database, its log, libraries."""
 
 
 class ServerError(Exception):
-    """The server cannot start, in one line for the operator."""
+    """The server cannot start; the message is one line for the operator."""
 
 
 class Listener(NamedTuple):
@@ -44,13 +44,13 @@ class Listener(NamedTuple):
 def open_listener(
     host: str, port: int, keys: Keys | None = None, tls: ssl.SSLContext | None = None
 ) -> Listener:
-    """Take an address; port 0 is any that is free. Raises ServerError.
+    """Listen on an address; port 0 is any free one. Raises ServerError.
 
-    An address that others than this machine could reach is taken only with keys.
+    An address that other machines could reach needs keys.
     """
     if keys is None and not is_loopback(host):
         raise ServerError(
-            f"{host} is not a loopback address: name the keys that may come in with "
+            f"{host} is not a loopback address: name the accepted keys with "
             f"--keys FILE or {KEYS_VARIABLE}"
         )
     try:
@@ -74,9 +74,12 @@ def is_loopback(host: str) -> bool:
 
 
 def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
-    """Of a file, else of the environment, else none. Raises ServerError, or OSError."""
+    """The keys of a file, else of the environment, else None. Raises ServerError or OSError."""
     source, text = (
-        (str(path), path.read_text("utf-8-sig", "replace"))  # an editor's mark is no part of a key
+        (
+            str(path),
+            path.read_text("utf-8-sig", "replace"),
+        )  # without a byte order mark
         if path
         else (KEYS_VARIABLE, environment.get(KEYS_VARIABLE))
     )
@@ -89,17 +92,20 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """Of files in PEM form; the key may be in the certificate's. Raises ServerError, or OSError."""
+    """From files in PEM form; the certificate's file may hold the key too.
+
+    Raises ServerError or OSError.
+    """
     if certificate is None:
         if key is not None:
             raise ServerError("--tls-key needs --tls-cert")
         return None
     files = [certificate, key] if key else [certificate]
     for file in files:
-        file.open("rb").close()  # this OSError names the file, that of OpenSSL does not
+        file.open("rb").close()  # this OSError names the file; that of OpenSSL does not
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        # A key under a passphrase would ask for it on the terminal: it is refused instead.
+        # OpenSSL would ask for a passphrase on the terminal: such a key is refused instead.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
         reason = "no certificate, or no private key without a passphrase, in PEM form"
@@ -110,7 +116,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 
 def room_for_connections(connections_max: int) -> int:
-    """How many may be open at once, having raised the system's limit of open files to it."""
+    """How many connections fit the system's limit of open files, raised as far as allowed."""
     if sys.platform == "win32":
         return connections_max
     import resource
