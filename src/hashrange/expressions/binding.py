@@ -54,10 +54,10 @@ class Binding:
         [root] = bound
         return root
 
-    def operand(self, action: checks.Action) -> Node | None:
+    def operand(self, action: checks.CheckedAction) -> Node | None:
         return self.tree(action.operand) if action.operand else None
 
-    def check_defined(self, update: checks.Update) -> None:
+    def check_defined(self, update: checks.CheckedUpdate) -> None:
         """Ask for all names of an update, then for all its values."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
@@ -67,7 +67,7 @@ class Binding:
             if isinstance(leaf, Placeholder):
                 self._slot(leaf)
 
-    def check_literals(self, update: checks.Update) -> None:
+    def check_literals(self, update: checks.CheckedUpdate) -> None:
         """Check the operands of ADD and DELETE, which comes before all operands of SET."""
         for action in update.actions:
             if action.section in ("ADD", "DELETE"):

@@ -42,14 +42,14 @@ _OPERANDS = {"size", *UPDATE_FUNCTIONS}
 """The functions that are operands; the others are conditions."""
 
 
-class Condition(NamedTuple):
+class CheckedCondition(NamedTuple):
     """`nodes`: each after its operands."""
 
     nodes: Sequence[Node]
     operators: int
 
 
-class Action(NamedTuple):
+class CheckedAction(NamedTuple):
     """`operand`: its nodes, each after its operands; none where the section has no operand."""
 
     section: Section
@@ -57,13 +57,13 @@ class Action(NamedTuple):
     operand: Sequence[Node]
 
 
-class Update(NamedTuple):
-    actions: Sequence[Action]
+class CheckedUpdate(NamedTuple):
+    actions: Sequence[CheckedAction]
     operators: int
 
 
 @lru_cache(CACHED_TEXTS)
-def condition(parameter: Parameter, text: str) -> Condition:
+def condition(parameter: Parameter, text: str) -> CheckedCondition:
     """A condition, filter or key condition. Raises ValidationException."""
     _check_size(parameter, text)
     root = parser.parse_condition(parameter, text)
@@ -72,7 +72,7 @@ def condition(parameter: Parameter, text: str) -> Condition:
     _check_function_places(parameter, root)
     _check_reserved_words(parameter, nodes)
     _check_paths(parameter, nodes)
-    return Condition(postorder(root), operators_in(nodes))
+    return CheckedCondition(postorder(root), operators_in(nodes))
 
 
 @lru_cache(CACHED_TEXTS)
@@ -86,7 +86,7 @@ def projection(text: str) -> tuple[Path | AliasedPath, ...]:
 
 
 @lru_cache(CACHED_TEXTS)
-def update(text: str) -> Update:
+def update(text: str) -> CheckedUpdate:
     """The actions of an update. Raises ValidationException."""
     _check_size("UpdateExpression", text)
     parsed = parser.parse_update(text)
@@ -97,10 +97,10 @@ def update(text: str) -> Update:
     _check_sections(parsed.sections)
     _check_paths("UpdateExpression", nodes)
     actions = [
-        Action(section, target, postorder(operand) if operand else ())
+        CheckedAction(section, target, postorder(operand) if operand else ())
         for section, target, operand in parsed.actions
     ]
-    return Update(actions, operators_in(nodes))
+    return CheckedUpdate(actions, operators_in(nodes))
 
 
 # ---- the passes ----

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias, get_args
 from hashrange.expressions import trampoline
 from hashrange.expressions.tokens import END, syntax_error, tokenize
 from hashrange.expressions.tree import (
-    Action,
     AliasedPath,
     Node,
     Operation,
     Parameter,
+    ParsedAction,
     Path,
     Placeholder,
     Section,
@@ -31,11 +31,11 @@ _CONDITIONS = frozenset({*_LOGICAL, *COMPARATORS})
 Rule: TypeAlias = trampoline.Rule[Node]
 
 
-class Update(NamedTuple):
+class ParsedUpdate(NamedTuple):
     """`sections` as they came, repeated ones included."""
 
     sections: tuple[Section, ...]
-    actions: tuple[Action, ...]
+    actions: tuple[ParsedAction, ...]
 
     def roots(self) -> list[Node]:
         """All targets and operands, in the order of the text."""
@@ -60,18 +60,18 @@ def parse_projection(text: str) -> tuple[Path | AliasedPath, ...]:
     return tuple(paths)
 
 
-def parse_update(text: str) -> Update:
+def parse_update(text: str) -> ParsedUpdate:
     """The actions of an update. Raises ValidationException."""
     parser = _Parser("UpdateExpression", text, _SECTIONS)
     sections: list[Section] = []
-    actions: list[Action] = []
+    actions: list[ParsedAction] = []
     while not sections or parser.word != END:
         section = parser.section()
         sections.append(section)
         actions.append(parser.action(section))
         while parser.accept(","):
             actions.append(parser.action(section))
-    return Update(tuple(sections), tuple(actions))
+    return ParsedUpdate(tuple(sections), tuple(actions))
 
 
 class _Parser:
@@ -221,14 +221,14 @@ class _Parser:
                 return section
         raise self.fail()
 
-    def action(self, section: Section) -> Action:
+    def action(self, section: Section) -> ParsedAction:
         target = self.path()
         if section == "REMOVE":
-            return Action(section, target, None)
+            return ParsedAction(section, target, None)
         if section == "SET":
             self.expect("=")
-            return Action(section, target, trampoline.run(self._value()))
-        return Action(section, target, self.placeholder())
+            return ParsedAction(section, target, trampoline.run(self._value()))
+        return ParsedAction(section, target, self.placeholder())
 
     def _value(self) -> Rule:
         left = yield self._group(self._value()) if self.word == "(" else self.operand()

@@ -80,7 +80,7 @@ Values: TypeAlias = Mapping[str, AttributeValue]
 NO_VALUES: Values = {}
 
 
-class Action(NamedTuple):
+class ParsedAction(NamedTuple):
     """One action of a parsed update. REMOVE has no operand."""
 
     section: Section

@@ -16,7 +16,7 @@ from hashrange.operations.common import inputs, outputs
 from hashrange.operations.common.parse import decode
 
 
-class Write(Struct, gc=False):
+class BatchWrite(Struct, gc=False):
     """A put of `item`, whose size in bytes is known, or a delete of `key`."""
 
     item: Item | None
@@ -26,7 +26,7 @@ class Write(Struct, gc=False):
 
 class Request(Struct, gc=False):
     given: requests.BatchWriteItem
-    writes: dict[str, list[Write]]
+    writes: dict[str, list[BatchWrite]]
 
 
 @inputs.older
@@ -40,13 +40,13 @@ def parse(body: bytes) -> Request:
     return Request(given, checked)
 
 
-def _write(given: requests.WriteRequest) -> Write:
+def _write(given: requests.WriteRequest) -> BatchWrite:
     put, delete = given.put_request, given.delete_request
     if put is not None and delete is None:
-        return Write(put.item, None, inputs.item(put.item))
+        return BatchWrite(put.item, None, inputs.item(put.item))
     if delete is not None and put is None:
         inputs.key(delete.key)
-        return Write(None, delete.key, 0)
+        return BatchWrite(None, delete.key, 0)
     raise ValidationException(
         "Supplied AttributeValue has more than one datatypes set, "
         "must contain exactly one of the supported datatypes"
@@ -77,7 +77,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision(changes, respond)
 
 
-def _item_write(table: Table, write: Write) -> ItemWrite:
+def _item_write(table: Table, write: BatchWrite) -> ItemWrite:
     if write.item is not None:
         keys.check_present(table, write.item)
         return writes.put(table, write.item, write.size, None, return_old=False)

@@ -86,7 +86,7 @@ def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
 def decide(request: Request, moment: Moment) -> Decide:
     if request.reads:
         return (yield from _read(request, moment))
-    token = transaction.Token(request.given.client_request_token, request.fingerprint)
+    token = transaction.ClientToken(request.given.client_request_token, request.fingerprint)
     item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
     return (yield from transaction.decide(token, item_writes, respond, moment))
 

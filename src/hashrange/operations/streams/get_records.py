@@ -32,7 +32,7 @@ def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     )
     response: Response = {"Records": [_shown(stream, record) for record in found]}
     if not (exhausted and is_closed(stream, shard, latest)):
-        following = shard_iterator.Iterator(stream.arn, shard.id, position, now)
+        following = shard_iterator.ShardIterator(stream.arn, shard.id, position, now)
         response["NextShardIterator"] = following.text()
     return answer(response)
 

@@ -9,7 +9,7 @@ from hashrange.model.errors import TrimmedDataAccessException, ValidationExcepti
 from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, parse_sequence_number
 from hashrange.operations.common.parse import decode
 from hashrange.operations.streams import lookup
-from hashrange.operations.streams.shard_iterator import Iterator
+from hashrange.operations.streams.shard_iterator import ShardIterator
 
 BY_SEQUENCE_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
@@ -37,7 +37,7 @@ def decide(given: requests.GetShardIterator, moment: Moment) -> Decide:
     latest = yield from streams.latest_commit()
     shard = lookup.shard_of(stream, given.shard_id, latest)
     position = yield from _position(given, stream, shard, now)
-    iterator = Iterator(stream.arn, shard.id, position, now)
+    iterator = ShardIterator(stream.arn, shard.id, position, now)
     return answer({"ShardIterator": iterator.text()})
 
 

@@ -14,7 +14,7 @@ from hashrange.operations.streams.lookup import EXPIRED
 POSITION_BYTES_MAX = 32
 
 
-class Iterator(msgspec.Struct, frozen=True):
+class ShardIterator(msgspec.Struct, frozen=True):
     """Times in milliseconds."""
 
     stream_arn: str
@@ -29,7 +29,7 @@ class Iterator(msgspec.Struct, frozen=True):
         return f"{self.stream_arn}|1|{content.decode()}"
 
 
-def parse(text: str, now: int) -> Iterator:
+def parse(text: str, now: int) -> ShardIterator:
     """Raises ValidationException for what we never issued, ExpiredIteratorException when old."""
     arn, _, content = text.partition("|1|")
     try:
@@ -42,4 +42,4 @@ def parse(text: str, now: int) -> Iterator:
         raise ValidationException("Invalid ShardIterator")
     if now - issued_at > ITERATOR_SECONDS * 1000:
         raise ExpiredIteratorException(EXPIRED)
-    return Iterator(arn, shard_id, position, issued_at)
+    return ShardIterator(arn, shard_id, position, issued_at)

@@ -14,14 +14,14 @@ _RESOURCE = re.compile(
 ).fullmatch
 
 
-class Resource(NamedTuple):
+class TableOrStream(NamedTuple):
     """`stream` is the label of a stream, None where the table itself is meant."""
 
     table: str
     stream: str | None
 
 
-def parse(arn: str | None) -> Resource:
+def parse(arn: str | None) -> TableOrStream:
     """Raises ValidationException for what is the ARN of neither."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
@@ -35,4 +35,4 @@ def parse(arn: str | None) -> Resource:
             "Invalid resource arn provided, only table or stream is accepted. "
             f"Provided resource arn: {arn}"
         )
-    return Resource(found["table"], found["id"])
+    return TableOrStream(found["table"], found["id"])

@@ -24,7 +24,7 @@ from hashrange.operations.transactions import cancellation, transaction
 AnyAction = requests.Put | requests.Update | requests.Delete | requests.ConditionCheck
 
 
-class Action(NamedTuple):
+class TransactAction(NamedTuple):
     """One action, checked as far as it can be without its table."""
 
     given: AnyAction
@@ -51,7 +51,7 @@ _OF_OTHERS = ("ConditionExpression",)
 
 class Request(Struct, gc=False):
     given: requests.TransactWriteItems
-    actions: list[Action]
+    actions: list[TransactAction]
     fingerprint: bytes
 
 
@@ -70,7 +70,7 @@ def _fingerprint(given: requests.TransactWriteItems) -> bytes:
     return transaction.fingerprint(given.transact_items)
 
 
-def _action(item: requests.TransactWriteItem) -> Action:
+def _action(item: requests.TransactWriteItem) -> TransactAction:
     present = [
         given
         for given in (item.condition_check, item.put, item.delete, item.update)
@@ -96,11 +96,11 @@ def _action(item: requests.TransactWriteItem) -> Action:
             condition = placeholders.condition(given.condition_expression)
         placeholders.finish()
     size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
-    return Action(given, size, condition, update)
+    return TransactAction(given, size, condition, update)
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    token = transaction.Token(request.given.client_request_token, request.fingerprint)
+    token = transaction.ClientToken(request.given.client_request_token, request.fingerprint)
     item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
     return (yield from transaction.decide(token, item_writes, respond, moment))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.engine import fetch, tokens, writes
+from hashrange.engine import client_tokens, fetch, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
@@ -25,7 +25,7 @@ Respond = Callable[[Receipt, Tables], Response]
 """Makes the response."""
 
 
-class Token(NamedTuple):
+class ClientToken(NamedTuple):
     """ClientRequestToken, if there is one, and what the request with it asks for."""
 
     text: str | None
@@ -42,13 +42,13 @@ def fingerprint(content: Any) -> bytes:
 
 
 def decide(
-    token: Token,
+    token: ClientToken,
     item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]],
     respond: Respond,
     moment: Moment,
 ) -> Decide:
     """`item_writes` gives the tables and what each action writes."""
-    used = (yield from tokens.find(token.text)) if token.text is not None else None
+    used = (yield from client_tokens.find(token.text)) if token.text is not None else None
     if used and used.is_current(moment):
         if used.fingerprint != token.fingerprint:
             raise IdempotentParameterMismatchException(
@@ -67,7 +67,7 @@ def decide(
         )
     )
     if token.text is not None:
-        changes.append(tokens.remember(token.text, token.fingerprint, moment, used))
+        changes.append(client_tokens.remember(token.text, token.fingerprint, moment, used))
     return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
 
 

@@ -1,6 +1,6 @@
 """Delete transaction tokens that are past their ten minutes."""
 
-from hashrange.engine import tokens
+from hashrange.engine import client_tokens
 from hashrange.engine.decision import Decide, Decision, answer
 from hashrange.engine.fetch import Moment
 
@@ -10,7 +10,7 @@ def parse(body: bytes) -> None:
 
 
 def decide(request: None, moment: Moment) -> Decide:
-    old = yield from tokens.forget_old(moment)
+    old = yield from client_tokens.forget_old(moment)
     if not old.tokens:
         return answer({"Done": True})
     return Decision([old], {"Done": False})

@@ -17,7 +17,7 @@ from hashrange.model.limits import TRANSACTION_TOKEN_SECONDS
 FORGET_ROWS_MAX = 1000
 
 
-class Token(Struct):
+class UsedToken(Struct):
     """The last use of a token."""
 
     fingerprint: bytes
@@ -31,11 +31,11 @@ def _digest(token: str) -> bytes:
     return blake2b(token.encode(), digest_size=16).digest()
 
 
-def find(token: str) -> Fetch[Token | None]:
-    return (yield from fetch.system_row(system.token_row(_digest(token)), Token))
+def find(token: str) -> Fetch[UsedToken | None]:
+    return (yield from fetch.system_row(system.token_row(_digest(token)), UsedToken))
 
 
-def remember(token: str, fingerprint: bytes, moment: Moment, before: Token | None) -> Remember:
+def remember(token: str, fingerprint: bytes, moment: Moment, before: UsedToken | None) -> Remember:
     return Remember(_digest(token), fingerprint, moment.now, before.now if before else None)
 
 
