@@ -25,7 +25,7 @@ import uvloop
 
 from benchmarks import load, processor
 from benchmarks.servers import free_port
-from hashrange.interfaces.calls import Outcome
+from hashrange.interfaces.calls import Done
 from hashrange.interfaces.server import serve
 from hashrange.interfaces.server.listener import open_listener
 from hashrange.model.caller import Caller
@@ -50,7 +50,7 @@ class ConstantRuntime:
         """The end of a turn."""
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
+        self, name: str, body: bytes, done: Done, caller: Caller, turn: object = None, /
     ) -> None:
         done(BODY)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar, cast
 
-from hashrange.interfaces.calls import Outcome
+from hashrange.interfaces.calls import Done
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, open_listener
@@ -45,7 +45,7 @@ class EchoRuntime:
         """The end of a turn, in which nothing was shared."""
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
+        self, name: str, body: bytes, done: Done, caller: Caller, turn: object = None, /
     ) -> None:
         self.bodies.append(body)
         loop = asyncio.get_running_loop()

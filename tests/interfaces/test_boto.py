@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, Self
 
@@ -14,7 +14,7 @@ from botocore.exceptions import ChecksumError, EndpointConnectionError
 
 import hashrange
 from hashrange.interfaces.boto import boto3_session, intercept
-from hashrange.interfaces.calls import Outcome
+from hashrange.interfaces.calls import Done
 from hashrange.model.caller import Caller
 
 PK = {"pk": {"S": "a"}}
@@ -64,7 +64,7 @@ class FakeRuntime:
         raise AssertionError("there is no turn")
 
     def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
+        self, name: str, body: bytes, done: Done, caller: Caller, turn: object = None, /
     ) -> None:
         raise AssertionError("there is no event loop")
 

@@ -27,6 +27,10 @@ class OtherProcess:
         response: Request = self.ask(execute=[operation, request])
         return response
 
+    def upkeep(self, operation: str, request: Request) -> Request:
+        response: Request = self.ask(upkeep=[operation, request])
+        return response
+
     def ask(self, **command: Any) -> Any:
         """The answer to a command. Raises RuntimeError for an error of the API."""
         assert self._process.stdin
@@ -110,6 +114,9 @@ def main(path: str) -> None:
                     answer = {"response": database.execute(operation, request)}
                 except ApiError as error:
                     answer = {"error": error.code}
+            case {"upkeep": [operation, request]}:
+                body = database.runtime.call_upkeep(operation, json.dumps(request).encode())
+                answer = {"response": json.loads(body)}
             case {"write": None}:
                 writer.start()
                 answer = {"response": None}

@@ -39,6 +39,7 @@ def execute(request: pytest.FixtureRequest) -> Execute:
         ("Querry", "'Querry' is no operation of DynamoDB; did you mean 'Query'?"),
         ("zzz", "'zzz' is no operation of DynamoDB"),
         (None, "None is no operation of DynamoDB"),
+        ("upkeep.Pending", "'upkeep.Pending' is no operation of DynamoDB"),
     ],
 )
 def test_an_unknown_operation(store: kv.Store, execute: Execute, name: Any, told: str) -> None:

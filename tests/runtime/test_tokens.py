@@ -44,7 +44,7 @@ def system_rows(store: kv.Store) -> int:
 
 
 def forget_old(database: Database) -> None:
-    while not database.execute("upkeep.ForgetTokens", {})["Done"]:
+    while b"false" in database.runtime.call_upkeep("upkeep.ForgetTokens", b"{}"):
         pass
 
 

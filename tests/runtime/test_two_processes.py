@@ -112,7 +112,7 @@ def test_both_build_the_same_index(path: str, monkeypatch: pytest.MonkeyPatch) -
             one.execute("UpdateItem", colored(number))
         add_index(one.execute)
         for _ in range(10):
-            other.execute("upkeep.BuildIndex", {"TableName": TABLE, "IndexName": "by-color"})
+            other.upkeep("upkeep.BuildIndex", {"TableName": TABLE, "IndexName": "by-color"})
         wait_until(lambda: index_status(one.execute) == "ACTIVE")
         check_index(one)
 
@@ -126,7 +126,7 @@ def test_a_build_goes_on_after_a_kill(path: str, monkeypatch: pytest.MonkeyPatch
         other.ask(write=None)
         add_index(other.execute)
         for _ in range(3):
-            other.execute("upkeep.BuildIndex", {"TableName": TABLE, "IndexName": "by-color"})
+            other.upkeep("upkeep.BuildIndex", {"TableName": TABLE, "IndexName": "by-color"})
         other.kill()
     with hashrange.connect(path) as database:
         wait_until(lambda: index_status(database.execute) == "ACTIVE")

@@ -5,7 +5,7 @@ A failure names its seed: `simulate(seed)` runs it again, step for step.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 from unittest.mock import patch
@@ -18,6 +18,7 @@ from hashrange import kv
 from hashrange.engine import changes, transition
 from hashrange.engine.effects import Effects
 from hashrange.engine.log import streams
+from hashrange.runtime import committer, drive
 from hashrange.runtime.batch import Batch
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
@@ -87,96 +88,107 @@ def counters_stand_still() -> Iterator[None]:
 
 @contextmanager
 def acknowledged_before_the_commit() -> Iterator[None]:
-    commit = Committer._commit
+    def planted(batch: Batch, *rest: Any) -> None:
+        for submission in batch.submissions:
+            if submission.loop:
+                submission.loop.call_soon_threadsafe(committer.call_done, [submission])
+        batch.submissions = [one for one in batch.submissions if not one.loop]
+        drive.commit_batch(batch, *rest)
 
-    def planted(self: Committer, batch: Batch, here: Any = None) -> None:
-        self._tell(batch, here)
-        batch.submissions = []
-        commit(self, batch, here)
-
-    with patch.object(Committer, "_commit", planted):
+    with patch.object(committer, "commit_batch", planted):
         yield
 
 
 @contextmanager
 def failures_are_not_told() -> Iterator[None]:
-    def planted(self: Batch, error: BaseException) -> None:
-        self._transaction = None
-
-    with patch.object(Batch, "fail", planted):
+    with patch.object(Batch, "fail", lambda self, error: None):
         yield
 
 
 @contextmanager
 def a_lost_race_is_forgotten() -> Iterator[None]:
-    with patch.object(Batch, "_decide_again", lambda self: setattr(self, "_transaction", None)):
+    def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
+        try:
+            transaction.commit()
+        except kv.Conflict:
+            pass
+        except kv.StoreError as error:
+            batch.fail(error)
+
+    with patch.object(committer, "commit_batch", planted):
         yield
+
+
+class Recorder:
+    """A transaction that remembers what it wrote."""
+
+    def __init__(self, transaction: kv.Transaction) -> None:
+        self.transaction = transaction
+        self.writes: list[kv.Write] = []
+        self.read = transaction.read
+        self.commit = transaction.commit
+        self.rollback = transaction.rollback
+
+    def write(self, writes: Sequence[kv.Write], /) -> None:
+        self.writes += writes
+        self.transaction.write(writes)
+
+
+class Retrying:
+    """A transaction that takes an unknown outcome for a lost race."""
+
+    def __init__(self, transaction: kv.Transaction) -> None:
+        self.read = transaction.read
+        self.write = transaction.write
+        self.rollback = transaction.rollback
+        self._commit = transaction.commit
+
+    def commit(self) -> None:
+        try:
+            self._commit()
+        except kv.OutcomeUnknown as error:
+            raise kv.Conflict("run it again") from error
 
 
 @contextmanager
 def an_unknown_outcome_is_run_again() -> Iterator[None]:
     """As if nothing had been written."""
-    commit = Batch.commit
 
-    def planted(self: Any) -> None:
-        transaction = self._transaction
-        if transaction is not None:
-            self._transaction = Retrying(transaction)
-        commit(self)
+    def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
+        drive.commit_batch(batch, Retrying(transaction), store)
 
-    class Retrying:
-        def __init__(self, transaction: kv.Transaction) -> None:
-            self.rollback = transaction.rollback
-            self._commit = transaction.commit
-
-        def commit(self) -> None:
-            try:
-                self._commit()
-            except kv.OutcomeUnknown as error:
-                raise kv.Conflict("run it again") from error
-
-    with patch.object(Batch, "commit", planted):
+    with patch.object(committer, "commit_batch", planted):
         yield
 
 
 @contextmanager
 def a_lost_race_is_not_decided_again() -> Iterator[None]:
     """The same rows are written once more, whatever has changed meanwhile."""
-    decide = Batch._decide
+    recorders: dict[int, Recorder] = {}
 
-    class Recorder:
-        def __init__(self, transaction: kv.Transaction) -> None:
-            self.transaction = transaction
-            self.writes: list[kv.Write] = []
-            self.read = transaction.read
-            self.commit = transaction.commit
-            self.rollback = transaction.rollback
+    def decide(batch: Batch, transaction: kv.Transaction) -> bool:
+        recorders[id(transaction)] = Recorder(transaction)
+        return drive.decide_batch(batch, recorders[id(transaction)])
 
-        def write(self, writes: Sequence[kv.Write], /) -> None:
-            self.writes += writes
-            self.transaction.write(writes)
-
-    def recorded(self: Any, transaction: kv.Transaction) -> bool:
-        recorder = Recorder(transaction)
-        wrote = decide(self, recorder)
-        self.recorded = recorder.writes
-        return wrote
-
-    def again(self: Any) -> None:
-        self._transaction = None
+    def commit(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
         try:
-            transaction = self._store.begin()
+            writes = recorders.pop(id(transaction)).writes
+            while True:
+                try:
+                    transaction.commit()
+                    return
+                except kv.Conflict:
+                    transaction = store.begin()
+                    transaction.write(writes)
         except kv.StoreError as error:
-            self.fail(error)
-            return
-        try:
-            transaction.write(self.recorded)
-            self._transaction = transaction
-        except kv.StoreError as error:
-            transaction.rollback()
-            self.fail(error)
+            with suppress(Exception):
+                transaction.rollback()
+            batch.fail(error)
 
-    with patch.object(Batch, "_decide", recorded), patch.object(Batch, "_decide_again", again):
+    with (
+        patch.object(committer, "decide_batch", decide),
+        patch.object(committer, "commit_batch", commit),
+    ):
         yield
 
 

@@ -9,6 +9,7 @@ transaction open, and all of it happens again with the same seed.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -21,8 +22,8 @@ import msgspec
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
-from hashrange.runtime import committer, drive
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
@@ -113,25 +114,32 @@ class Transaction:
         self._transaction.rollback()
 
 
+class QueueingExecutor(Executor):
+    """Takes jobs and runs none: the world runs them."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[Job] = deque()
+
+    def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Any:
+        self.jobs.append((function, arguments))
+
+
 class Process:
     def __init__(self, world: "World", seed: int) -> None:
         self.world = world
         self.loop = Loop()
         self.store = Store(world.inner, seed, world.rival)
         world.stores.append(self.store)
-        self.runtime = Runtime(self.store, Clock(world.now))
-        self.committer = self.runtime._committer
-        self.thread: deque[Job] = deque()
-        self.committer._in_thread = self._in_thread  # type: ignore[method-assign]
-
-    def _in_thread(self, function: Callable[..., object], *arguments: Any) -> None:
-        self.thread.append((function, arguments))
+        self.executor = QueueingExecutor()
+        self.thread = self.executor.jobs
+        clock = Clock(world.now, world.ticks)
+        self.runtime = Runtime(self.store, clock, executor=self.executor)
 
     def steps(self) -> Iterator[Callable[[], object]]:
         if self.loop.ready:
             for _ in range(LOOP_STEPS):
                 yield lambda: self._run(self.loop.ready)
-        if self.thread and not self._waits_for_store(self.thread[0]):
+        if self.thread and not self._waits_for_store():
             yield lambda: self._run(self.thread)
 
     def submit(self, operation: str, request: Response, told: Told) -> None:
@@ -139,15 +147,20 @@ class Process:
             told(msgspec.json.decode(outcome) if isinstance(outcome, bytes) else outcome)
 
         with self._running():
-            self.runtime.submit(operation, msgspec.json.encode(request), done)
+            body = msgspec.json.encode(request)
+            if operation.startswith("upkeep."):
+                self.runtime.submit_upkeep(operation, body, done)
+            else:
+                self.runtime.submit(operation, body, done)
 
     def die(self) -> None:
         self.loop.closed = True
         if self.store.open:
             self.store.open.rollback()
 
-    def _waits_for_store(self, job: Job) -> bool:
-        return job[0] == self.committer._work_off and self.world.inner._writing.locked()
+    def _waits_for_store(self) -> bool:
+        """Whether its thread would wait until another process has ended its transaction."""
+        return not self.store.open and any(other.store.open for other in self.world.processes)
 
     def _run(self, jobs: deque[Job]) -> None:
         function, arguments = jobs.popleft()
@@ -176,15 +189,20 @@ class World:
         self.trace: list[str] = []
         self.stores: list[Store] = []
         self.rival_writes: Callable[[Runtime], object] = lambda runtime: None
+        self._seconds = count()
+        self._slices = count()
         self._rival = Runtime(self.inner, Clock(self.now))
-        self._ticks = count()
         self.processes = [self._process() for _ in range(processes)]
         self._clients: dict[str, Any] = {}
         self._waiting: dict[str, tuple[Process, object]] = {}
         self._answers: dict[str, Response | BaseException | None] = {}
 
     def now(self) -> float:
-        return NOON + next(self._ticks) / 10
+        return NOON + next(self._seconds) / 10
+
+    def ticks(self) -> float:
+        """Each look at this clock takes half of a slice."""
+        return next(self._slices) * SLICE_SECONDS / 2
 
     def rival(self) -> None:
         self.rival_writes(self._rival)
@@ -198,16 +216,7 @@ class World:
         """`steps` steps with faults, then without until every client has its answer and ends."""
         self._clients = clients
         self._answers = dict.fromkeys(clients)
-        ticks = count()
-
-        def clock() -> float:
-            return next(ticks) * drive.SLICE_SECONDS / 2
-
-        with (
-            patch.object(drive, "perf_counter", clock),
-            patch.object(committer, "perf_counter", clock),
-            patch.object(fetch, "CHUNK_ROWS", 4),
-        ):
+        with patch.object(fetch, "CHUNK_ROWS", 4):
             for number in range(steps):
                 self._step()
                 if number % 50 == 0:
@@ -243,7 +252,7 @@ class World:
             if process.store.struck[kv.ReadOnly]:
                 self._crash(at)
         for process in self.processes:
-            process.store._rate = 0.0
+            process.store.rate = 0.0
         for client in self._clients.values():
             client.end()
         while self._waiting or self._answers:

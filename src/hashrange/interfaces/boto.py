@@ -23,7 +23,7 @@ from botocore.httpsession import URLLib3Session
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime, refusal
 from hashrange.model.caller import DEFAULT_REGION, Caller
-from hashrange.runtime.runtime import Closed
+from hashrange.runtime.names import Closed
 
 _EVENTS = ("before-send.dynamodb", "before-send.dynamodb-streams")
 _DUMMY = "hashrange"

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Protocol
+from typing import Any, Protocol
 
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
@@ -13,23 +13,16 @@ Outcome = bytes | BaseException
 """The body of the response, or the error."""
 
 
-class Submit(Protocol):
-    """Accepts requests on an event loop."""
-
-    def submit(
-        self, name: str, body: bytes, done: Callable[[Outcome], None], caller: Caller, /
-    ) -> None:
-        """Run an operation: `done` is called on the loop, now or later."""
-        ...
+Done = Callable[[Outcome], None]
 
 
-class Turn(Submit, Protocol):
-    """Accepts the requests of one turn of an event loop."""
+class Turn(Protocol):
+    """What the requests of one turn of an event loop share."""
 
     def close(self) -> None: ...
 
 
-class Runtime(Submit, Protocol):
+class Runtime(Protocol):
     """The part of a runtime that the interfaces use."""
 
     @property
@@ -39,6 +32,12 @@ class Runtime(Submit, Protocol):
 
     def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
         """Run an operation, from any thread. Raises ApiError."""
+        ...
+
+    def submit(
+        self, name: str, body: bytes, done: Done, caller: Caller, turn: Any = None, /
+    ) -> None:
+        """Run an operation on an event loop: `done` is called there, now or later."""
         ...
 
     def turn(self) -> Turn:

@@ -1,12 +1,13 @@
-"""Submissions that are decided in one transaction, in the order they came, and committed once.
+"""Requests that are decided in one transaction, in the order they came, and committed once.
 
-Every decision sees the writes of those before it. One that is refused has written nothing and
-drops only itself. Outcomes are set while deciding; they may be told after `commit`.
+Each decision sees the writes of those before it. A request that is refused has written nothing,
+and the others go on without it. Outcomes are set while deciding; the callers are told of them
+after the commit.
 """
 
 import logging
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from threading import Event
 from typing import Any
@@ -16,17 +17,14 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import transition
-from hashrange.engine.decision import TableChange
+from hashrange.engine.decision import Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
-from hashrange.model.settings import Settings
 from hashrange.operations.operation import Operation
-from hashrange.runtime.catalog import Catalog, Tables
-from hashrange.runtime.clock import Clock
-from hashrange.runtime.drive import begin, drive
-from hashrange.runtime.source import counters
+from hashrange.runtime.decisions import begin
+from hashrange.runtime.environment import HEAD, Environment
 
 CONFLICTS_MAX = 100
 """How often a batch is run again before its requests are refused."""
@@ -35,13 +33,17 @@ logger = logging.getLogger("hashrange")
 encode_response = msgspec.json.Encoder().encode
 
 Outcome = bytes | BaseException
+"""The body of the response, or the error."""
+
+Done = Callable[[Outcome], None]
 
 
 class Submission(Struct, eq=False):
-    """A parsed request on its way to a commit. `outcome` is None until it is known.
+    """A parsed request on its way to a commit.
 
-    It stands when it is `settled`. One that came from an event loop has `done`, to be called on
-    that `loop` with the outcome; a thread that sleeps is woken by `news`.
+    `outcome` is None until it is decided, and is final when the submission is `settled`. One
+    that came from an event loop has `done`, to be called on that `loop` with the outcome. A
+    thread that sleeps until then is woken by `news`.
     """
 
     operation: Operation
@@ -49,8 +51,7 @@ class Submission(Struct, eq=False):
     size_bytes: int
     entropy: bytes
     caller: Caller
-    settings: Settings
-    done: Callable[[Outcome], None] | None = None
+    done: Done | None = None
     loop: AbstractEventLoop | None = None
     news: Event | None = None
     settled: bool = False
@@ -58,7 +59,7 @@ class Submission(Struct, eq=False):
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """Our own mistake, or the disk's: the log has it, the caller learns that it failed."""
+    """What the caller is told of our own mistake, or of a failure of the store. It is logged."""
     if isinstance(error, kv.StoreError):
         logger.error("storage: %s", error)
     else:
@@ -66,123 +67,65 @@ def internal_error(error: BaseException) -> InternalServerError:
     return InternalServerError("Internal server error")
 
 
-class Batch:
-    """`now` and the catalog are those of its transaction."""
+class Batch(Struct, eq=False):
+    environment: Environment
+    submissions: Sequence[Submission]
+    needs_upkeep: bool = False
+    """Whether it changed or dropped a table."""
 
-    def __init__(
-        self, store: kv.Store, catalog: Catalog, clock: Clock, submissions: Sequence[Submission]
-    ) -> None:
-        self.submissions = submissions
-        self.needs_upkeep = False
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
-        self._transaction: kv.Transaction | None = None
+    def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
+        """Decide every submission, and set its outcome.
 
-    def decide(self, transaction: kv.Transaction) -> None:
-        """Every submission has an outcome afterwards, to be told after `commit`."""
-        self._transaction = None
-        try:
-            wrote = self._decide(transaction)
-        except BaseException as error:
-            self._rollback(transaction)
-            self.fail(error)
-            return
-        if wrote:
-            self._transaction = transaction
-        else:
-            self._rollback(transaction)
-
-    @property
-    def has_writes(self) -> bool:
-        return self._transaction is not None
-
-    def commit(self) -> None:
-        """Commit, and tell every submission its outcome.
-
-        After a `Conflict` nothing was written, and all of it is decided again on what is there
-        now. After any other error nothing is run again: after `OutcomeUnknown` the writes may be
-        there, so a second run could do them twice.
+        Yields reads, and writes that later reads must see. Returns the remaining writes, or
+        None if there is nothing to commit.
         """
-        for _ in range(CONFLICTS_MAX):
-            if self._transaction is None:
-                return
+        head = yield HEAD
+        tables, now = self.environment.at(head)
+        settings = self.environment.settings
+        self.needs_upkeep = wrote = False
+        writes: list[kv.Write] = []
+        for submission in self.submissions:
+            if writes:
+                yield writes
+                writes = []
+                wrote = True
+            moment = Moment(now, submission.entropy, submission.caller, settings)
+            reply: Any = None
             try:
-                self._transaction.commit()
-                return
-            except kv.Conflict:
-                self._decide_again()
-            except BaseException as error:
-                self.fail(error)
-                return
-        if self._transaction is not None:
-            self._rollback(self._transaction)
-            self.fail(kv.Conflict(f"lost {CONFLICTS_MAX} races"))
-
-    def _decide_again(self) -> None:
-        try:
-            transaction = self._store.begin()
-        except kv.StoreError as error:
-            self.fail(error)
-        else:
-            self.decide(transaction)
+                try:
+                    decide = begin(submission.operation, submission.request, moment, tables)
+                    while True:
+                        reply = yield decide.send(reply)
+                except StopIteration as end:
+                    decision: Decision = end.value
+                derived = transition.derive(decision, now)
+                submission.outcome = encode_response(decision.response())
+            except ApiError as refusal:
+                submission.outcome = refusal
+                continue
+            except Exception as error:
+                submission.outcome = internal_error(error)
+                continue
+            writes = derived
+            for change in decision.changes:
+                if type(change) is TableChange:
+                    tables = {}
+                    self.needs_upkeep |= change.old is not None
+        if not wrote and not writes:
+            return None
+        milliseconds = ceil(now * 1000)
+        if milliseconds > head[1]:
+            writes.append(kv.Max(system.CLOCK, milliseconds))
+        return writes
 
     def fail(self, error: BaseException) -> None:
-        """Answer every submission InternalServerError, which does not say what was written.
+        """Answer every submission with an internal error. Raises what is not an Exception again.
 
-        Raises `error` itself if it is not an Exception.
+        Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
+        may have been, and nobody is told either.
         """
-        self._transaction = None
         refusal = internal_error(error)
         for submission in self.submissions:
             submission.outcome = refusal
         if not isinstance(error, Exception):
             raise error
-
-    def _rollback(self, transaction: kv.Transaction) -> None:
-        try:
-            transaction.rollback()
-        except kv.StoreError as error:
-            internal_error(error)
-
-    def _decide(self, transaction: kv.Transaction) -> bool:
-        """Returns whether anything was written."""
-        version, clock = counters(transaction, system.CATALOG_VERSION, system.CLOCK)
-        self._clock.observe(clock)
-        now = self._clock.now()
-        tables = self._catalog.at(version)
-        wrote = self.needs_upkeep = False
-        for submission in self.submissions:
-            writes, table_changes = _decide_one(submission, now, transaction, tables)
-            if writes:
-                transaction.write(writes)
-                wrote = True
-            if table_changes:
-                tables = {}
-                self.needs_upkeep |= any(change.old for change in table_changes)
-        if wrote:
-            milliseconds = ceil(now * 1000)
-            if milliseconds > clock:
-                transaction.write([kv.Max(system.CLOCK, milliseconds)])
-        return wrote
-
-
-def _decide_one(
-    submission: Submission, now: float, transaction: kv.Transaction, tables: Tables
-) -> tuple[list[kv.Write], list[TableChange]]:
-    """Sets the outcome; returns the writes, and which tables' definitions they change."""
-    moment = Moment(now, submission.entropy, submission.caller, submission.settings)
-    try:
-        decide = begin(submission.operation, submission.request, moment, transaction, tables)
-        decision = drive(decide, transaction, tables)
-        writes = transition.derive(decision, now)
-        submission.outcome = encode_response(decision.response())
-    except ApiError as refusal:
-        submission.outcome = refusal
-        return [], []
-    except kv.StoreError:
-        raise
-    except Exception as error:
-        submission.outcome = internal_error(error)
-        return [], []
-    return writes, [change for change in decision.changes if isinstance(change, TableChange)]

@@ -1,22 +1,24 @@
 """A cache of table definitions, each set valid for one version of the catalog."""
 
+from collections.abc import Generator
+from typing import Any
+
 from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.model.tables import Table
-from hashrange.runtime.source import Source, row
 
 Tables = dict[str, Table]
 
 
 class Catalog:
-    """Definitions by name. Tables are read when first asked for, never ahead."""
+    """Definitions by name. A table is read when it is first asked for, never ahead."""
 
     def __init__(self) -> None:
         self.known: tuple[int, Tables] = (-1, {})
-        """The version, and its definitions; one value, so that threads see them agree."""
+        """The version and its definitions; one value, so that threads see them agree."""
 
     def at(self, version: int) -> Tables:
-        """The definitions known of this version; to be added to by `find_table`."""
+        """The known definitions of this version; `find_table` adds to them."""
         known, tables = self.known
         if version > known:
             tables = {}
@@ -24,11 +26,11 @@ class Catalog:
         return tables if version >= known else {}
 
 
-def find_table(source: Source, tables: Tables, name: str) -> Table | None:
-    """The definition of a table out of the cache, else out of the database."""
+def find_table(tables: Tables, name: str) -> Generator[kv.Read, Any, Table | None]:
+    """The definition of a table from the cache, or else from the database."""
     table = tables.get(name)
     if table is None:
-        value = row(source, kv.SYSTEM_SPACE, system.table_row(name))
+        [value] = yield kv.Get(((kv.SYSTEM_SPACE, system.table_row(name)),))
         if value is None:
             return None
         table = tables[name] = system.decode(value, Table)

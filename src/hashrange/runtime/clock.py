@@ -12,9 +12,17 @@ from hashrange import forks
 
 
 class Clock(forks.Forkable):
-    """`source` gives epoch seconds and may jump; `now()` never falls."""
+    """`source` gives epoch seconds and may jump; `now()` does not fall.
 
-    def __init__(self, source: Callable[[], float] = time.time) -> None:
+    `timer` measures how long something takes, in seconds from an arbitrary start.
+    """
+
+    def __init__(
+        self,
+        source: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.timer = timer
         self._source = source
         self._latest = 0.0
         self.after_fork_in_child()
@@ -24,11 +32,10 @@ class Clock(forks.Forkable):
         self._lock = Lock()
 
     def now(self) -> float:
-        with self._lock:
-            self._latest = max(self._latest, self._source())
-            return self._latest
+        return self.not_before(0)
 
-    def observe(self, milliseconds: int) -> None:
-        """Take note of a time that was stored."""
+    def not_before(self, milliseconds: int) -> float:
+        """The time, which from now on is never before `milliseconds`, a time that was stored."""
         with self._lock:
-            self._latest = max(self._latest, milliseconds / 1000)
+            self._latest = max(self._latest, milliseconds / 1000, self._source())
+            return self._latest

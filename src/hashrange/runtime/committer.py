@@ -1,58 +1,64 @@
-"""Group commit: whoever holds the lock works for everybody.
+"""Group commit: the thread or loop that holds the lock works for all that wait.
 
-A thread that calls `execute` does the next batch itself if nobody is at it; else it sleeps until
-it is told of its commit, or that it is its turn to work. On an event loop a batch is decided when
-a turn of the loop brings no more to it, and only the commit, which may wait for a disk, goes to a
-thread: two threads that both compute would fight over the interpreter instead. Nothing waits for
-a lock on the loop.
+A thread that calls `execute` does the next batch itself if no other does; else it sleeps until
+it is told of its commit, or until it is its turn to work. On an event loop a batch is decided
+when a turn of the loop adds no more requests to it. Only the commit, which may wait for a disk,
+goes to a thread: two threads that both compute would fight over the interpreter instead. The
+loop never waits for a lock.
 """
 
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Lock
-from time import perf_counter
 from typing import Any
 
 from hashrange import forks, kv
 from hashrange.runtime.batch import Batch, Submission, logger
-from hashrange.runtime.catalog import Catalog
-from hashrange.runtime.clock import Clock
-from hashrange.runtime.drive import SLICE_SECONDS
+from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
+from hashrange.runtime.environment import Environment
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS
-"""How long a batch waits for more, as long as each turn of the loop brings some. One costs nearly
-what sixteen cost together, and the loop knows at once when nobody else comes; but beside a long
-read each turn has a slice of it, and waiting would cost more than it saves."""
+"""How long a batch waits for more, as long as each turn of the loop brings some. A commit costs
+nearly the same for one request as for sixteen, and the loop knows at once when no more come. But
+beside a long read each turn contains a slice of it, and waiting would cost more than it saves."""
 
 
 class Committer(forks.Forkable):
-    """`wake_upkeep` is called after each commit that changed or dropped a table."""
+    """`wake_upkeep` is called after each commit that changed or dropped a table.
+
+    Without an `executor` it starts a thread of its own when it first needs one.
+    """
 
     def __init__(
-        self, store: kv.Store, catalog: Catalog, clock: Clock, wake_upkeep: Callable[[], None]
+        self,
+        store: kv.Store,
+        environment: Environment,
+        wake_upkeep: Callable[[], None],
+        executor: Executor | None = None,
     ) -> None:
         self._store = store
-        self._catalog = catalog
-        self._clock = clock
+        self._environment = environment
+        self._timer = environment.clock.timer
         self._wake_upkeep = wake_upkeep
+        self._executor = executor
         self.after_fork_in_child()
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """What waits is the parent's business, and so are its loops and threads."""
+        """Forget what waits and works: it is left to the parent."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
         self._scheduled: set[AbstractEventLoop] = set()
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
-        """From any thread: returns the response when it is committed, or raises."""
+        """From any thread: returns the response when it is committed, or raises the refusal."""
         self._waiting.append(submission)
         while not submission.settled:
             if self._lock.acquire(blocking=False):
@@ -86,14 +92,14 @@ class Committer(forks.Forkable):
         try:
             news.wait()
             news.clear()
-        except BaseException:  # Ctrl-C: whoever waits behind it has to be woken instead
+        except BaseException:  # Ctrl-C: the next one has to be woken instead
             with suppress(ValueError):
                 self._waiting.remove(submission)
             self._wake_next()
             raise
 
     def _let_go(self) -> None:
-        """Everybody who waits found the lock free or is seen here."""
+        """Release the lock. All that wait found it free or are seen here."""
         self._lock.release()
         if self._waiting:
             self._wake_next()
@@ -104,7 +110,7 @@ class Committer(forks.Forkable):
                 submission.news.set()
                 return
             if submission.loop:
-                with suppress(RuntimeError):  # it has been closed meanwhile
+                with suppress(RuntimeError):  # the loop has been closed meanwhile
                     submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
                     if submission.loop.is_running():  # else it may never go on
                         return
@@ -112,41 +118,50 @@ class Committer(forks.Forkable):
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
             self._scheduled.add(loop)
-            loop.call_soon(self._gather, loop, 0, perf_counter() + GATHERING_SECONDS_MAX)
+            loop.call_soon(self._gather, loop, 0, self._timer() + GATHERING_SECONDS_MAX)
 
     def _gather(self, loop: AbstractEventLoop, before: int, end: float) -> None:
         waiting = len(self._waiting)
-        if before < waiting < BATCH_REQUESTS_MAX and perf_counter() < end:
+        if before < waiting < BATCH_REQUESTS_MAX and self._timer() < end:
             loop.call_soon(self._gather, loop, waiting, end)
         else:
-            self._turn(loop)
+            self._work_on_loop(loop)
 
-    def _turn(self, loop: AbstractEventLoop) -> None:
+    def _work_on_loop(self, loop: AbstractEventLoop) -> None:
         self._scheduled.discard(loop)
         if not self._waiting or not self._lock.acquire(blocking=False):
             return
         try:
-            batch = self._next_batch(wait=False)
+            batch, transaction = self._next_batch(wait=False)
         except kv.Busy:
-            self._in_thread(self._work_off)  # another process is writing: wait there
+            self._in_thread(self._work_off)  # another process is writing: wait for it there
             return
         except BaseException:
             self._let_go()
             raise
-        if batch.has_writes and self._store.slow_commits:
-            self._in_thread(self._commit, batch)
+        if transaction and self._store.slow_commits:
+            self._in_thread(self._commit, batch, transaction)
         else:
-            self._commit(batch, loop)
+            self._commit(batch, transaction, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
-        """What is done there has the lock already, so it is never more than one thing."""
+        """Work there has the lock already, so there is never more than one thing to do."""
+        if self._executor:
+            self._executor.submit(function, *arguments)
+            return
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hashrange-commit")
         self._thread.submit(function, *arguments)
 
-    def _commit(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
+    def _commit(
+        self,
+        batch: Batch,
+        transaction: kv.Transaction | None,
+        here: AbstractEventLoop | None = None,
+    ) -> None:
         try:
-            batch.commit()
+            if transaction:
+                commit_batch(batch, transaction, self._store)
         finally:
             self._let_go()
             self._tell(batch, here)
@@ -159,45 +174,46 @@ class Committer(forks.Forkable):
 
     def _work(self) -> None:
         """With the lock held: one batch from beginning to end."""
-        batch = self._next_batch(wait=True)
+        batch, transaction = self._next_batch(wait=True)
         try:
-            batch.commit()
+            if transaction:
+                commit_batch(batch, transaction, self._store)
         finally:
             self._tell(batch)
 
-    def _next_batch(self, wait: bool) -> Batch:
-        """With the lock held. Raises Busy only where it must not wait."""
-        transaction: kv.Transaction | kv.StoreError
+    def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
+        """With the lock held: a batch that is decided, and its transaction if it is to commit.
+
+        Raises Busy only if it must not wait.
+        """
         try:
             transaction = self._store.begin(wait)
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:
                 raise
-            transaction = error
-        batch = Batch(self._store, self._catalog, self._clock, self._take())
-        if isinstance(transaction, kv.StoreError):
-            batch.fail(transaction)
-            return batch
+            batch = self._take()
+            batch.fail(error)
+            return batch, None
+        batch = self._take()
         try:
-            batch.decide(transaction)
+            return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:
             self._tell(batch)
             raise
-        return batch
 
-    def _take(self) -> list[Submission]:
+    def _take(self) -> Batch:
         taken: list[Submission] = []
         size = 0
         while self._waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
             submission = self._waiting.popleft()
             if submission.loop and submission.loop.is_closed():
-                continue  # nobody is left who could be told
+                continue  # there is no longer a caller to tell
             size += submission.size_bytes
             taken.append(submission)
-        return taken
+        return Batch(self._environment, taken)
 
     def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
-        """Wake threads, and call `done` on the loop it is of (`here` is the one this runs on)."""
+        """Wake threads, and call `done` on the loop it is of (`here` is the running one)."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in batch.submissions:
             submission.settled = True
@@ -207,18 +223,18 @@ class Committer(forks.Forkable):
                 told.setdefault(submission.loop, []).append(submission)
         for loop, submissions in told.items():
             if loop is here:
-                _call_done(submissions)
+                call_done(submissions)
             else:
-                with suppress(RuntimeError):  # it has been closed meanwhile
-                    loop.call_soon_threadsafe(_call_done, submissions)
+                with suppress(RuntimeError):  # the loop has been closed meanwhile
+                    loop.call_soon_threadsafe(call_done, submissions)
         if batch.needs_upkeep:
             self._wake_upkeep()
 
 
-def _call_done(submissions: Sequence[Submission]) -> None:
+def call_done(submissions: Sequence[Submission]) -> None:
     for submission in submissions:
         if submission.done and submission.outcome is not None:
             try:
                 submission.done(submission.outcome)
-            except Exception:  # who cannot be told does not keep it from the others
+            except Exception:  # a caller that fails must not keep the others waiting
                 logger.exception("a caller could not be told of its outcome")

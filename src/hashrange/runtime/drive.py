@@ -1,97 +1,121 @@
-"""The loop that answers the reads of a decision, in one go or a slice of time at a time."""
+"""The loops that advance decisions and batches over a store that is called and answers.
 
-from time import perf_counter
-from typing import Any
+A decision, and a batch of them, is a generator of reads that does not know what answers them.
+`asynchronous` has the loops for a store that is awaited.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any, Generic, Protocol, TypeVar
 
 from hashrange import kv
-from hashrange.engine.decision import Decide, Decision
-from hashrange.engine.fetch import Moment, Read, TableNamed, plain_name, usable
-from hashrange.engine.keyspace import system
-from hashrange.model.errors import ApiError
-from hashrange.operations.operation import Operation
-from hashrange.runtime.catalog import Catalog, Tables, find_table
-from hashrange.runtime.source import Source
+from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
+
+T = TypeVar("T")
 
 SLICE_SECONDS = 0.0005
 """How long a read may keep the event loop before others are served."""
 
 
-def begin(
-    operation: Operation, request: Any, moment: Moment, source: Source, tables: Tables
-) -> Decide:
-    """The decision of a request, about to make its first read."""
-    if operation.on_table:
-        name = request.given.table_name
-        found = tables.get(name) or find_table(source, tables, plain_name(name))
-        return operation.decide(request, usable(found, moment), moment)
-    return operation.decide(request, moment)
+class Source(Protocol):
+    """A snapshot or a transaction."""
+
+    def read(self, read: kv.Read, /) -> kv.Answer: ...
 
 
-def answer(read: Read, source: Source, tables: Tables) -> Any:
-    if type(read) is TableNamed:
-        return find_table(source, tables, read.name)
-    return source.read(read)  # type: ignore[arg-type]
-
-
-def drive(decide: Decide, source: Source, tables: Tables) -> Decision:
-    """Run a decision to its end."""
+def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
+    """Answer reads until the result is there."""
     reply: Any = None
     try:
         while True:
-            reply = answer(decide.send(reply), source, tables)
+            reply = source.read(steps.send(reply))
     except StopIteration as end:
-        decision: Decision = end.value
-        return decision
+        result: T = end.value
+        return result
 
 
-def glance(
-    operation: Operation, request: Any, moment: Moment, store: kv.Store, catalog: Catalog
-) -> Decision | None:
-    """Run a decision that reads one row, and see in the same read that the tables are current.
+class SlicedDrive(Generic[T]):
+    """Answers reads for a slice of time: call `advance` until it gives the result.
 
-    None if they are not, or if it comes to a refusal, which they may be the reason of.
-    """
-    version, tables = catalog.known
-    table = tables.get(plain_name(request.given.table_name))
-    try:
-        decide = operation.decide(request, usable(table, moment), moment)
-        read = next(decide)
-        assert type(read) is kv.Get
-        [key] = read.keys
-        found, value = store.glance(system.CATALOG_VERSION, key)
-        if found != version:
-            return None
-        decide.send([value])
-    except StopIteration as end:
-        decision: Decision = end.value
-        return decision
-    except ApiError:
-        return None
-    raise AssertionError("it was to make a single read")
-
-
-class SlicedDrive:
-    """A decision that is run a slice at a time: `advance` until it gives the decision.
-
-    Only what reads ranges is cut up: other reads are few and short.
+    Only a decision that reads ranges is interrupted: other reads are few and short.
     """
 
-    def __init__(self, decide: Decide, source: Source, tables: Tables) -> None:
-        self._decide = decide
+    __slots__ = ("_read", "_source", "_steps", "_timer")
+
+    def __init__(
+        self, steps: Generator[kv.Read, Any, T], source: Source, timer: Callable[[], float]
+    ) -> None:
+        self._steps = steps
         self._source = source
-        self._tables = tables
-        self._read: Read | None = None
+        self._timer = timer
+        self._read: kv.Read | None = None
 
-    def advance(self) -> Decision | None:
-        """None: the slice is over and there is more to do."""
-        end = perf_counter() + SLICE_SECONDS
+    def advance(self) -> T | None:
+        """None if the slice is over and there is more to do."""
+        end = self._timer() + SLICE_SECONDS
         try:
-            read = self._read or next(self._decide)
+            read = self._read or next(self._steps)
             while True:
-                read = self._decide.send(answer(read, self._source, self._tables))
-                if type(read) is kv.Range and perf_counter() > end:
+                read = self._steps.send(self._source.read(read))
+                if type(read) is kv.Range and self._timer() > end:
                     self._read = read
                     return None
         except StopIteration as stop:
-            decision: Decision = stop.value
-            return decision
+            result: T = stop.value
+            return result
+
+
+def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
+    """Decide all submissions. Returns whether there is anything to commit.
+
+    The transaction is over if there is not.
+    """
+    try:
+        steps = batch.decide()
+        reply: Any = None
+        try:
+            while True:
+                step = steps.send(reply)
+                if type(step) is list:
+                    transaction.write(step)
+                    reply = None
+                else:
+                    reply = transaction.read(step)  # type: ignore[arg-type]
+        except StopIteration as end:
+            if end.value is not None:
+                transaction.write(end.value)
+                return True
+    except BaseException as error:
+        _roll_back(transaction)
+        batch.fail(error)
+    else:
+        _roll_back(transaction)
+    return False
+
+
+def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
+    """Commit. If anything that was read has changed, decide the whole batch again first."""
+    for _ in range(CONFLICTS_MAX):
+        try:
+            transaction.commit()
+            return
+        except kv.Conflict:
+            pass
+        except BaseException as error:
+            batch.fail(error)
+            return
+        try:
+            transaction = store.begin()
+        except kv.StoreError as error:
+            batch.fail(error)
+            return
+        if not decide_batch(batch, transaction):
+            return
+    _roll_back(transaction)
+    batch.fail(kv.Conflict(f"lost {CONFLICTS_MAX} races"))
+
+
+def _roll_back(transaction: kv.Transaction) -> None:
+    try:
+        transaction.rollback()
+    except kv.StoreError as error:
+        internal_error(error)

@@ -3,39 +3,34 @@
 import os
 from asyncio import get_running_loop
 from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import closing
 from typing import Any
 
 from hashrange import kv
-from hashrange.engine.decision import Decision
-from hashrange.engine.fetch import Moment
 from hashrange.model.caller import DEFAULT_CALLER, Caller
-from hashrange.model.errors import ApiError, UnknownOperationException
+from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
-from hashrange.runtime.batch import Outcome, Submission, encode_response, internal_error
+from hashrange.runtime.batch import Done, Outcome, Submission, internal_error
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.committer import Committer
-from hashrange.runtime.drive import SlicedDrive, drive, glance
-from hashrange.runtime.readings import Reading, Readings
-from hashrange.runtime.view import View
+from hashrange.runtime.environment import Environment
+from hashrange.runtime.names import API, closed, unknown
+from hashrange.runtime.reads import Reads, Turn
 
 ENTROPY_BYTES = 16
-
-Done = Callable[[Outcome], None]
-
-
-class Closed(kv.StoreError):
-    """The database has been closed; it is a mistake of whoever still asks it."""
 
 
 class Runtime:
     """Operations over one store. Its methods may be called from any thread.
 
-    `wake_upkeep` is called after a commit that changed or dropped a table. Once it is closed,
-    every operation raises Closed.
+    `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
+    for a disk run in `executor` when they come from an event loop; by default, in a thread of
+    the runtime's own. Once it is closed, every operation raises Closed.
     """
 
     def __init__(
@@ -44,170 +39,102 @@ class Runtime:
         clock: Clock | None = None,
         settings: Settings = DEFAULT_SETTINGS,
         wake_upkeep: Callable[[], None] = lambda: None,
+        executor: Executor | None = None,
     ) -> None:
-        self.operations = frozenset(OPERATIONS)
-        """The operations of the API; those of upkeep are not for callers from outside."""
-        self._by_name = {**OPERATIONS, **UPKEEP}
+        self.operations = API
+        """The names of the operations that `call` and `submit` know: those of the API."""
+        self._closed = False
         self._store = store
-        self._settings = settings
-        self._clock = clock or Clock()
-        self._catalog = Catalog()
-        self._readings = Readings()
-        self._committer = Committer(store, self._catalog, self._clock, wake_upkeep)
+        environment = Environment(Catalog(), clock or Clock(), settings)
+        self._reads = Reads(store, environment)
+        self._committer = Committer(store, environment, wake_upkeep, executor)
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
-        operation = self._operation(name)
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            raise self._refused(name)
+        return self._call(operation, body, caller)
+
+    def submit(
+        self,
+        name: str,
+        body: bytes,
+        done: Done,
+        caller: Caller = DEFAULT_CALLER,
+        turn: Turn | None = None,
+    ) -> None:
+        """On an event loop: `done` gets the response's body or the error.
+
+        It is called at once for a short read, and later, on the loop, for the rest. Reads of one
+        `turn` share its snapshot.
+        """
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            done(self._refused(name))
+        elif turn:
+            self._submit(operation, body, done, caller, turn)
+        else:
+            with closing(self.turn()) as turn:
+                self._submit(operation, body, done, caller, turn)
+
+    def turn(self) -> Turn:
+        """For the requests of one turn of an event loop; to be closed at the end of the turn."""
+        return self._reads.turn()
+
+    def call_upkeep(self, name: str, body: bytes) -> bytes:
+        """Run an operation of upkeep, which callers from outside have no access to."""
+        if self._closed:
+            raise self._refused(name)
+        return self._call(UPKEEP[name], body, DEFAULT_CALLER)
+
+    def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
+        """The same on an event loop."""
+        with closing(self.turn()) as turn:
+            self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, turn)
+
+    def close(self) -> None:
+        """Wait for commits under way, then close the store."""
+        self._closed = True
+        self._committer.close()
+        self._reads.forget_closed_loops()
+        self._store.close()
+
+    def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         try:
             request = operation.request(body)
-            if operation.is_write(request):
-                return self._committer.execute(self._submission(operation, request, body, caller))
-            return self._read(operation, request, caller)
+            if operation.writes and operation.is_write(request):
+                return self._committer.execute(_submission(operation, request, body, caller))
+            return self._reads.call(operation, request, caller)
         except ApiError:
             raise
         except Exception as error:
             raise internal_error(error) from error
 
-    def submit(self, name: str, body: bytes, done: Done, caller: Caller = DEFAULT_CALLER) -> None:
-        """On an event loop: `done` gets the response's body or the error.
-
-        At once for a read of one row, and within a `turn` for any short read; later, on the loop,
-        for the rest.
-        """
-        self._submit(name, body, done, caller, None)
-
-    def turn(self) -> "Turn":
-        """For the requests that one turn of an event loop brings; to be closed at its end."""
-        return Turn(self)
-
-    def close(self) -> None:
-        """Waits for commits under way, then closes the store."""
-        self._by_name = {}
-        self._committer.close()
-        self._readings.forget_closed_loops()
-        self._store.close()
-
     def _submit(
-        self, name: str, body: bytes, done: Done, caller: Caller, turn: "Turn | None"
+        self, operation: Operation, body: bytes, done: Done, caller: Caller, turn: Turn
     ) -> None:
-        outcome: Outcome | None = None
+        outcome: Outcome | None
         try:
-            operation = self._operation(name)
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
-                submission = self._submission(operation, request, body, caller, done)
+                submission = _submission(operation, request, body, caller, done)
                 self._committer.submit(submission, get_running_loop())
                 return
-            if turn:
-                outcome = _read_in_turn(operation, request, caller, turn)
-            elif operation.single_read:
-                outcome = self._read(operation, request, caller)
-            if outcome is None:
-                self._read_in_slices(operation, request, caller, done)
-                return
-        except (ApiError, Closed) as error:
+            outcome = self._reads.start(operation, request, caller, done, turn)
+        except ApiError as error:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
-        done(outcome)
+        if outcome is not None:
+            done(outcome)
 
-    def _operation(self, name: str) -> Operation:
-        operation = self._by_name.get(name)
-        if operation is None:
-            raise self._no_operation(name)
-        return operation
-
-    def _no_operation(self, name: str) -> Exception:
-        if not self._by_name:
-            return Closed("the database is closed; connect to it again")
-        from difflib import get_close_matches  # only who has made a mistake waits for it
-
-        close = get_close_matches(str(name), self.operations, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        return UnknownOperationException(f"{name!r} is no operation of DynamoDB{hint}")
-
-    def _submission(
-        self,
-        operation: Operation,
-        request: Any,
-        body: bytes,
-        caller: Caller,
-        done: Done | None = None,
-    ) -> Submission:
-        entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
-        return Submission(operation, request, len(body), entropy, caller, self._settings, done)
-
-    def _read(self, operation: Operation, request: Any, caller: Caller) -> bytes:
-        if operation.single_read:
-            moment = Moment(self._clock.now(), b"", caller, self._settings)
-            decision = glance(operation, request, moment, self._store, self._catalog)
-            if decision:
-                return _response(decision)
-        view = self._view()
-        try:
-            decide = view.begin(operation, request, caller)
-            return _response(drive(decide, view.snapshot, view.tables))
-        finally:
-            view.close()
-
-    def _view(self, brief: bool = False) -> View:
-        snapshot = self._store.snapshot(brief)
-        try:
-            return View(snapshot, self._catalog, self._clock, self._settings)
-        except BaseException:
-            snapshot.close()
-            raise
-
-    def _read_in_slices(
-        self, operation: Operation, request: Any, caller: Caller, done: Done
-    ) -> None:
-        loop = get_running_loop()
-        view = self._view()
-        try:
-            decide = view.begin(operation, request, caller)
-        except BaseException:
-            view.close()
-            raise
-        self._readings.add(Reading(decide, view, _response, done), loop)
+    def _refused(self, name: object) -> Exception:
+        return closed() if self._closed else unknown(name)
 
 
-class Turn:
-    """Short reads of one turn of an event loop: they see one moment and pay for it once.
-
-    Their requests had arrived when it is taken, so none can tell that it is shared. `close` it
-    before the loop goes on.
-    """
-
-    __slots__ = ("_runtime", "_view")
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._view: View | None = None
-
-    def submit(self, name: str, body: bytes, done: Done, caller: Caller) -> None:
-        """See `Runtime.submit`."""
-        self._runtime._submit(name, body, done, caller, self)
-
-    def view(self) -> View:
-        if self._view is None:
-            self._view = self._runtime._view(brief=True)
-        return self._view
-
-    def close(self) -> None:
-        if self._view is not None:
-            self._view.close()
-            self._view = None
-
-
-def _read_in_turn(operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes | None:
-    """None if it is not done in a slice of time: it is to begin anew, on its own."""
-    view = turn.view()
-    decide = view.begin(operation, request, caller)
-    if operation.single_read:
-        return _response(drive(decide, view.snapshot, view.tables))
-    decision = SlicedDrive(decide, view.snapshot, view.tables).advance()
-    return _response(decision) if decision else None
-
-
-def _response(decision: Decision) -> bytes:
-    return encode_response(decision.response())
+def _submission(
+    operation: Operation, request: Any, body: bytes, caller: Caller, done: Done | None = None
+) -> Submission:
+    entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
+    return Submission(operation, request, len(body), entropy, caller, done)

@@ -14,14 +14,14 @@ PAUSE_SECONDS = 2.0
 """Between two looks for work that no commit of this process announced."""
 
 
-class Runs(Protocol):
-    def call(self, name: str, body: bytes, /) -> bytes: ...
+class Runtime(Protocol):
+    def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
 
 
 class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none."""
 
-    def __init__(self, runtime: Runs, settings: Settings = DEFAULT_SETTINGS) -> None:
+    def __init__(self, runtime: Runtime, settings: Settings = DEFAULT_SETTINGS) -> None:
         self._runtime = runtime
         self._settings = settings
         self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age
@@ -66,7 +66,7 @@ class Upkeep(forks.Forkable):
         return worked
 
     def _call(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self._runtime.call(name, msgspec.json.encode(body))
+        answer = self._runtime.call_upkeep(name, msgspec.json.encode(body))
         return msgspec.json.decode(answer, type=dict[str, Any])
 
     def _loop(self) -> None:

@@ -61,7 +61,7 @@ class FaultyStore:
         self.struck: Counter[type[StoreError]] = Counter()
         self._store = store
         self._random = random.Random(seed)
-        self._rate = rate
+        self.rate = rate
         self._countdown = countdown
         self._faults = faults
 
@@ -102,7 +102,7 @@ class FaultyStore:
 
     def _due(self) -> bool:
         if self._countdown is None:
-            return self._random.random() < self._rate
+            return self._random.random() < self.rate
         self._countdown -= 1
         return self._countdown == -1
 

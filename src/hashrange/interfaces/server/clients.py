@@ -33,7 +33,7 @@ class Clients:
         self.turns = Turns(loop, runtime)
         self.parser = parser
         self.connected: set[Client] = set()
-        self._runtime = runtime
+        self.runtime = runtime
         self.connections_max = connections_max
         self._aside = ThreadPoolExecutor(1, "hashrange-aside")
 
@@ -47,7 +47,7 @@ class Clients:
     def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> None:
         """Answer a call that may take long in the one thread kept for such calls."""
         answer = self.loop.run_in_executor(
-            self._aside, self._runtime.call, call.operation, call.body, call.caller
+            self._aside, self.runtime.call, call.operation, call.body, call.caller
         )
 
         def tell(answer: asyncio.Future[bytes]) -> None:

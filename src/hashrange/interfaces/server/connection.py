@@ -49,6 +49,7 @@ def _takes_long(call: wire.Call) -> bool:
 class ClientConnection(asyncio.Protocol):
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
+        self._runtime = clients.runtime
         self._turns = clients.turns
         self._wire = clients.parser()
         self._waiting: deque[wire.Event] = deque()
@@ -144,7 +145,9 @@ class ClientConnection(asyncio.Protocol):
             if len(event.body) > _SMALL_BYTES and _takes_long(event):
                 self._clients.call_aside(event, self._done)
             else:
-                self._turns.calls.submit(event.operation, event.body, self._done, event.caller)
+                self._runtime.submit(
+                    event.operation, event.body, self._done, event.caller, self._turns.turn
+                )
         except Exception as error:
             self._done(error)
 

@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import closing
 from typing import Protocol
 
-from hashrange.interfaces.calls import Runtime, Submit
+from hashrange.interfaces.calls import Runtime, Turn
 
 ARRIVALS_PER_TURN = 64
 """How many pieces of data are handled before the answers leave."""
@@ -26,8 +26,8 @@ class Turns:
     """The turns of one event loop."""
 
     def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
-        self.calls: Submit = runtime
-        """Where requests go: during a turn, to the snapshot that its requests share."""
+        self.turn: Turn | None = None
+        """What the requests of a turn share, while it lasts."""
         self._loop = loop
         self._runtime = runtime
         self._arrived: deque[tuple[Connection, bytes]] = deque()
@@ -51,12 +51,12 @@ class Turns:
 
     def _turn(self) -> None:
         try:
-            with closing(self._runtime.turn()) as self.calls:
+            with closing(self._runtime.turn()) as self.turn:
                 for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
                     connection, data = self._arrived.popleft()
                     connection.handle(data)
         finally:  # the failure of one connection must not end the others
-            self.calls = self._runtime
+            self.turn = None
             departing, self._departing = self._departing, []
             self._scheduled = False
             if self._arrived:

@@ -1,0 +1,23 @@
+"""What decisions are given beside their requests: the tables, the time and the settings."""
+
+from typing import NamedTuple
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.model.settings import Settings
+from hashrange.runtime.catalog import Catalog, Tables
+from hashrange.runtime.clock import Clock
+
+HEAD = kv.Counters((system.CATALOG_VERSION, system.CLOCK))
+"""The first read of every transaction and snapshot: `Environment.at` takes its answer."""
+
+
+class Environment(NamedTuple):
+    catalog: Catalog
+    clock: Clock
+    settings: Settings
+
+    def at(self, head: list[int]) -> tuple[Tables, float]:
+        """The tables known as of `head`, and a time that is not before anything stored by then."""
+        version, stored = head
+        return self.catalog.at(version), self.clock.not_before(stored)

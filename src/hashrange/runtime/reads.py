@@ -1,0 +1,208 @@
+"""Requests that only read, each answered from one snapshot of a store that is called.
+
+There is one way to answer: the decision is driven over a snapshot whose tables and time are
+known. A thread drives it to its end. An event loop drives it for a slice of time, on the
+snapshot that all requests of the loop's turn share. If that is not enough, it starts again on a
+snapshot of its own and takes turns with others of its kind. A read of a single row needs no
+snapshot: a store answers it in one statement, together with the catalog's version.
+"""
+
+from asyncio import AbstractEventLoop, get_running_loop
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from hashrange import kv
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keyspace import system
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+from hashrange.operations.operation import Operation
+from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error
+from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.drive import SlicedDrive, drive
+from hashrange.runtime.environment import HEAD, Environment
+
+
+class ReadSnapshot:
+    """A snapshot with its tables, and a time that is not before anything in it."""
+
+    __slots__ = ("_now", "_settings", "_tables", "snapshot")
+
+    def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
+        self.snapshot = snapshot
+        self._settings = environment.settings
+        self._tables, self._now = environment.at(cast(list[int], snapshot.read(HEAD)))
+
+    def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
+        """The decision of a request, about to make its first read."""
+        moment = Moment(self._now, b"", caller, self._settings)
+        return begin(operation, request, moment, self._tables)
+
+
+class Turn:
+    """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
+
+    All their requests had arrived by then, so none can tell that it is shared. It must be closed
+    before the loop goes on.
+    """
+
+    __slots__ = ("_open", "_opened")
+
+    def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
+        self._open = open_snapshot
+        self._opened: ReadSnapshot | None = None
+
+    def snapshot(self) -> ReadSnapshot:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.snapshot.close()
+            self._opened = None
+
+
+class SlicedRead:
+    """A read with a snapshot of its own: `step` until it is over and its caller has been told."""
+
+    def __init__(self, drive: SlicedDrive[Decision], snapshot: kv.Snapshot, done: Done) -> None:
+        self._drive = drive
+        self._snapshot = snapshot
+        self._done = done
+
+    def step(self) -> bool:
+        """Returns whether it is over."""
+        outcome: Outcome
+        try:
+            decision = self._drive.advance()
+            if decision is None:
+                return False
+            outcome = _response(decision)
+        except ApiError as error:
+            outcome = error
+        except Exception as error:
+            outcome = internal_error(error)
+        self.close()
+        self._done(outcome)
+        return True
+
+    def close(self) -> None:
+        self._snapshot.close()
+
+
+class Reads:
+    """Answers requests that only read, from any thread or on event loops."""
+
+    def __init__(self, store: kv.Store, environment: Environment) -> None:
+        self._store = store
+        self._environment = environment
+        self._waiting: dict[AbstractEventLoop, deque[SlicedRead]] = {}
+
+    def turn(self) -> Turn:
+        return Turn(partial(self._open, True))
+
+    def call(self, operation: Operation, request: Any, caller: Caller) -> bytes:
+        """From any thread."""
+        if operation.single_read:
+            response = self._glance(operation, request, caller)
+            if response is not None:
+                return response
+        opened = self._open(False)
+        try:
+            steps = opened.begin(operation, request, caller)
+            return _response(drive(steps, opened.snapshot))
+        finally:
+            opened.snapshot.close()
+
+    def start(
+        self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn
+    ) -> bytes | None:
+        """On an event loop: the response if one slice of time is enough for it.
+
+        Otherwise None, and `done` is called with the outcome later.
+        """
+        opened = turn.snapshot()
+        steps = opened.begin(operation, request, caller)
+        if operation.single_read:
+            return _response(drive(steps, opened.snapshot))
+        decision = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer).advance()
+        if decision is not None:
+            return _response(decision)
+        self._add(operation, request, caller, done)
+        return None
+
+    def forget_closed_loops(self) -> None:
+        """From any thread: close the snapshots of reads whose callers are gone."""
+        for loop in tuple(self._waiting):
+            if loop.is_closed():
+                for read in self._waiting.pop(loop, ()):
+                    read.close()
+
+    def _open(self, brief: bool) -> ReadSnapshot:
+        snapshot = self._store.snapshot(brief)
+        try:
+            return ReadSnapshot(snapshot, self._environment)
+        except BaseException:
+            snapshot.close()
+            raise
+
+    def _glance(self, operation: Operation, request: Any, caller: Caller) -> bytes | None:
+        """Read one row, and see in the same read that the known tables are current.
+
+        None if they are not, or if the request is refused, for which they may be the reason.
+        """
+        catalog, clock, settings = self._environment
+        version, tables = catalog.known
+        moment = Moment(clock.now(), b"", caller, settings)
+        table = tables.get(request.given.table_name)
+        if table is None or moment.now < table.active_at:
+            return None
+        try:
+            steps = operation.decide(request, table, moment)
+            read = next(steps)
+            assert type(read) is kv.Get
+            [key] = read.keys
+            found, value = self._store.glance(system.CATALOG_VERSION, key)
+            if found != version:
+                return None
+            steps.send([value])
+        except StopIteration as end:
+            return _response(end.value)
+        except ApiError:
+            return None
+        raise AssertionError("the operation was to make a single read")
+
+    def _add(self, operation: Operation, request: Any, caller: Caller, done: Done) -> None:
+        loop = get_running_loop()
+        opened = self._open(False)
+        try:
+            steps = opened.begin(operation, request, caller)
+        except BaseException:
+            opened.snapshot.close()
+            raise
+        sliced = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer)
+        if loop not in self._waiting:
+            self.forget_closed_loops()
+            self._waiting[loop] = deque()
+            loop.call_soon(self._run_slice, loop)
+        self._waiting[loop].append(SlicedRead(sliced, opened.snapshot, done))
+
+    def _run_slice(self, loop: AbstractEventLoop) -> None:
+        waiting = self._waiting[loop]
+        read = waiting.popleft()
+        try:
+            if not read.step():
+                waiting.append(read)
+        finally:
+            if waiting:
+                loop.call_soon(self._run_slice, loop)
+            else:
+                del self._waiting[loop]
+
+
+def _response(decision: Decision) -> bytes:
+    return encode_response(decision.response())
