@@ -140,7 +140,7 @@ def test_updates_do_what_their_trees_say(actions: list[Any], item: Any) -> None:
     try:
         expected = oracle.updated(actions, item)
         normalize_item(expected)
-    except oracle.Refused:
+    except (oracle.Refused, ValidationException):  # a sum may have too many digits
         expected = None
     new, _ = attempt(lambda: update.apply(item))
     assert item == before

@@ -25,7 +25,7 @@ def write_units(size_bytes: int) -> float:
 
 
 class Charge(Struct, gc=False):
-    """Units that a request consumed in one place.
+    """Units that a request consumed in one place of a table or index.
 
     `index` is None for the table itself. `place` is the digest of the partition key (16 bytes);
     for a Scan it is where a part of the hash begins (at most 8 bytes). `written` tells write

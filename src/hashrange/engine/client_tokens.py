@@ -1,4 +1,5 @@
-"""Tokens of idempotent transactions: rows, read in decide and written in the same commit.
+"""Client tokens, which make transactions idempotent. They are rows that a transaction reads and
+writes in its own commit.
 
 Source: TransactWriteItems, ClientRequestToken: valid for ten minutes.
 """
@@ -40,7 +41,7 @@ def remember(token: str, fingerprint: bytes, moment: Moment, before: UsedToken |
 
 
 def forget_old(moment: Moment) -> Fetch[Forget]:
-    """Some of the tokens that are past their time, oldest first."""
+    """Some of the tokens that have expired, oldest first."""
     end = int((moment.now - TRANSACTION_TOKEN_SECONDS) * 1000)
     page: kv.Page = yield kv.Range(
         kv.SYSTEM_SPACE,

@@ -1,7 +1,7 @@
-"""What operations read. Each function is a generator that yields reads and returns what came.
+"""What operations read. Each function is a generator that yields reads and returns the result.
 
-Besides the reads of `kv` an operation may yield `TableNamed`, which the runtime answers out of
-its cache of the catalog as of this snapshot.
+Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtime answers from its
+cache of the catalog, as of the same snapshot.
 """
 
 from collections.abc import Generator, Sequence
@@ -20,13 +20,13 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, TableOrIndex
 
 __all__ = ["Bounds", "Row", "RowKey", "contents"]
-"""Names of the keyspace that operations hand on without looking inside."""
+"""Names from the keyspace whose values operations pass on without looking inside."""
 
 T = TypeVar("T")
 
 
 class TableNamed(NamedTuple):
-    """The definition of a table. Answer: `Table | None`."""
+    """Asks for the definition of a table. The answer is `Table | None`."""
 
     name: str
 
@@ -38,15 +38,15 @@ StoredRow = tuple[bytes, bytes]
 """The key and the value of a row."""
 
 CHUNK_ROWS = 128
-"""How many rows a long read takes at a time: between chunks others are served."""
+"""How many rows a long read takes at a time. Between chunks, other requests are served."""
 
 
 class Moment(Struct, gc=False):
     """All that an operation knows of the world outside the database.
 
-    `now` in epoch seconds never falls, also across restarts and processes; `entropy` is 16
-    random bytes, the same when a request is run again. `metered` says that the receipts of all
-    requests are read, also of those that do not ask for ConsumedCapacity.
+    `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
+    16 random bytes, the same if a request is run again. `metered` says that all receipts are read,
+    including those of requests that do not ask for ConsumedCapacity.
     """
 
     now: float
@@ -67,20 +67,20 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 
 
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
-    """A table that items can be read from and written to."""
+    """A table whose items can be read and written."""
     found: Table | None = yield TableNamed(plain_name(name_or_arn))
     return usable(found, moment)
 
 
 def usable(found: Table | None, moment: Moment) -> Table:
-    """The table, if it is there and its creation is over."""
+    """The table, if it exists and its creation has ended."""
     if found is None or moment.now < found.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return found
 
 
 def described_table(name_or_arn: str) -> Fetch[Table]:
-    """A table that is spoken of by name, in whatever state it is."""
+    """A table in any state. Raises ResourceNotFoundException with its name."""
     found = yield from find_table(name_or_arn)
     if found is None:
         name = plain_name(name_or_arn)
@@ -94,7 +94,7 @@ def item(table: Table, key: RowKey) -> Fetch[Row | None]:
 
 
 def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
-    """Rows of any tables by key, in one read."""
+    """The rows of any tables by key, in one read."""
     values = yield kv.Get(tuple([(table.space, key.key) for table, key in keys]))
     return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
 
@@ -102,7 +102,7 @@ def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
 def rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
-    """The next chunk of rows inside the bounds, and the bounds that are left (None: nothing)."""
+    """The next chunk of rows within the bounds, and the bounds that are left (None if none are)."""
     found, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
     return [Row(value) for _, value in found], left
 
@@ -110,7 +110,7 @@ def rows(
 def stored_rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[Sequence[StoredRow], Bounds | None]]:
-    """The same as they are stored."""
+    """The same, with rows as they are stored."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
     page: kv.Page = yield kv.Range(
         source.space, bounds.start, bounds.end, reverse, limit, bytes_max
@@ -158,7 +158,7 @@ def collection_sizes(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[int]]:
 
 
 def table_names(after: str, limit: int) -> Fetch[list[str]]:
-    """At most `limit` names of tables behind `after`, in order."""
+    """At most `limit` names of tables after `after`, in order."""
     start = system.table_row(after) + b"\x00" if after else system.TABLES
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, system.AFTER_TABLES, rows_max=limit)
     return [key[len(system.TABLES) :].decode() for key, _ in page.rows]
@@ -176,6 +176,6 @@ def dropped_spaces() -> Fetch[list[int]]:
 
 
 def new_spaces(count: int) -> Fetch[list[int]]:
-    """Ids that no space ever had."""
+    """Ids that no space has ever had."""
     [made] = yield kv.Counters((system.SPACES,))
     return list(range(made + 1, made + 1 + count))

@@ -1,4 +1,4 @@
-"""Keys as users give them: checked against a table's schema, with DynamoDB's own words."""
+"""Checks keys of requests against a table's schema, with DynamoDB's messages."""
 
 from collections.abc import Container, Iterable, Mapping, Set
 
@@ -32,7 +32,7 @@ _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
 
 
 def invalid_parameter(fault: str) -> ValidationException:
-    """The error of a parameter whose value is of the right type but cannot be."""
+    """The error of a parameter that has the right type but a value that is not allowed."""
     return ValidationException(INVALID + fault)
 
 
@@ -56,9 +56,9 @@ def _not_empty(value: AttributeValue) -> str:
 
 
 def _checked(table: Table, key: Item) -> RowKey:
-    """The row of a key whose attributes are there and of their types."""
+    """The row key of a key whose attributes are present and have the right types."""
     row_key = table_key(table, key)
-    if len(row_key.raw) > SORT_KEY_BYTES_MAX:  # else neither part can be too long
+    if len(row_key.raw) > SORT_KEY_BYTES_MAX:  # otherwise neither part can be too long
         _check_lengths(table, key)
     return row_key
 
@@ -71,9 +71,9 @@ def _check_lengths(table: Table, key: Item) -> None:
 
 
 def of_key(table: Table, key: Item) -> RowKey:
-    """The row of a `Key` parameter: exactly the table's key attributes, of their types.
+    """The row key of a `Key` parameter, which must have exactly the table's key attributes.
 
-    That none is empty was checked before the table was known.
+    Empty values were refused before the table was known.
     """
     names = table.key
     if len(key) != len(names):
@@ -86,7 +86,7 @@ def of_key(table: Table, key: Item) -> RowKey:
 
 
 def check_scalar(table: Table, containers: Set[str]) -> None:
-    """Raises ValidationException where an expression looks into an attribute that is a key."""
+    """Raises ValidationException if an expression looks into a key attribute."""
     names = [("Key", name) for name in table.key]
     names += [("IndexKey", name) for index in table.indexes for name in index.key]
     for kind, name in names:
@@ -98,7 +98,7 @@ def check_scalar(table: Table, containers: Set[str]) -> None:
 
 
 def check_none_empty(table: Table, item: Item) -> None:
-    """Raises ValidationException where an item to be put has an empty key of table or index."""
+    """Raises ValidationException if a key attribute of an item to be put is empty."""
     for name in table.key:
         if name in item:
             check_not_empty(name, item[name])
@@ -109,20 +109,20 @@ def check_none_empty(table: Table, item: Item) -> None:
 
 
 def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
-    """Raises ValidationException where an update is sure to make a key of an index empty."""
+    """Raises ValidationException if an update gives an index's key attribute an empty value."""
     for name, value in literals:
         if name in table.index_keys:
             _check_updated_not_empty(value)
 
 
 def check_present(table: Table, item: Item) -> None:
-    """The check that BatchWriteItem makes of an item's key before any other."""
+    """The first check that BatchWriteItem makes of an item's key."""
     if any(name not in item or table.types[name] not in item[name] for name in table.key):
         raise ValidationException(NO_MATCH)
 
 
 def of_item(table: Table, item: Item) -> RowKey:
-    """The row of an item to be put; its index keys are checked as well."""
+    """The row key of an item to be put, whose index keys are checked as well."""
     for name in table.key:
         value = item.get(name)
         if value is None:
@@ -145,7 +145,7 @@ def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
 
 
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
-    """What an update is sure to give an attribute must be of the type that an index wants."""
+    """Raises ValidationException if an update gives an index's key attribute a wrong type."""
     for index in table.sorted_indexes:
         for name in index.key:
             if name in types and types[name] != table.types[name]:
@@ -158,9 +158,9 @@ def check_index_keys(
     touched: Container[str],
     computed: Container[str] = (),
 ) -> None:
-    """A write fails if an index key attribute that it touches is there and cannot be a key.
+    """Raises ValidationException if a `touched` attribute of an item cannot be a key of an index.
 
-    What was `computed` has words of its own.
+    For `computed` attributes the message is a different one.
     """
     types = table.types
     for index in table.sorted_indexes:

@@ -1,4 +1,4 @@
-"""Which rows a Query or Scan reads: between key values and bounds."""
+"""Turns key conditions and segments into the bounds of the rows that a Query or Scan reads."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from hashrange.model.values import Item
 
 
 def of_query(source: TableOrIndex, query: KeyQuery) -> Bounds:
-    """The rows that a key condition of these types names. Empty keys are refused."""
+    """The bounds of the rows that a key condition selects. Empty key values are refused."""
     for name, value in zip(source.key, query.hash_values + query.range_equals, strict=False):
         if "" in value.values():
             check_not_empty(name, value)
@@ -37,12 +37,12 @@ def of_query(source: TableOrIndex, query: KeyQuery) -> Bounds:
 
 
 def of_scan(segment: int | None, total: int | None) -> Bounds:
-    """All rows, or those of one segment of a parallel Scan."""
+    """The bounds of all rows, or of one segment of a parallel Scan."""
     return bound.segment(segment or 0, total or 1)
 
 
 def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
-    """Where in the hash each of the partitions begins that DynamoDB would have."""
+    """The positions in the hash where each partition begins that DynamoDB would have."""
     warm = source.warm if isinstance(source, Index) and not source.local else table.warm
     return bound.segment_starts(slots_for(warm.read, warm.write))
 
@@ -53,6 +53,6 @@ def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:
 
 
 def owner(table: Table, index: Index, row: Row) -> RowKey:
-    """Where in its table the item of an index entry is."""
+    """The row key of the item that an index entry belongs to."""
     values = parse_raw(owner_raw(index, row.raw))
     return table_key(table, dict(zip(table.key, values, strict=True)))

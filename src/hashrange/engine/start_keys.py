@@ -1,8 +1,8 @@
-"""ExclusiveStartKey: whether it is one, and what is left of a Query or Scan behind it.
+"""ExclusiveStartKey: checks it, and finds what a Query or Scan has left to read after it.
 
-Which fault is found first, and in which words, was observed on the service: a Query checks the
-partition key before it looks at its key condition, and the rest after that; a Scan of an index
-checks the index's key before the request's Select, and the table's key after it.
+Messages and the order of the checks were observed on the service. A Query checks the partition
+key before its key condition, and the rest of the key after it. A Scan of an index checks the
+index's key before Select, and the table's key after it.
 """
 
 from collections.abc import Sequence
@@ -20,24 +20,24 @@ from hashrange.model.values import Item
 BAD_START = "The provided starting key is invalid"
 OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted"
-"""What the service says of another partition, where the key condition tests a sort key too."""
+"""The message for a key in another partition if the key condition also tests a sort key."""
 NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
 
 
 def check_partition(table: Table, source: TableOrIndex, key: Item) -> None:
-    """As many attributes as the keys of table and index have, the partition key among them."""
+    """Checks the number of attributes, and the partition key of the table or index."""
     if len(key) != _length(table, source):
         raise ValidationException(BAD_START)
     _check(table, source.hash, key)
 
 
 def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
-    """The sort key of the table or index."""
+    """Checks the sort key of the table or index."""
     _check(table, source.range, key)
 
 
 def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
-    """The key of the table, with nothing but the key of the index beside it."""
+    """Checks the key of the table, beside which only the key of the index may stand."""
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
@@ -61,7 +61,7 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """What is left of a Query's bounds behind a checked key, which must lie in them."""
+    """What is left of a Query's bounds after a checked key, which must lie within them."""
     at = start_key(table, source, key)
     ranged = query.operator is not None or bool(query.range_equals)
     alike = query._replace(hash_values=[key[name] for name in source.hash])
@@ -80,7 +80,7 @@ def resume_scan(
     segment: int | None,
     total: int | None,
 ) -> Bounds:
-    """The same of a Scan's segment."""
+    """The same for a segment of a Scan."""
     at = start_key(table, source, key)
     if not bound.holds(bounds, at):
         raise ValidationException(
@@ -91,7 +91,7 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """The same of any bounds, with all checks. Raises ValidationException if one fails."""
+    """The same for any bounds, with all checks of the key. Raises ValidationException."""
     check_partition(table, source, key)
     check_sort(table, source, key)
     check_table(table, source, key)

@@ -1,6 +1,6 @@
 """Writes of single items: PutItem, UpdateItem, DeleteItem, and the actions of a transaction.
 
-Each becomes an `ItemWrite`, and every one is decided by the same function.
+Each of them becomes an `ItemWrite`, and one function decides them all.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from hashrange.model.values import Item, item_size
 
 
 class Old(Struct, gc=False):
-    """An item before a write: its row, and its collection's size if there are local indexes."""
+    """An item before a write: its row, and its collection's size if the table has local indexes."""
 
     row: Row | None
     collection_size: int | None
@@ -38,9 +38,9 @@ DUPLICATE = "Duplicate primary key exists in table"
 
 
 class ItemWrite(Struct, gc=False):
-    """A write that waits for the old row. `edit` maps the old image to the new one.
+    """A write whose old row is not known yet. `edit` maps the old image to the new one.
 
-    A write that is `new_only` refuses to take the place of an item.
+    A write that is `new_only` fails if the item exists.
     """
 
     table: Table
@@ -106,11 +106,13 @@ def update(
 
     def edit(old: Item | None) -> Item | None:
         if old is None and change.only_removes:
-            return None  # whatever its paths: there is nothing they could miss (ScyllaDB on AWS)
-        # Other than for a condition, an item that is made has its key for the operands.
+            return (
+                None  # paths that do not exist are no error here (seen on AWS by ScyllaDB's tests)
+            )
+        # The operands of an update see the key of a new item; those of a condition do not.
         new = change.apply(key if old is None else old)
         if old is None and attributes and len(new) == len(key):
-            return None  # what only removes makes no item
+            return None  # an update that only removes attributes creates no item
         if not table.index_keys.isdisjoint(attributes):
             keys.check_index_keys(table, new, attributes, change.computed)
         return new
@@ -135,7 +137,7 @@ def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
-    """The same for several writes, in one read of all their rows."""
+    """The same for several writes, with one read for all their rows."""
     rows = yield from fetch.items([(write.table, write.key) for write in writes])
     local = [at for at, write in enumerate(writes) if write.table.has_local_indexes]
     if not local:
@@ -148,10 +150,10 @@ def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
 
 
 def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
-    """The change that a write makes of the old row.
+    """The change that a write makes to an item.
 
-    Raises ConditionalCheckFailedException, DuplicateItemException, and ValidationException for
-    an update that the old image does not allow.
+    Raises ConditionalCheckFailedException, DuplicateItemException, or ValidationException if the
+    old image does not allow the update.
     """
     condition, old = write.condition, before.row
     if write.new_only and old is not None:
@@ -172,7 +174,7 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
 
 
 def _check_collection(write: ItemWrite, before: Old, size_after: int, moment: fetch.Moment) -> None:
-    """An item collection of a table with local indexes may not grow beyond its limit."""
+    """Raises an error if an item collection would grow beyond its limit."""
     old = before.row
     size_before = old.size + local_size(write.table, write.key, old.item, old.size) if old else 0
     growth = size_after - size_before

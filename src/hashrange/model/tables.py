@@ -1,7 +1,7 @@
-"""Table definitions: what the catalog stores, and what every operation looks at.
+"""Table definitions, as the catalog stores them and operations use them.
 
-Source of the members: shapes TableDescription and SecondaryIndexDescription of the service
-model. Statuses are not stored: they follow from stored times (`Table.status`).
+Source: shapes TableDescription and SecondaryIndexDescription of the service model. Statuses are
+not stored; they follow from stored times (`Table.status`).
 """
 
 from functools import cached_property
@@ -19,7 +19,7 @@ KeyType = Literal["S", "N", "B"]
 class Throughput(Struct, frozen=True):
     """ProvisionedThroughput, with the times of its last changes (epoch seconds).
 
-    `decreases` counts those of the UTC day of the last one.
+    `decreases` counts the decreases on the UTC day of the last one.
     """
 
     read: int = 0
@@ -35,7 +35,7 @@ class Throughput(Struct, frozen=True):
 
 
 class WarmThroughput(Struct, frozen=True):
-    """Units a second that can be served at once. It only rises."""
+    """Units a second that can be served at once. They never fall."""
 
     read: int = 0
     write: int = 0
@@ -47,9 +47,9 @@ class WarmThroughput(Struct, frozen=True):
 class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     """An ordered set of rows that can be read: a table, or one of its indexes.
 
-    `hash` and `range` name the key attributes in order: one and at most one, but for global
-    indexes with multi-attribute keys (up to four of each). What follows from a definition is
-    computed once, because every request asks for it.
+    `hash` and `range` name the key attributes in order. `hash` has one and `range` at most one,
+    except in global indexes with multi-attribute keys, which have up to four of each. Properties
+    that follow from the definition are computed once, because every request asks for them.
     """
 
     space: int
@@ -62,7 +62,7 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Index(TableOrIndex, frozen=True, kw_only=True):
-    """A secondary index: `space` holds one row per item that has all its key attributes."""
+    """A secondary index. `space` holds a row for each item that has all its key attributes."""
 
     name: str
     local: bool
@@ -72,11 +72,11 @@ class Index(TableOrIndex, frozen=True, kw_only=True):
     on_demand: dict[str, int] | None = None
     warm: WarmThroughput = WarmThroughput()
     building: bool = False
-    """An index that UpdateTable added and whose backfill has not reached the end."""
+    """Whether UpdateTable added the index and its backfill has not ended yet."""
     backfilling: bool | None = None
-    """None for an index made by CreateTable; else whether the second phase has begun."""
+    """None for an index made by CreateTable; otherwise whether the second phase has begun."""
     built_to: bytes = b""
-    """While it is built: rows of the table before this key have their entries, others none."""
+    """During the build, rows of the table before this key have entries, and others have none."""
 
     @property
     def status(self) -> str:
@@ -84,9 +84,9 @@ class Index(TableOrIndex, frozen=True, kw_only=True):
 
 
 class TimeToLive(Struct, frozen=True, kw_only=True):
-    """An attribute with expiry times; `space` holds the hidden index by them.
+    """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
-    While it is built, the build has come to `built_to`.
+    During the build of that index, `built_to` is the key that it has reached.
     """
 
     attribute: str
@@ -96,7 +96,7 @@ class TimeToLive(Struct, frozen=True, kw_only=True):
 
 
 class Table(TableOrIndex, frozen=True, kw_only=True):
-    """A table. `types` maps every key attribute of the table and its indexes to S, N or B."""
+    """A table. `types` maps each key attribute of the table and its indexes to S, N or B."""
 
     name: str
     id: str
@@ -115,9 +115,9 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     table_class: str | None = None
     table_class_since: float | None = None
     kms_key_arn: str | None = None
-    """As SSESpecification asked for; it is told of, nothing is encrypted with it."""
+    """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
     stream: Stream | None = None
-    """The latest stream, which may be disabled."""
+    """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None
     ttl_changed_at: float | None = None
     tags: dict[str, str] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @property
     def allocating(self) -> list[str]:
-        """Names of indexes in the first phase of their build."""
+        """The names of the indexes in the first phase of their build."""
         return [index.name for index in self.indexes if index.building and not index.backfilling]
 
     def index(self, name: str) -> Index | None:

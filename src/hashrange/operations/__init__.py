@@ -1,6 +1,6 @@
-"""One file per API operation, read from top to bottom: parse, decide, respond.
+"""One file for each operation of the API, to be read from top to bottom: parse, decide, respond.
 
-`OPERATIONS` is the registry: by API name, what the runtime needs to know to run one.
+`OPERATIONS` is the registry: it maps the name of an operation to what the runtime needs to run it.
 """
 
 from operator import attrgetter
@@ -79,7 +79,7 @@ STATEMENTS: dict[str, ModuleType] = {
     "ExecuteStatement": execute_statement,
     "ExecuteTransaction": execute_transaction,
 }
-"""Whether they read or write depends on their statements."""
+"""Whether these read or write depends on their statements."""
 
 
 def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:

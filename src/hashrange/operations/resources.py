@@ -28,11 +28,11 @@ class Access(NamedTuple):
 
 
 Resources = Callable[[Any, Caller], list[Access]]
-"""Of a checked request: what it touches, each access once, in the order of the request."""
+"""Lists what a checked request touches: each access once, in the order of the request."""
 
 
 def nothing(request: Any, caller: Caller) -> list[Access]:
-    """Of an operation that no client can send."""
+    """The resources of an operation that no client can send."""
     return []
 
 
@@ -54,7 +54,7 @@ def _distinct(found: Iterable[tuple[str, str]]) -> list[Access]:
 
 
 def _given(request: Any) -> Any:
-    """The typed request, which many operations keep beside what they made of it."""
+    """The typed request, which many operations keep beside what they parsed from it."""
     return getattr(request, "given", request)
 
 
@@ -138,7 +138,7 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
-    """PartiQL: an EXISTS reads as a SELECT does; a member that is no statement touches nothing."""
+    """EXISTS reads as a SELECT does. A member of a batch that is in error touches nothing."""
     found = []
     for each in statements:
         if isinstance(each, ApiError):
@@ -184,7 +184,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "TransactWriteItems": _transaction_writes,
     "UntagResource": _tagging,
 }
-"""The rest are about the table that they name."""
+"""Other operations touch the table that they name."""
 
 
 def of(name: str) -> Resources:
@@ -200,7 +200,7 @@ def _global_table_arn(name: str, caller: Caller) -> str:
 
 
 def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
-    """The ARNs that a member names; a member that is absent, as it may be, names none."""
+    """The ARNs that a member names; none if the member is absent."""
     named = request.get(member)
     if named is None:
         return []
@@ -216,7 +216,7 @@ def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
 
 
 def of_members(name: str, *members: str) -> Resources:
-    """Names the resources that stand in these members of a request, `*` if there are none."""
+    """A function that finds the resources in these members of a request, `*` if all are absent."""
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:
         found = [arn for member in members for arn in _arns(member, request, caller)]

@@ -1,8 +1,8 @@
-"""Operations on what this server does not have: what there is to see, and what cannot be done.
+"""Operations of features that this server does not have.
 
-Infrastructure tools ask for backups, replicas, exports and policies of every table. Describe and
-List operations answer the true empty state. Operations that would start work are refused; none
-pretends success.
+Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
+and List operations answer truthfully that there are none. Operations that would start work are
+refused; none of them pretends to succeed.
 """
 
 import re
@@ -41,7 +41,7 @@ LISTS: dict[str, str] = {
     "ListGlobalTables": "GlobalTables",
     "ListImports": "ImportSummaryList",
 }
-"""The member that is an empty list."""
+"""The member of the response that is an empty list."""
 
 _NO_BACKUP = (BackupNotFoundException, "Backup not found: {}", "BackupArn")
 _NO_BULK_OPERATION = (
@@ -65,7 +65,7 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
     "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
 }
-"""The error, its message, and the member that names what is not there."""
+"""The error, its message, and the member that names what does not exist."""
 _KINDS = {
     "BackupArn": "backup",
     "BulkOperationArn": "bulk-operation",
@@ -75,7 +75,7 @@ _KINDS = {
 """What follows the table's name in an ARN."""
 
 LEGACY = ("CreateGlobalTable", "UpdateGlobalTable")
-"""Operations of a version of global tables that the service has given up."""
+"""Operations of a version of global tables that the service no longer supports."""
 
 UNSUPPORTED = (
     "CreateBackup",
@@ -131,7 +131,7 @@ def _continuous_backups(request: Request, moment: Moment) -> Decide:
 
 
 def _of_table(show: Callable[[Table, Request, Moment], Response]) -> Callable[..., Decide]:
-    """A description that every table has."""
+    """Returns the decide function of an operation that describes a table."""
 
     def decide(request: Request, moment: Moment) -> Decide:
         table = yield from fetch.described_table(request["TableName"])
@@ -163,7 +163,7 @@ def _kinesis_destinations(table: Table, request: Request, moment: Moment) -> Res
 
 
 def _no_destination(state: str) -> Callable[[Table, Request, Moment], Response]:
-    """Refuses what can be done to an active destination only."""
+    """Refuses what needs an active Kinesis destination."""
 
     def show(table: Table, request: Request, moment: Moment) -> Response:
         raise ValidationException(
@@ -183,13 +183,13 @@ def _resource_policy(request: Request, moment: Moment) -> Decide:
 
 
 def _delete_resource_policy(request: Request, moment: Moment) -> Decide:
-    """To delete what is not there is no fault."""
+    """Deleting a policy that does not exist succeeds."""
     yield from _with_policy(request["ResourceArn"])
     return answer({})
 
 
 def _with_policy(arn: str) -> Fetch[None]:
-    """Raises an error unless there is the table, or the stream, that might have a policy."""
+    """Raises an error if the table or stream that might have a policy does not exist."""
     name, label = resource_arns.parse(arn)
     table = yield from fetch.described_table(name)
     if label is not None and (yield from streams.find(f"{table.arn}/stream/{label}")) is None:
@@ -237,7 +237,7 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
     "RestoreTableToPointInTime": ("SourceTableArn", "SourceTableName", "TargetTableName"),
 }
-"""The members that name what a request touches; TableName for the rest."""
+"""The members that name the resources of a request. For other operations it is TableName."""
 
 
 def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:

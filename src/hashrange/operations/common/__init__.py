@@ -1,1 +1,1 @@
-"""What all operations share: parsing bodies, checking inputs, members of answers."""
+"""What all operations share: parsing request bodies, checking inputs, and building responses."""

@@ -1,4 +1,4 @@
-"""A request's body becomes its structure: the fast path accepts, the slow path explains."""
+"""Parses the body of a request. The fast path accepts it; the slow path explains what is wrong."""
 
 from functools import cache
 from typing import TypeVar
@@ -12,10 +12,10 @@ Request = TypeVar("Request", bound=Structure)
 
 
 def decode(body: bytes, type: type[Request]) -> Request:
-    """The request of this type in a body of JSON.
+    """The request of this type, decoded from a body of JSON.
 
-    Raises SerializationException or ValidationException. What attribute values mean is not
-    looked at yet.
+    Raises SerializationException or ValidationException. The content of attribute values is not
+    checked yet.
     """
     try:
         request: Request = _decoder(type).decode(body)

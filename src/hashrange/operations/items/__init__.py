@@ -1,1 +1,1 @@
-"""Operations on items by key: get, put, update, delete, and the batches of them."""
+"""Operations on items by key: get, put, update, delete, and their batches."""

@@ -1,4 +1,4 @@
-"""BatchGetItem: up to 100 items of any tables by key; what exceeds 16 MB is left for later."""
+"""BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -64,7 +64,7 @@ def _respond(
     tables: dict[str, Table],
     found_rows: Iterator[tuple[tuple[Table, RowKey], Row | None]],
 ) -> Decision:
-    """Rows come in the order of the request; from the one that exceeds 16 MB on they are left."""
+    """Rows are in the order of the request. From one that exceeds 16 MB, keys are unprocessed."""
     given = request.given
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}

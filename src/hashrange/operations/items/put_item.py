@@ -1,4 +1,4 @@
-"""PutItem: write a whole item, in place of one with the same key."""
+"""PutItem: write a whole item, which replaces an item with the same key."""
 
 from msgspec import Struct
 

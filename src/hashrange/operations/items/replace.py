@@ -1,4 +1,4 @@
-"""The response of PutItem and DeleteItem: the old item, if it was asked for."""
+"""The response of PutItem and DeleteItem: the old item, if the request asks for it."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ RETURN_VALUES = ("NONE", "ALL_OLD")
 def responder(
     given: PutItem | DeleteItem, returned: str, write: ItemWrite, old: Old
 ) -> Callable[[Receipt], Response]:
-    """Makes the response from what the write consumed."""
+    """Returns a function that makes the response from the receipt of the write."""
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {}

@@ -1,4 +1,4 @@
-"""UpdateItem: change attributes of one item, which is made if it is not there."""
+"""UpdateItem: change attributes of one item, which is created if it does not exist."""
 
 from msgspec import Raw, Struct
 
@@ -21,7 +21,7 @@ _NEW = ("UpdateExpression", "ConditionExpression")
 _OLD = ("AttributeUpdates", *inputs.OLD_CONDITION)
 
 _SHORT = 500
-"""A body of so few bytes cannot have values, or use them often enough, to be charged too much."""
+"""A body of at most this many bytes cannot exceed the limit on an update's size."""
 
 
 class Request(Struct, gc=False):
@@ -69,7 +69,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
 
 
 def _attributes(request: Request, change: ItemChange) -> Response:
-    """The image that ReturnValues asks for; the member is absent when there is nothing in it."""
+    """The image that ReturnValues asks for. If it is empty, the member is absent."""
     update, old, new = request.update, change.old, change.new
     if new is None or request.returned == "NONE":
         return {}

@@ -1,6 +1,6 @@
-"""BatchExecuteStatement: up to 25 PartiQL statements, each of one item, all reads or all writes.
+"""BatchExecuteStatement: up to 25 PartiQL statements on single items, all reads or all writes.
 
-Each answers for itself: a member that fails has an Error in its place and stops no other.
+A statement that fails has an Error in its place in the response. The others go on.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ Target = Wanted | ItemWrite
 
 
 class Request(NamedTuple):
-    """`bound` holds a statement for each member, or why there is none."""
+    """`bound` holds a statement for each member, or the error that was found in it."""
 
     given: requests.BatchExecuteStatement
     bound: list[Statement | ApiError]
@@ -56,7 +56,7 @@ def parse(body: bytes) -> Request:
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
-    """What a member is by its text alone, whether or not it can be bound; None: neither."""
+    """What a member does, by its text alone. None if the text is no statement, or is EXISTS."""
     try:
         parsed = partiql.parse(member.statement)
     except ApiError:
@@ -155,7 +155,7 @@ def _respond(
     shown: Callable[[Any, Any], Any],
     receipt: Receipt,
 ) -> Response:
-    """A member that got as far as its table says its name, also where it failed."""
+    """The response. A member whose table was found names it, even if the member failed."""
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
     for statement, target, outcome in zip(request.bound, targets, outcomes, strict=True):

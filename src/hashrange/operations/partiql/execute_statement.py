@@ -1,4 +1,4 @@
-"""ExecuteStatement: one PartiQL statement. A SELECT gives a page, anything else writes an item."""
+"""ExecuteStatement: one PartiQL statement. A SELECT returns a page; any other writes one item."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from hashrange.operations.partiql.select import Position
 
 
 class Request(NamedTuple):
-    """`start`: where a page begins. `writes`: whether it may change anything."""
+    """`start` is where the page of a SELECT begins. `writes` tells whether items may be changed."""
 
     given: requests.ExecuteStatement
     statement: Statement

@@ -1,6 +1,6 @@
 """ExecuteTransaction: up to 100 PartiQL statements, all of them reads or all of them writes.
 
-Writes become the same `ItemWrite`s as in TransactWriteItems, EXISTS a ConditionCheck.
+Each write becomes the same `ItemWrite` as in TransactWriteItems; EXISTS becomes a condition check.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Request(NamedTuple):
-    """`reads` or `changes`, one of them empty."""
+    """Either `reads` or `changes` is empty."""
 
     given: requests.ExecuteTransaction
     reads: list[Select]
@@ -74,7 +74,7 @@ def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatemen
 
 
 def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
-    """What the function gives; a refusal says which statement it is about."""
+    """The result of the function. An error names the position of the statement."""
     try:
         return function(*arguments)
     except ValidationException as fault:

@@ -1,7 +1,7 @@
-"""What the operations of PartiQL share: a statement becomes a write of one item, or a key to read.
+"""Turns a PartiQL statement into a write of one item, or into the key of an item to read.
 
-Source: developer guide, "PartiQL - a SQL-compatible query language for Amazon DynamoDB"; texts
-observed.
+Source: developer guide, "PartiQL - a SQL-compatible query language for Amazon DynamoDB". The
+messages were observed on the service.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ AnyWrite = Write | Exists
 
 @inputs.older
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
-    """A statement with its parameters, which become canonical in place."""
+    """A statement with its parameters, which are made canonical in place."""
     parsed = partiql.parse(text)
     normalize_all(parameters)
     return partiql.bind(parsed, parameters or ())
@@ -58,9 +58,10 @@ def table_name(statement: Statement) -> str:
 
 
 def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
-    """The key of the item that a statement writes, or more of it, and what else must hold.
+    """The item that a statement writes, and what else its WHERE clause demands.
 
-    Raises ValidationException where the statement names no single item.
+    The item is complete for an INSERT and consists of its key for other statements. Raises
+    ValidationException if the statement does not name a single item.
     """
     if isinstance(statement, Insert):
         return statement.item, None
@@ -89,7 +90,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
         case Update():
             return writes.update(table, key, statement.changes, there, return_old)
         case Delete():
-            # Where there is no item there is nothing to delete, which is fine.
+            # If there is no item, there is nothing to delete, and the statement succeeds.
             allowed = None if rest is None else Condition.of(Operation("OR", (absent, rest)))
             return writes.delete(table, key, allowed, return_old)
         case Exists():
@@ -97,7 +98,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
 
 
 def returned(statement: Statement, change: ItemChange) -> Any:
-    """What RETURNING gives of a write; None if it asks for nothing, or there is nothing in it."""
+    """What RETURNING returns of a write. None if there is no such clause, or nothing to return."""
     returning = getattr(statement, "returning", None)
     if returning is None:
         return None
@@ -115,7 +116,7 @@ def returned(statement: Statement, change: ItemChange) -> Any:
 
 
 def single_key(select: Select, table: Table, operation: str) -> Item:
-    """The key of the one item that a SELECT must name, where many are sent together."""
+    """The key of the single item that a SELECT must name in a batch or transaction."""
     check_index_keys(select, table)
     found = select.where and partiql_keys.one_key(select.where, table.key)
     if select.index_name is not None or not found or found[1] is not None:
@@ -127,14 +128,14 @@ def single_key(select: Select, table: Table, operation: str) -> Item:
 
 
 def row_key(table: Table, key: Item) -> RowKey:
-    """Where the item of a `single_key` is. Raises ValidationException."""
+    """The row key that belongs to a `single_key`. Raises ValidationException."""
     partiql_keys.check_key(key, table.key, table.types)
     keys.check_none_empty(table, key)
     return keys.of_key(table, key)
 
 
 def check_index_keys(select: Select, table: Table) -> None:
-    """PartiQL knows no keys of several attributes."""
+    """Raises ValidationException for an index with a multi-attribute key."""
     index = table.index(select.index_name) if select.index_name else None
     if index and (len(index.hash) > 1 or len(index.range) > 1):
         raise ValidationException(_MULTIPLE_KEYS)

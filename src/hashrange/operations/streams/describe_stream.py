@@ -1,4 +1,4 @@
-"""DescribeStream: a stream and its shards with their lineage, at most 100 shards a page."""
+"""DescribeStream: a stream and its shards with their parents, at most 100 shards a page."""
 
 from itertools import islice
 from typing import Any

@@ -1,4 +1,4 @@
-"""GetRecords: records of a shard from where an iterator stands, at most 1,000 or 1 MB."""
+"""GetRecords: the records of a shard after the position of an iterator, at most 1,000 or 1 MB."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What the operations of streams check of their requests alike, and look up.
+"""Checks and lookups that the operations on streams share.
 
-Wording as seen on the service, but for what is marked (?).
+The messages were seen on the service, except those marked (?).
 """
 
 import re
@@ -13,7 +13,7 @@ from hashrange.model.streams import Shard, Stream, find_shard
 INVALID_ARN = "Invalid StreamArn"
 TRIMMED = "The data you are trying to access has been trimmed"
 EXPIRED = "The provided iterator exceeds the maximum age allowed"
-"""(?) As the service model has it; that of trimmed data is as the service model has it too."""
+"""(?) This message and TRIMMED are taken from the service model."""
 
 _is_stream_arn = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+/stream/[^/]+").fullmatch
 
@@ -25,7 +25,7 @@ def check_arn(arn: str) -> None:
 
 
 def check_limit(limit: int | None, most: int) -> None:
-    """Raises ValidationException; the service model tells of the least only."""
+    """Raises ValidationException for a high limit. The service model only states the minimum."""
     if limit is not None and limit > most:
         raise ValidationException(
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "

@@ -1,6 +1,6 @@
-"""Shard iterators: opaque to the user, and all there is to know about where a reader stands.
+"""Shard iterators: opaque to clients, they hold the whole state of a reader.
 
-stream ARN | 1 | base64 of JSON: shard id, position, when it was issued
+stream ARN | 1 | base64 of JSON: shard id, position, time of issue
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -15,7 +15,7 @@ POSITION_BYTES_MAX = 32
 
 
 class ShardIterator(msgspec.Struct, frozen=True):
-    """Times in milliseconds."""
+    """A position in a shard; `issued_at` is in milliseconds."""
 
     stream_arn: str
     shard_id: str
@@ -30,7 +30,7 @@ class ShardIterator(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, now: int) -> ShardIterator:
-    """Raises ValidationException for what we never issued, ExpiredIteratorException when old."""
+    """Raises ValidationException if it is malformed, ExpiredIteratorException if it is old."""
     arn, _, content = text.partition("|1|")
     try:
         shard_id, position, issued_at = msgspec.json.decode(

@@ -48,7 +48,7 @@ def parse(body: bytes) -> Request:
 
 
 def _check_throughput(given: requests.CreateTable) -> None:
-    """The throughput of the table fits its billing mode; before its keys are looked at."""
+    """Checks that the throughput fits the billing mode. This comes before the keys are checked."""
     on_demand, capacity = given.billing_mode == "PAY_PER_REQUEST", given.provisioned_throughput
     if on_demand and capacity is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
@@ -127,7 +127,7 @@ def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
 
 
 def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
-    """The answer lacks what the service works out later."""
+    """The response, which lacks what the service only works out later."""
     description = describe(table, moment.now, "CREATING")
     description.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
     if given.warm_throughput is None:

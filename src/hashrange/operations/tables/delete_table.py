@@ -1,4 +1,4 @@
-"""DeleteTable: the answer is instant at any size, the rows go in the background."""
+"""DeleteTable: answers at once for a table of any size; its rows are deleted in the background."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
@@ -18,7 +18,7 @@ GONE = (
     "LocalSecondaryIndexes",
     "WarmThroughput",
 )
-"""What a description does not tell of a table that is deleted. [seen]"""
+"""Members that the description of a deleted table lacks. [seen]"""
 
 
 def parse(body: bytes) -> requests.DeleteTable:

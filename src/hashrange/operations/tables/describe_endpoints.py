@@ -1,4 +1,4 @@
-"""DescribeEndpoints: where the service is reached, for clients that discover it."""
+"""DescribeEndpoints: the address of the service, for clients that use endpoint discovery."""
 
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment

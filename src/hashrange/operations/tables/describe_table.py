@@ -1,4 +1,4 @@
-"""DescribeTable."""
+"""DescribeTable: the definition of a table, its status and its size."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer

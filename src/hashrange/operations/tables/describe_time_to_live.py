@@ -1,4 +1,4 @@
-"""DescribeTimeToLive."""
+"""DescribeTimeToLive: whether items of a table expire, and by which attribute."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer

@@ -1,6 +1,6 @@
 """ListTagsOfResource: the tags of a table.
 
-A list is never so long that it comes in pages, and a NextToken is ignored.
+All tags fit into one response. A NextToken is ignored.
 """
 
 from hashrange.engine.decision import Decide, answer

@@ -1,6 +1,6 @@
-"""ResourceArn: the table, or a stream of it, that a request about tags or a policy is about.
+"""ResourceArn: the table or stream that a request about tags or a policy names.
 
-Wording as observed on the service in 2026, but for an absent ARN, which was seen years before.
+The messages were observed on the service in 2026, that of an absent ARN years before.
 """
 
 import re
@@ -15,14 +15,14 @@ _RESOURCE = re.compile(
 
 
 class TableOrStream(NamedTuple):
-    """`stream` is the label of a stream, None where the table itself is meant."""
+    """`stream` is the label of a stream, None for the table itself."""
 
     table: str
     stream: str | None
 
 
 def parse(arn: str | None) -> TableOrStream:
-    """Raises ValidationException for what is the ARN of neither."""
+    """Raises ValidationException for an ARN that names neither."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):

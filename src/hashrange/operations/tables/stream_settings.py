@@ -1,4 +1,4 @@
-"""StreamSpecification in CreateTable and UpdateTable: a stream comes, or is closed."""
+"""StreamSpecification in CreateTable and UpdateTable: enables or disables a stream."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -16,7 +16,7 @@ from hashrange.model.tables import Table
 
 
 def check_new(given: requests.StreamSpecification | None) -> None:
-    """The stream of a new table."""
+    """Checks the StreamSpecification of a new table."""
     if given is None:
         return
     if given.stream_enabled and given.stream_view_type is None:
@@ -30,7 +30,7 @@ def check_new(given: requests.StreamSpecification | None) -> None:
 
 
 def check_change(given: requests.StreamSpecification | None) -> None:
-    """The stream of a table that is there."""
+    """Checks the StreamSpecification for an existing table."""
     if given is None:
         return
     if given.stream_enabled and given.stream_view_type is None:
@@ -70,13 +70,13 @@ def changed(
         slots=slots_for(table.warm.read, table.warm.write),
     )
     while (yield from streams.find(stream.arn)) is not None:
-        # A label is never used twice, not even within one millisecond.
+        # No two streams have the same label, even if they are enabled within a millisecond.
         stream = replace(stream, enabled_at=stream.enabled_at + 1)
     return replace(table, stream=stream), [StreamChange(None, stream)]
 
 
 def disabled(table: Table, moment: Moment) -> tuple[Table, list[StreamChange]]:
-    """The table with its stream closed, if it has one; records stay readable for a day."""
+    """The table with its stream, if it has one, disabled. The records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
     now = max(ceil(moment.now * 1000), table.stream.enabled_at)

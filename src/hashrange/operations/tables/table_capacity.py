@@ -1,7 +1,7 @@
-"""Provisioned, on-demand and warm throughput of tables and their indexes: checked and changed.
+"""Checks and changes the provisioned, on-demand and warm throughput of tables and indexes.
 
-Source: API reference; wording and rules observed on the service in 2026. In messages and
-arguments an index is named, and None is the table.
+Source: API reference. Messages and rules were observed on the service in 2026. Functions take the
+name of an index, or None for the table.
 """
 
 from datetime import UTC, datetime
@@ -42,11 +42,11 @@ NOT_ON_DEMAND = (
 
 
 def units(given: GivenUnits) -> dict[str, int]:
-    """The members that are given, by name; none where the structure is absent or empty."""
+    """The members of the structure that are given, by name."""
     return {} if given is None else msgspec.to_builtins(given)
 
 
-# ---- what a request alone tells ----
+# ---- checks of the request alone ----
 
 
 def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
@@ -58,7 +58,7 @@ def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
 def check_on_demand(
     given: requests.OnDemandThroughput | None, index: str | None = None, *, can_clear: bool = False
 ) -> None:
-    """Each maximum is at least 1; where there may be an old one, -1 removes it."""
+    """Each maximum must be at least 1, or -1 to remove one that may have been set before."""
     of = "table" if index is None else f"index : {index}"
     for name, value in units(given).items():
         if value < 1 and not (can_clear and value == limits.ON_DEMAND_UNITS_CLEARED):
@@ -72,7 +72,7 @@ def check_new_warm(
     provisioned: requests.ProvisionedThroughput | None,
     index: str | None = None,
 ) -> None:
-    """A new table or index is not colder than its capacity mode makes it."""
+    """Warm throughput must not be less than what the billing mode provides anyway."""
     of = "table" if index is None else f"index {index}"
     least = new_warm(None, provisioned)
     for name, value in units(given).items():
@@ -129,7 +129,7 @@ def new_throughput(given: requests.ProvisionedThroughput | None) -> Throughput:
 def new_warm(
     given: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
 ) -> WarmThroughput:
-    """What is asked for, and no less than the capacity mode gives."""
+    """The warm throughput that is asked for, but at least what the billing mode provides."""
     if provisioned is None:
         warm = WarmThroughput(*ON_DEMAND_START)
     else:
@@ -143,9 +143,9 @@ def new_warm(
 def provisioned(
     old: Throughput, given: requests.ProvisionedThroughput, index: str | None, moment: Moment
 ) -> Throughput:
-    """The throughput after a change, with its time. To change nothing is refused."""
+    """The throughput after a change, with its time. A change to the same is refused."""
     read, write = given.read_capacity_units, given.write_capacity_units
-    if not old.read:  # until now on demand
+    if not old.read:  # the table was on demand until now
         return replace(old, read=read, write=write)
     if (read, write) == (old.read, old.write):
         raise ValidationException(_same(old, index))
@@ -171,7 +171,7 @@ def _same(old: Throughput, index: str | None) -> str:
 
 
 def _check_may_decrease(old: Throughput, decreases: int, now: float) -> None:
-    """Some decreases of a UTC day are free, each further one waits for an hour after the last."""
+    """Some decreases each UTC day are free. Each further one must come an hour after the last."""
     free, pause = limits.FREE_DECREASES_PER_DAY, limits.DECREASE_PAUSE_SECONDS
     if decreases < free or old.decreased_at is None or now >= old.decreased_at + pause:
         return
@@ -195,7 +195,7 @@ def _in_words(time: float) -> str:
 def changed_on_demand(
     old: dict[str, int] | None, given: requests.OnDemandThroughput | None
 ) -> dict[str, int] | None:
-    """The maxima after a change of some of them."""
+    """The maxima after some of them were changed."""
     merged = {**(old or {}), **units(given)}
     kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
     return kept or None

@@ -1,6 +1,6 @@
-"""The TableDescription of responses: what a stored definition and its counters look like.
+"""The TableDescription of responses, made from a stored definition and its counters.
 
-Source: shape TableDescription of the service model; members are absent where DynamoDB has none.
+Source: shape TableDescription of the service model. Members that DynamoDB omits are absent.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from hashrange.model.tables import Index, Table, TableOrIndex, Throughput, WarmT
 
 
 def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
-    """The description of a table as it is."""
+    """The description of a table as it is now."""
     statistics = yield from fetch.statistics([table, *table.indexes])
     return describe(table, moment.now, table.status(moment.now), statistics)
 

@@ -1,6 +1,6 @@
-"""SSESpecification: the key that a description names. Items are not encrypted with it.
+"""SSESpecification: the key that a table's description names. Items are not encrypted with it.
 
-Rules and wording as observed on the service.
+The rules and messages were observed on the service.
 """
 
 from uuid import NAMESPACE_URL, uuid5
@@ -27,7 +27,7 @@ def check(given: requests.SSESpecification | None) -> None:
 
 
 def key_arn(given: requests.SSESpecification | None, region: str, account: str) -> str | None:
-    """The ARN of the key that is asked for; None for the service's own, which is the default."""
+    """The ARN of the key that the request names; None for the service's own key, the default."""
     if given is None or not (given.enabled or given.sse_type):
         return None
     key = given.kms_master_key_id or AWS_MANAGED_KEY
@@ -35,13 +35,13 @@ def key_arn(given: requests.SSESpecification | None, region: str, account: str) 
     if key.startswith("alias/"):
         key = prefix + key
     if key.startswith(f"{prefix}alias/"):
-        # descriptions name the key behind an alias; which one that is, the alias alone tells here
+        # a description names the key behind an alias; here that key follows from the alias alone
         key = str(uuid5(NAMESPACE_URL, key))
     return key if key.startswith("arn:") else f"{prefix}key/{key}"
 
 
 def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:
-    """As `key_arn`; to ask for what there is already is refused."""
+    """The same as `key_arn` for an existing table. A change to the same key is refused."""
     wanted = key_arn(given, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
         raise invalid_parameter("Table is already encrypted by default")

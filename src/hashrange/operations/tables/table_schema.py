@@ -1,7 +1,7 @@
-"""Key schemas, attribute definitions, projections and indexes as requests give them, checked.
+"""Checks the key schemas, attribute definitions, projections and indexes of a request.
 
-Used by CreateTable, and by UpdateTable for an index that it creates. Source: API reference of
-CreateTable; wording and order observed on the service.
+CreateTable uses it, and UpdateTable for a new index. Source: API reference of CreateTable.
+Messages and the order of the checks were observed on the service.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 def check_supported(
     given: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
 ) -> None:
-    """`unsupported` names members as the request's structure and as the API spells them."""
+    """`unsupported` maps names of fields of the request to the API's names of the members."""
     for field, member in unsupported.items():
         if getattr(given, field) is not None:
             raise ValidationException(f"{member} is not supported by this server")
@@ -66,7 +66,7 @@ def _listed(names: Iterable[str]) -> str:
     return f"[{', '.join(names)}]"
 
 
-# ---- all of a new table, in the service's order ----
+# ---- the whole of a new table, in the order of the service ----
 
 
 def check_table(given: requests.CreateTable, types: Types) -> None:
@@ -96,7 +96,7 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
 
 
 def _check_lengths(key: Elements, local: Sequence[requests.LocalSecondaryIndex]) -> None:
-    """Only keys of global indexes are of more than two attributes."""
+    """Only the keys of global indexes may have more than two attributes."""
     schemas = {"keySchema": key}
     for place, index in enumerate(local, 1):
         schemas[f"localSecondaryIndexes.{place}.member.keySchema"] = index.key_schema
@@ -126,7 +126,7 @@ def _check_defined(schema: Elements, types: Types) -> None:
 
 
 def _check_pair(schema: Elements) -> None:
-    """One HASH, then at most one RANGE of another name."""
+    """A key must be one HASH attribute, then at most one RANGE attribute with another name."""
     _check_different(schema)
     _check_hash_first(schema)
     if len(schema) == KEY_ATTRIBUTES_MAX and schema[1].key_type != "RANGE":
@@ -182,7 +182,7 @@ def _check_names(indexes: Iterable[GivenIndex]) -> None:
 
 
 def check_projected_names(counts: Iterable[int]) -> None:
-    """INCLUDE lists are bounded over all indexes of a table."""
+    """The INCLUDE lists of all indexes together have a limit."""
     if sum(counts) > PROJECTED_NAMES_MAX:
         raise invalid_parameter(
             "Number of NonKeyAttributes over all indexes exceeds the limit of "
@@ -226,7 +226,7 @@ def _check_global_indexes(
 
 
 def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: Types) -> None:
-    """An index that is added to a table; its throughput is checked by itself."""
+    """Checks an index that is added to a table, except its throughput."""
     _check_defined(index.key_schema, types)
     _check_global_index(index)
 
@@ -237,7 +237,7 @@ def _check_global_index(index: GivenGlobalIndex) -> None:
 
 
 def _check_global_key(schema: Elements) -> None:
-    """Up to four HASH, then up to four RANGE attributes, none twice."""
+    """A key must be up to four HASH, then up to four RANGE attributes, all different."""
     _check_different(schema)
     _check_hash_first(schema)
     for kind in ("HASH", "RANGE"):
@@ -287,11 +287,11 @@ def _check_projection(projection: requests.Projection) -> None:
         seen.add(name)
 
 
-# ---- what is stored ----
+# ---- definitions to be stored ----
 
 
 def index(given: GivenIndex, space: int) -> Index:
-    """The definition of an index that was checked."""
+    """The definition to be stored of an index that was checked."""
     settings: dict[str, Any] = {}
     if not isinstance(given, requests.LocalSecondaryIndex):
         capacity = given.provisioned_throughput

@@ -1,4 +1,4 @@
-"""TagResource: set tags of a table."""
+"""TagResource: add tags to a table, or change their values."""
 
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException

@@ -1,7 +1,7 @@
-"""Tags of a table: the checks and the change that the tagging operations share.
+"""Tags of a table: what the tagging operations share.
 
-Source: API reference; at most 50 tags; keys that begin with `aws:` are the service's own. The
-order of the checks and their wording are as observed on the service.
+A table has at most 50 tags. Keys that begin with `aws:` are reserved for the service. Source: API
+reference. Messages and the order of the checks were observed on the service.
 """
 
 from collections.abc import Sequence, Sized
@@ -68,14 +68,14 @@ def check_count(tags: Sized) -> None:
 
 
 def _is_text(text: str, length_max: int) -> bool:
-    """Letters, numbers and separators of any script, and some signs."""
+    """Whether a text consists of letters, digits and separators, and some punctuation."""
     return len(text) <= length_max and all(
         sign in "_.:/=+-@" or category(sign)[0] in "LNZ" for sign in text
     )
 
 
 def change(given: Tagging, moment: Moment) -> Decide:
-    """TagResource and UntagResource."""
+    """The decision of TagResource and UntagResource."""
     table = yield from tagged_table(given.arn, moment)
     tags = {key: value for key, value in table.tags.items() if key not in given.gone} | given.new
     check_count(tags)
@@ -83,7 +83,7 @@ def change(given: Tagging, moment: Moment) -> Decide:
 
 
 def tagged_table(arn: str | None, moment: Moment) -> Fetch[Table]:
-    """Raises ResourceNotFoundException; a stream has no tags."""
+    """The table that an ARN names. Raises ResourceNotFoundException; a stream has no tags."""
     name, stream = resource_arns.parse(arn)
     table = yield from fetch.find_table(name)
     if table is None or stream is not None or moment.now < table.active_at:

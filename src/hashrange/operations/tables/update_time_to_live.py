@@ -1,4 +1,4 @@
-"""UpdateTimeToLive: items expire by an attribute of theirs, or no longer do."""
+"""UpdateTimeToLive: names the attribute by which items expire, or stops their expiry."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How a transaction is refused: with one reason per action, in the order of the request."""
+"""Cancels a transaction with one reason for each action, in the order of the request."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
@@ -15,7 +15,7 @@ from hashrange.model.errors import (
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 
-# What a transaction that reads too much is told is not known (?).
+# The service's message for a transaction that reads too much is not known (?).
 READS_TOO_MUCH = "Transaction request size exceeds the maximum allowed size of 4 MB"
 REPEATED = "Transaction request cannot include multiple operations on one item"
 
@@ -31,7 +31,7 @@ _CODES: dict[type[ApiError], str] = {
 
 
 def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | ApiError:
-    """The result for one action, or the refusal that becomes its reason."""
+    """The result for one action, or the error that becomes its cancellation reason."""
     try:
         return function(*args, **kwargs)
     except tuple(_CODES) as refusal:
@@ -39,7 +39,7 @@ def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
 
 
 def succeeded(results: Sequence[T | ApiError]) -> list[T]:
-    """All results, if none is a refusal; else raises TransactionCanceledException."""
+    """All results. Raises TransactionCanceledException if one of them is an error."""
     reasons = [_reason(result) for result in results]
     if any(reason["Code"] != "None" for reason in reasons):
         codes = ", ".join(reason["Code"] for reason in reasons)
@@ -52,10 +52,10 @@ def succeeded(results: Sequence[T | ApiError]) -> list[T]:
 
 
 def prepared(results: Sequence[T | ApiError]) -> list[T]:
-    """As `succeeded`, for what is found before the items are looked at.
+    """The same as `succeeded` for checks that come before any item is read.
 
-    DynamoDB stops there at the first refusal, and calls the actions after it None (ScyllaDB on
-    AWS).
+    There DynamoDB stops at the first error, and gives the actions after it the reason None (seen
+    on AWS by ScyllaDB's tests).
     """
     for at, result in enumerate(results):
         if isinstance(result, ApiError):
@@ -64,7 +64,7 @@ def prepared(results: Sequence[T | ApiError]) -> list[T]:
 
 
 def check_size(size: int) -> None:
-    """Raises ValidationException where the actions of one request are too large together."""
+    """Raises ValidationException if the actions of one request are too large together."""
     if size > TRANSACTION_BYTES_MAX:
         told = "Transaction payload size cannot exceed 4MB. Payload Size: "
         raise ValidationException(f"{told}: {told}{size}")
@@ -77,6 +77,6 @@ def _reason(result: Any) -> dict[str, Any]:
 
 
 def check_distinct(targets: Sequence[tuple[Table, RowKey]]) -> None:
-    """Raises ValidationException where two actions name one item."""
+    """Raises ValidationException if two actions name the same item."""
     if len({(table.space, key.key) for table, key in targets}) < len(targets):
         raise ValidationException(REPEATED)

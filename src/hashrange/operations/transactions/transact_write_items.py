@@ -1,6 +1,6 @@
-"""TransactWriteItems: up to 100 writes and checks of any tables, all or none.
+"""TransactWriteItems: up to 100 writes and condition checks in any tables, all or none.
 
-Each action becomes the `ItemWrite` that its single operation builds.
+Each action becomes the same `ItemWrite` as the operation of its kind.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ AnyAction = requests.Put | requests.Update | requests.Delete | requests.Conditio
 
 
 class TransactAction(NamedTuple):
-    """One action, checked as far as it can be without its table."""
+    """One action, checked as far as possible without its table."""
 
     given: AnyAction
     size: int
@@ -64,7 +64,7 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(given: requests.TransactWriteItems) -> bytes:
-    """Of what a request with a token writes, in canonical form."""
+    """The fingerprint of what a request with a token writes; empty if it has no token."""
     if given.client_request_token is None:
         return b""
     return transaction.fingerprint(given.transact_items)
@@ -108,7 +108,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _item_writes(
     request: Request, moment: Moment
 ) -> fetch.Fetch[tuple[dict[str, Table], list[ItemWrite]]]:
-    """The tables by the name they were called, and what each action writes."""
+    """The tables by the name or ARN used in the request, and what each action writes."""
     tables: dict[str, Table] = {}
     for action in request.actions:
         name = action.given.table_name

@@ -1,6 +1,6 @@
-"""The common end of TransactWriteItems and ExecuteTransaction: all writes or none.
+"""Decides the writes of TransactWriteItems and ExecuteTransaction: all of them or none.
 
-A token makes a repeated request succeed without being done twice, for ten minutes.
+For ten minutes, a repeated request with the same token succeeds without writing again.
 """
 
 from collections.abc import Callable
@@ -19,23 +19,23 @@ from hashrange.model.tables import Table
 from hashrange.operations.transactions import cancellation
 
 Tables = dict[str, Table]
-"""By the name or ARN that the request uses."""
+"""Tables by the name or ARN that the request uses."""
 
 Respond = Callable[[Receipt, Tables], Response]
-"""Makes the response."""
+"""Makes the response from the receipt."""
 
 
 class ClientToken(NamedTuple):
-    """ClientRequestToken, if there is one, and what the request with it asks for."""
+    """The ClientRequestToken, if there is one, and the fingerprint of the request."""
 
     text: str | None
     fingerprint: bytes
 
 
 def fingerprint(content: Any) -> bytes:
-    """Of what a request writes, whatever the order in which it names attributes.
+    """A digest of what a request writes, regardless of the order of its attributes.
 
-    Some SDKs (Go's) write the members of a map in another order each time.
+    Some SDKs, such as Go's, write the members of a map in a different order each time.
     """
     canonical = msgspec.json.encode(content, order="deterministic")
     return blake2b(canonical, digest_size=32).digest()
@@ -47,7 +47,7 @@ def decide(
     respond: Respond,
     moment: Moment,
 ) -> Decide:
-    """`item_writes` gives the tables and what each action writes."""
+    """The decision. `item_writes` returns the tables and what each action writes."""
     used = (yield from client_tokens.find(token.text)) if token.text is not None else None
     if used and used.is_current(moment):
         if used.fingerprint != token.fingerprint:
@@ -74,7 +74,7 @@ def decide(
 def _repeat(
     item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]], respond: Respond
 ) -> Decide:
-    """Done before: success, charged as reads of the items as they are now."""
+    """The answer to a repeated request: success, charged as reads of the items as they are now."""
     tables, wanted = yield from item_writes()
     rows = yield from fetch.items([(write.table, write.key) for write in wanted])
     receipt = Receipt(transactional=True)

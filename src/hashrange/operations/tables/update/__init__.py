@@ -1,1 +1,1 @@
-"""UpdateTable, a file for each kind of change."""
+"""UpdateTable, with a file for each kind of change."""

@@ -1,4 +1,4 @@
-"""The global index part of UpdateTable: one create or delete, and any number of updates."""
+"""GlobalSecondaryIndexUpdates: one index created or deleted, and any number updated."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -26,7 +26,7 @@ ONE_AT_A_TIME = (
 
 
 class IndexUpdates(NamedTuple):
-    """`types` is None where the request has no AttributeDefinitions."""
+    """`types` is None if the request has no AttributeDefinitions."""
 
     creates: tuple[requests.CreateGlobalSecondaryIndexAction, ...]
     deletes: tuple[requests.DeleteGlobalSecondaryIndexAction, ...]
@@ -35,7 +35,7 @@ class IndexUpdates(NamedTuple):
 
 
 def parse(given: requests.UpdateTable) -> IndexUpdates:
-    """What can be checked of the index updates without the table."""
+    """Checks the index updates as far as possible without the table."""
     names: set[str] = set()
     wanted = given.global_secondary_index_updates or ()
     for update in wanted:
@@ -86,9 +86,9 @@ def _action(
 def apply(
     table: Table, given: IndexUpdates, on_demand: bool, spaces: Iterator[int], moment: Moment
 ) -> Table:
-    """The table after the updates; a new index gets the next space, and is to be built.
+    """The table after the updates. A new index gets the next space and is yet to be built.
 
-    `on_demand` is the table's mode after the request.
+    `on_demand` tells the billing mode of the table after the request.
     """
     indexes = {index.name: index for index in table.indexes}
     for change in given.updates:
@@ -97,7 +97,9 @@ def apply(
     changed = replace(table, indexes=tuple(indexes.values()))
     for create in given.creates:
         _check_new(table, create, given.types, on_demand, moment)
-    if len(given.creates) + len(given.deletes) > 1:  # before whether the indexes exist
+    if (
+        len(given.creates) + len(given.deletes) > 1
+    ):  # this comes before the check that the indexes exist
         raise LimitExceededException(ONE_AT_A_TIME)
     gone = [_existing(table, delete.index_name, "delete") for delete in given.deletes]
     if given.creates or gone:
@@ -175,11 +177,11 @@ def _check_mode(given: requests.UpdateGlobalSecondaryIndexAction, on_demand: boo
         raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {name}")
 
 
-# ---- an index comes or goes ----
+# ---- an index is created or deleted ----
 
 
 def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
-    """An index can be deleted while it is built, but not before its second phase has begun."""
+    """An index that is being built can be deleted only after its second phase has begun."""
     for delete in given.deletes:
         if delete.index_name in table.allocating:
             raise ResourceInUseException(
@@ -205,7 +207,7 @@ def _check_new(
     on_demand: bool,
     moment: Moment,
 ) -> None:
-    """That there is one of this name already comes before all that is wrong with the new one."""
+    """The check for an index of the same name comes before all other checks of the new one."""
     name, capacity = create.index_name, create.provisioned_throughput
     there = table.index(name)
     if there is not None and there.building:
@@ -244,7 +246,7 @@ def _check_new(
 
 
 def _without(table: Table, name: str) -> Table:
-    """Without the index, and without definitions of attributes that only it used."""
+    """The table without the index, and without the attribute definitions that only it used."""
     indexes = tuple(index for index in table.indexes if index.name != name)
     used = {*table.key, *(key for index in indexes for key in index.key)}
     types = {key: type_ for key, type_ in table.types.items() if key in used}

@@ -1,7 +1,6 @@
-"""ReplicaUpdates: no table has a replica here, nor can one get any.
+"""ReplicaUpdates: tables have no replicas here, and none can be added.
 
-What is refused before that matters, or because of it, is refused in the service's words.
-Observed in 2026, but for the full stop of two of the messages (?).
+The errors are those of the service, observed in 2026, except for the full stop of two messages (?).
 """
 
 from hashrange.engine.keys import invalid_parameter
@@ -11,7 +10,7 @@ from hashrange.model.tables import Table
 
 
 def check(given: requests.UpdateTable, others: set[str]) -> None:
-    """What can be checked without the table; `others` are the members that change something."""
+    """Checks that need no table. `others` are the members of the request that change something."""
     updates = given.replica_updates
     if updates is None:
         return
@@ -43,7 +42,7 @@ def _no_change(region: str) -> requests.UpdateReplicationGroupMemberAction:
 
 
 def refusal(table: Table, updates: list[requests.ReplicationGroupUpdate]) -> ValidationException:
-    """Why the updates cannot be."""
+    """The error of updates to a table that has no replicas."""
     created = {update.create.region_name for update in updates if update.create}
     deleted = {update.delete.region_name for update in updates if update.delete}
     others = {

@@ -1,7 +1,7 @@
-"""What UpdateTable answers: what the service does afterwards is not seen in it yet.
+"""The response of UpdateTable, which does not show yet what the service does afterwards.
 
-Here all is done by then, and the next DescribeTable shows it. Which members are old and which are
-new, and what says UPDATING, was observed on the service in 2026.
+Here the change is complete at once, and the next DescribeTable shows it. Which members of the
+response are old, which are new, and what is UPDATING was observed on the service in 2026.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def _status(before: Table, given: requests.UpdateTable, moment: Moment) -> str:
 
 
 def _table(before: Table, after: Table, now: float) -> Table:
-    """The table with its old throughput (unless the billing mode changes), class and key."""
+    """The table with its old throughput (unless the billing mode changes), table class and key."""
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
     indexes = [_index(old, kept.pop(old.name, old), switches, now) for old in before.indexes]
@@ -71,7 +71,7 @@ def _index(old: Index, new: Index, switches: bool, now: float) -> Index:
 
 
 def _throughput(old: Throughput, new: Throughput, now: float) -> Throughput:
-    """The times are new already."""
+    """The old throughput with the new times."""
     return replace(
         old,
         increased_at=new.increased_at,

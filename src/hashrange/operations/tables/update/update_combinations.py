@@ -1,6 +1,6 @@
-"""Which members of UpdateTable go together: few do. Checked before the table is looked up.
+"""Checks which members of UpdateTable may stand together, before the table is looked up.
 
-Rules, wording and precedence as observed on the service in 2026.
+Rules, messages and precedence were observed on the service in 2026.
 """
 
 from hashrange.engine.keys import invalid_parameter
@@ -39,7 +39,7 @@ def check(given: requests.UpdateTable) -> None:
 
 
 def _members(given: requests.UpdateTable) -> set[str]:
-    """The members that change something; one that is empty is as good as absent."""
+    """The members that change something. An empty member counts as absent."""
     indexes = given.global_secondary_index_updates
     values = {
         "ProvisionedThroughput": given.provisioned_throughput,
@@ -81,7 +81,7 @@ def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
 
 
 def _check_online_changes(given: requests.UpdateTable, members: set[str]) -> None:
-    """Throughput, the stream, and which indexes there are change one at a time."""
+    """Throughput, the stream, and the set of indexes can only be changed one at a time."""
     updates = given.global_secondary_index_updates or ()
     builds = any(update.create or update.delete for update in updates)
     if "ProvisionedThroughput" in members:

@@ -71,11 +71,11 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision([TableChange(table, changed), *streams], response)
 
 
-# ---- may it change ----
+# ---- may it be changed ----
 
 
 def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
-    """Throughput fits the billing mode that the table has after the request."""
+    """Checks that throughput fits the billing mode that the table has after the request."""
     given = request.given
     if on_demand and given.provisioned_throughput is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
@@ -95,7 +95,7 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
 
 
 def _check_not_allocating(table: Table, given: requests.UpdateTable) -> None:
-    """In the first phase of an index build some settings have to wait."""
+    """In the first phase of an index build, some settings cannot be changed."""
     if not table.allocating:
         return
     indexes = f"[{', '.join(table.allocating)}]"
@@ -142,7 +142,7 @@ def _with_capacity(table: Table, given: requests.UpdateTable, moment: Moment) ->
 
 
 def _switched(table: Table, now: float) -> Table:
-    """The other billing mode: it has no use for the settings of the one before."""
+    """The table in the other billing mode, without the settings of the former one."""
     if table.on_demand:
         indexes = tuple(replace(index, on_demand=None) for index in table.indexes)
         return replace(table, on_demand=False, on_demand_limits=None, indexes=indexes)
