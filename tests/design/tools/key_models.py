@@ -118,6 +118,12 @@ KEYS: dict[str, Pair] = {
         + item("B", "st.attr('id')", "id: str")
         + patterns(table=", A, B"),
     ),
+    "K20": (
+        item("A", "'a#{id}', '{d:%Y-%m}#{n:04d}'", "id: st.Slug; d: date; n: int")
+        + patterns("def a(self, id: str, d: date) -> st.Query[A]: ..."),
+        item("A", "'a#{id}', '{d:%Y-%m}#{n:04d}'", "id: st.Slug; d: date; n: int")
+        + patterns("def a(self, id: str, d: st.Month) -> st.Query[A]: ..."),
+    ),
     "K19": (
         indexed("i = st.index('GSI1', 'x#{x}', 'a#{id}')", BY_X)
         .replace(

@@ -29,7 +29,8 @@ _SAMPLES: dict[str, AttributeValue] = {
 class FieldCondition:
     """`text` is in DynamoDB's syntax, with placeholders `names`.
 
-    `pairs` are the (field, parameter) that the condition compares.
+    `pairs` are the (field, parameter) that the condition compares; of `equalities`, which maps
+    fields to parameters, every item that satisfies the condition fulfils all.
     """
 
     text: str
@@ -37,6 +38,7 @@ class FieldCondition:
     fields: frozenset[str]
     parameters: frozenset[str]
     pairs: tuple[tuple[str, str], ...]
+    equalities: Mapping[str, str]
     types: Mapping[str, FieldType]
 
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
@@ -94,7 +96,13 @@ def parse(
         rewritten.append(placeholder)
     parameters = frozenset(token[1:] for token in tokens if token[0] == ":")
     condition = FieldCondition(
-        _join(rewritten), names, frozenset(fields), parameters, _pairs(tokens, types), types
+        _join(rewritten),
+        names,
+        frozenset(fields),
+        parameters,
+        _pairs(tokens, types),
+        _equalities(tokens, types),
+        types,
     )
     _check_syntax(text, condition, at)
     return condition
@@ -156,6 +164,20 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
         elif token[0] == ":" and rest[0] in _COMPARES and rest[1] in types and rest[2] != ".":
             found.append((rest[1], token[1:]))
     return tuple(found)
+
+
+def _equalities(tokens: list[str], types: Mapping[str, FieldType]) -> dict[str, str]:
+    """The comparisons `field = :parameter`, if the condition only joins comparisons by AND."""
+    if {"OR", "NOT"} & {token.upper() for token in tokens}:
+        return {}
+    found = {}
+    for before, field, sign, parameter, after in zip(
+        ["AND", *tokens], tokens, tokens[1:], tokens[2:], [*tokens[3:], "AND"], strict=False
+    ):
+        alone = before.upper() == "AND" and after.upper() == "AND"
+        if alone and field in types and sign == "=" and parameter[0] == ":":
+            found[field] = parameter[1:]
+    return found
 
 
 def _expression(condition: FieldCondition, values: Item) -> Any:

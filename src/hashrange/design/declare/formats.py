@@ -27,7 +27,9 @@ class Format:
 
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
     `fixed` that all texts have the same length, and `free` that any text is possible.
-    `before(value)` is the largest smaller value with a text of its own, or None.
+    `before(value)` is the largest smaller value with a text of its own, or None. `units` are the
+    directives of a date or time (other formats show the whole value); `leading(value, units)` is
+    the beginning of the text that shows these units, or None.
     """
 
     render: Callable[[Any], str]
@@ -38,7 +40,16 @@ class Format:
     read: Callable[[str], Any] | None = None
     before: Callable[[Any], Any] | None = None
     choices: tuple[str, ...] = ()
-    days_only: bool = False
+    units: frozenset[str] = frozenset()
+    leading: Callable[[Any, frozenset[str]], str | None] | None = None
+
+
+UNITS: dict[Any, frozenset[str]] = {
+    datetime: frozenset({"%Y", "%m", "%d", "%H", "%M", "%S", "%f"}),
+    date: frozenset({"%Y", "%m", "%d"}),
+    time: frozenset({"%H", "%M", "%S", "%f"}),
+}
+"""The directives that show a whole value of these types."""
 
 
 def format_of(kind: FieldType, spec: str, at: object) -> Format:
@@ -163,8 +174,23 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
         fixed=True,
         read=_reader(python, spec, directives),
         before=_stepper(python, directives),
-        days_only=python is not time and not _CLOCK.search(spec),
+        units=frozenset(directives),
+        leading=_leading(pieces),
     )
+
+
+def _leading(pieces: list[str]) -> Callable[[Any, frozenset[str]], str | None]:
+    """See `Format.leading`: the specification is cut after the last of the units."""
+
+    def leading(value: Any, units: frozenset[str]) -> str | None:
+        seen: set[str] = set()
+        for number, piece in enumerate(pieces):
+            seen |= {piece} & UNITS[datetime]
+            if seen == units:
+                return _renderer(datetime, "".join(pieces[: number + 1]))(value)
+        return None
+
+    return leading
 
 
 def _in_order(python: Any, directives: list[str]) -> bool:
@@ -196,8 +222,7 @@ def _strftime(value: Any, spec: str) -> str:
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
     """A function from text to value, if the format shows the whole value."""
-    needed = {datetime: _ORDER, date: _ORDER[:3], time: _ORDER[3:]}[python]
-    if not set(needed) <= set(directives):
+    if not UNITS[python] <= set(directives):
         return None
 
     def read(text: str) -> Any:

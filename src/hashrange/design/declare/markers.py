@@ -3,7 +3,9 @@
 st.TTL        a datetime after which DynamoDB deletes the item (stored as epoch seconds)
 st.Version    a counter that `save`, `edit` and `update` use to detect lost races
 st.Slug       letters, digits, `-` and `_`, so it never contains a delimiter
+st.Month      in a pattern: the month of a date or datetime field
 st.Day        in a pattern: the day of a datetime field
+st.Hour       in a pattern: the hour of a datetime field
 st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
 """
 
@@ -15,8 +17,14 @@ from pydantic import StringConstraints
 
 T = TypeVar("T")
 OperatorName = Literal[
-    "=", "at least", "at most", "after", "before", "between", "begins with", "day"
+    "=", "at least", "at most", "after", "before", "between", "begins with", "month", "day", "hour"
 ]
+PERIODS: dict[OperatorName, frozenset[str]] = {
+    "month": frozenset({"%Y", "%m"}),
+    "day": frozenset({"%Y", "%m", "%d"}),
+    "hour": frozenset({"%Y", "%m", "%d", "%H"}),
+}
+"""Operators that compare a field up to a unit of time, with the directives that show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,9 @@ TTL = Annotated[datetime, Expires()]
 Version = Annotated[int, Counts()]
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$"), Delimited()]
 
+Month = Annotated[date, Operator("month")]
 Day = Annotated[date, Operator("day")]
+Hour = Annotated[datetime, Operator("hour")]
 AtLeast = Annotated[T, Operator("at least")]
 AtMost = Annotated[T, Operator("at most")]
 After = Annotated[T, Operator("after")]
@@ -90,6 +100,16 @@ def prefix(field: str) -> Operator:
     return Operator("begins with", field)
 
 
+def month(field: str) -> Operator:
+    """The month of a date or datetime field, in UTC, is that of the argument, a date."""
+    return Operator("month", field)
+
+
 def day(field: str) -> Operator:
     """The datetime field's day, in UTC, is the argument."""
     return Operator("day", field)
+
+
+def hour(field: str) -> Operator:
+    """The datetime field's hour, in UTC, is that of the argument, a datetime."""
+    return Operator("hour", field)

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from hashrange.design.declare.item import Index, Item, View, viewed
-from hashrange.design.declare.markers import Operator, OperatorName
+from hashrange.design.declare.markers import PERIODS, Operator, OperatorName
 from hashrange.design.declare.protocols import AsyncQuery, AsyncStore, Query, Store
 from hashrange.design.declare.types import FieldType, core_type
 from hashrange.design.errors import DeclarationError, suggest
@@ -290,16 +290,21 @@ def _title(function: Callable[..., Any]) -> str:
 
 _MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
 """Operators for which a date can stand for its midnight without ambiguity."""
+_PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
+    "month": (date, (date, datetime), "st.Month is a date, for a date or datetime field"),
+    "day": (date, (datetime,), "st.Day is a date, for a datetime field"),
+    "hour": (datetime, (datetime,), "st.Hour is a datetime, for a datetime field"),
+}
+"""The type of an argument, the types of the field, and what to say about others."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
     """Raise DeclarationError if the argument's type does not fit the field's type."""
     given, stored = argument.python, kind.python
-    if argument.operator == "day":
-        if stored is not datetime or given is not date:
-            raise DeclarationError(
-                f"{argument.name!r}: st.Day is a date and needs a field that is a datetime", at=at
-            )
+    if argument.operator in PERIODS:
+        python, fields, text = _PERIOD_TYPES[argument.operator]
+        if stored not in fields or given is not python:
+            raise DeclarationError(f"{argument.name!r}: {text}", at=at)
         return
     if given == stored or (kind.choices and given is str):
         return

@@ -99,7 +99,7 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
 
 def copy_route(entity: Entity, owner: Entity) -> Route | None:
     """The copying entity's key whose partition key consists of the owner's key fields."""
-    given = [Argument(n, n, "=", None, False) for n in sorted(owner.key_fields)]
+    given = [Argument(n, n, "=", owner.fields[n].python, False) for n in sorted(owner.key_fields)]
     for key in (entity.key, *entity.indexes):
         try:
             route = find_route(entity, key, given)

@@ -6,7 +6,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 
+from hashrange.design.declare.formats import UNITS
 from hashrange.design.declare.item import View
+from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.table_model import TableModel
@@ -259,10 +261,22 @@ def _comparison(
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
     if test.begins is not None:
-        return "begins_with", ({"S": known + str(arguments[test.begins.name])},)
+        return "begins_with", ({"S": known + _beginning(test, test.begins, arguments)},)
     if not test.ranged:
         return "begins_with", ({"S": known},)
     return _bounded(test, known, arguments)
+
+
+def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
+    """The text of a prefix, or of a period of time."""
+    value = arguments[begins.name]
+    units = PERIODS.get(begins.operator)
+    leading = test.column.template.formats[test.placeholder].leading
+    if units is None or leading is None:
+        return str(value)
+    text = leading(value, units)
+    assert text is not None
+    return text
 
 
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
@@ -293,7 +307,7 @@ def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) ->
     if argument.operator == "between":
         value = value[side]
     written = test.column.template.formats[test.placeholder]
-    return value if written.days_only else _moment(value)
+    return value if written.units <= UNITS[date] else _moment(value)
 
 
 def _moment(value: Any) -> Any:
@@ -316,6 +330,8 @@ def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
     kind = test.column.kind
     assert kind is not None
     if test.begins is not None:
+        if test.begins.operator in PERIODS:
+            return "begins_with", ({"S": _beginning(test, test.begins, arguments)},)
         return "begins_with", (encode(arguments[test.begins.name]),)
     ends = {}
     for side, end in enumerate((test.low, test.high)):

@@ -119,6 +119,8 @@ class _Planner:
         self.filter = self._filter(arguments)
         filtered = self.filter.parameters if self.filter else frozenset()
         self.arguments = [a for a in arguments if a.name not in filtered]
+        equal = self.filter.equalities if self.filter else {}
+        self.filtered = [a for a in arguments if equal.get(a.field) == a.name and not a.optional]
         self._check_arguments()
 
     def plan(self) -> Plan | Unplanned:
@@ -179,6 +181,7 @@ class _Planner:
         get = (
             source.kind == "table"
             and self.pattern.shape == "one"
+            and self.filter is None
             and len(routes) == 1
             and routes[0].complete
         )
@@ -200,7 +203,7 @@ class _Planner:
                     hint = f"read it with @st.using({entity}.{key.declared_as})"
                     raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
-                    return find_route(entity, key, self.arguments)
+                    return find_route(entity, key, self.arguments, self.filtered)
                 except KeyRefusal as error:
                     refusal = error
         raise refusal or KeyRefusal(f"{entity} is not in it", [*entity.fields])

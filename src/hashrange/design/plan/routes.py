@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.formats import Format
+from hashrange.design.declare.formats import UNITS, Format
+from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import EntityKey, KeyColumn
 from hashrange.design.declare.templates import Part, Placeholder
@@ -20,7 +21,8 @@ class SortTest:
     """The comparison of a Query on a sort key attribute whose value is not completely known.
 
     `parts` are the known leading parts of the template. `low` and `high` are the bounds of the
-    placeholder after them; `begins` is an argument that it begins with.
+    placeholder after them; `begins` is an argument that it begins with: a prefix, or a period of
+    time that the placeholder shows first.
     """
 
     column: KeyColumn
@@ -63,6 +65,11 @@ class Route:
         return len(self.equals) == len(self.key.range) and self.shards is None
 
     @property
+    def equal_fields(self) -> set[str]:
+        """The fields that an argument equals, without those that a period of time narrows."""
+        return {field for field, argument in self.bound.items() if argument.operator == "="}
+
+    @property
     def known(self) -> tuple[Part, ...]:
         """The known beginning of the first sort column."""
         if self.equals:
@@ -80,22 +87,39 @@ class KeyRefusal(Exception):
         self.rule = rule
 
 
-def find_route(entity: Entity, key: EntityKey, arguments: Sequence[Argument]) -> Route:
-    """Raises KeyRefusal."""
-    return _Walk(entity, key, arguments).route()
+def find_route(
+    entity: Entity,
+    key: EntityKey,
+    arguments: Sequence[Argument],
+    filtered: Sequence[Argument] = (),
+) -> Route:
+    """The route that uses all arguments. Raises KeyRefusal.
+
+    It can also use some of `filtered`, arguments that a filter compares with their fields.
+    """
+    return _Walk(entity, key, arguments, filtered).route()
 
 
 class _Walk:
-    def __init__(self, entity: Entity, key: EntityKey, arguments: Sequence[Argument]) -> None:
+    def __init__(
+        self,
+        entity: Entity,
+        key: EntityKey,
+        arguments: Sequence[Argument],
+        filtered: Sequence[Argument],
+    ) -> None:
         self.entity = entity
         self.key = key
         self.arguments = arguments
-        self.equal = {a.field: a for a in arguments if a.operator in ("=", "day")}
+        self.filtered = {a.name for a in filtered}
+        equal = [a for a in arguments if a.operator == "=" or a.operator in PERIODS]
+        self.equal = {a.field: a for a in [*filtered, *equal]}
         self.ranges: dict[str, list[Argument]] = {}
         for argument in arguments:
-            if argument.operator not in ("=", "day"):
+            if argument not in equal:
                 self.ranges.setdefault(argument.field, []).append(argument)
         self.used: set[str] = set()
+        self.shown: dict[str, list[tuple[KeyColumn, Placeholder]]] = {}
 
     def route(self) -> Route:
         shards = self._hash()
@@ -109,6 +133,11 @@ class _Walk:
             test = self._test(column, known)
             break
         self._expect_all_used()
+        for name, argument in self.equal.items():
+            if argument.name in self.used - self.filtered and not (
+                test and test.begins == argument
+            ):
+                expect_exact(argument, self.shown[name])
         bound = {field: a for field, a in self.equal.items() if a.name in self.used}
         return Route(self.entity, self.key, tuple(equals), test, shards, bound)
 
@@ -117,7 +146,7 @@ class _Walk:
         for column in self.key.hash:
             for placeholder in column.template.placeholders:
                 if self._gives(column, placeholder):
-                    self.used.add(self.equal[placeholder.field].name)
+                    self._use(column, placeholder)
                 elif placeholder.shards and shards is None:
                     shards = placeholder
                 else:
@@ -133,26 +162,33 @@ class _Walk:
             if isinstance(part, Placeholder):
                 if not self._gives(column, part):
                     break
-                self.used.add(self.equal[part.field].name)
+                self._use(column, part)
             known.append(part)
         return tuple(known)
 
     def _gives(self, column: KeyColumn, placeholder: Placeholder) -> bool:
         argument = self.equal.get(placeholder.field)
-        if argument is None:
-            return False
+        if argument is None or (argument.name in self.filtered and column.natural):
+            return False  # DynamoDB has no filters on key attributes
         if argument.operator == "=":
             return True
-        return (
-            column.natural is None
-            and not placeholder.shards
-            and column.template.formats[placeholder].days_only
-        )
+        if column.natural is not None or placeholder.shards:
+            return False
+        units = column.template.formats[placeholder].units
+        return bool(units) and units <= PERIODS[argument.operator]
+
+    def _use(self, column: KeyColumn, placeholder: Placeholder) -> None:
+        self.used.add(self.equal[placeholder.field].name)
+        self.shown.setdefault(placeholder.field, []).append((column, placeholder))
 
     def _test(self, column: KeyColumn, known: tuple[Part, ...]) -> SortTest | None:
         part = column.template.parts[len(known)]
         assert isinstance(part, Placeholder)
         given = self.ranges.get(part.field, []) if not part.shards else []
+        period = self._period(column, part)
+        if period is not None and not given:
+            self.used.add(period.name)
+            return SortTest(column, known, begins=period)
         if not given:
             return SortTest(column, known) if known else None
         self.used |= {argument.name for argument in given}
@@ -171,6 +207,17 @@ class _Walk:
             _check_natural(test)
         return test
 
+    def _period(self, column: KeyColumn, part: Placeholder) -> Argument | None:
+        """The argument whose period of time the placeholder's text begins with."""
+        argument = self.equal.get(part.field)
+        if argument is None or argument.operator not in PERIODS or part.shards:
+            return None
+        leading = column.template.formats[part].leading if column.tag == "S" else None
+        sample = datetime(2000, 1, 1)
+        if leading is None or leading(sample.date(), PERIODS[argument.operator]) is None:
+            return None
+        return argument
+
     def _only(self, given: Sequence[Argument], *operators: str) -> Argument | None:
         found = [argument for argument in given if argument.operator in operators]
         if len(found) > 1:
@@ -188,6 +235,38 @@ class _Walk:
                 )
 
 
+def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholder]]) -> None:
+    """Raise KeyRefusal unless the placeholders together show all that the argument compares.
+
+    Otherwise items with other values of the field would come back.
+    """
+    units: set[str] = set()
+    needed: frozenset[str] = frozenset()
+    for column, placeholder in shown:
+        if placeholder.shards:
+            continue
+        written = column.template.formats[placeholder]
+        if column.natural is not None or not written.units:
+            return
+        units |= written.units
+        needed = PERIODS.get(argument.operator) or UNITS[argument.python]
+    if not units or not needed <= units:
+        texts = " and ".join(str(placeholder) for _, placeholder in shown)
+        raise _coarse(texts, argument, units)
+
+
+def _coarse(texts: str, argument: Argument, units: set[str]) -> KeyRefusal:
+    advice = ""
+    if argument.operator == "=":
+        fitting = [f" or make it an st.{n.title()}" for n, u in PERIODS.items() if u == units]
+        advice = f': add @st.where("{argument.field} = :{argument.name}"){"".join(fitting)}'
+    return KeyRefusal(
+        f"{texts} shows only part of {argument.field}, so items with other values would come back"
+        f"{advice}",
+        rule="K20",
+    )
+
+
 def _check_order(test: SortTest, written: Format, last: bool) -> None:
     """Raise KeyRefusal unless texts sort as their values do and the bounds can be written."""
     field = test.placeholder.field
@@ -200,8 +279,8 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
             rule="A13",
         )
     ends = [end for end in (test.low, test.high) if end is not None]
-    if written.read is None and not (written.days_only and all(e.python is date for e in ends)):
-        raise KeyRefusal(f"{test.placeholder} is coarser than the ends given for {field}")
+    for end in ends:
+        expect_exact(end, [(test.column, test.placeholder)])
     before = test.high is not None and test.high.operator == "before"
     if before and last and written.before is None:
         raise KeyRefusal(f"there is no largest text below {field}: use st.AtMost")

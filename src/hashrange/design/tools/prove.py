@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from hashrange.design.declare.item import Item
+from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import encode
 from hashrange.design.errors import BadValue, NotUnique, Unserved
@@ -26,6 +27,8 @@ from hashrange.expressions import Expressions
 from hashrange.model.values import Item as WireItem
 
 QUESTIONS = 25
+PARENTS, CHILDREN = 20, 40
+"""More items than a sample has, so that several share each part of a key."""
 PAGE = 2
 
 
@@ -73,7 +76,7 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
 def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
     core = StoreSteps(table.model, [], None, None)
     stored = []
-    for item in sample(table, seed=seed):
+    for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
         try:
             stored.append(run(core.write("create", item), connection))
         except (NotUnique, BadValue):
@@ -99,11 +102,14 @@ def _questions(
     entity = plan.entities[0] if plan.routes else table.model.entity(plan.pattern.results[0])
     items = [item for item in stored if type(item) is entity.model]
     for arguments in variants(plan.pattern):
-        for _ in range(QUESTIONS if arguments and items else 1):
+        for number in range(QUESTIONS if arguments and items else 1):
             if arguments and not items:
                 return
             one, other = chance.choice(items or [None]), chance.choice(items or [None])
             given = {a.name: _argument(a, one, other) for a in arguments}
+            if number % 2 and arguments:  # one argument that may not fit the others
+                odd = chance.choice(arguments)
+                given[odd.name] = _argument(odd, other, one)
             if all(value is not None for value in given.values()):
                 yield call.bind((), given)
 
@@ -123,6 +129,12 @@ def _argument(argument: Argument, one: Item | None, other: Item | None) -> Any:
 def _day(value: Any) -> Any:
     """The day of a datetime, in UTC."""
     return value.astimezone(UTC).date() if isinstance(value, datetime) else value
+
+
+def _period(argument: Argument, value: Any) -> tuple[int, ...]:
+    """The units of time that the argument's operator compares."""
+    moment = value.astimezone(UTC) if isinstance(value, datetime) else value
+    return tuple(moment.timetuple())[: len(PERIODS[argument.operator])]
 
 
 # ---- answers ----
@@ -234,7 +246,9 @@ def _holds(argument: Argument, given: Any, item: Item) -> bool:
         return False
     if argument.operator == "between":
         return bool(given[0] <= value <= given[1])
-    if argument.operator == "day" or type(given) is date:
+    if argument.operator in PERIODS:
+        return _period(argument, value) == _period(argument, given)
+    if type(given) is date:
         value = _day(value)
     if argument.operator == "begins with":
         return bool(value.startswith(given))
@@ -243,7 +257,6 @@ def _holds(argument: Argument, given: Any, item: Item) -> bool:
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
-    "day": operator.eq,
     "at least": operator.ge,
     "after": operator.gt,
     "at most": operator.le,

@@ -24,6 +24,8 @@ from hashrange.design.table import Table
 
 TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
+DAYS = (0, 1, 3, 40)
+"""Days after START: some in the same month, and some in another."""
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 """The expiry of items, late enough that none expires during a test."""
 ATTEMPTS = 20
@@ -148,7 +150,11 @@ class _Inventor:
         return self._scalar(core)
 
     def _scalar(self, core: Any) -> Any:
-        moment = START + timedelta(minutes=self.chance.randint(0, 20) * 17)
+        moment = START + timedelta(
+            days=self.chance.choice(DAYS),
+            hours=self.chance.choice((0, 1, 5)),
+            minutes=self.chance.choice((0, 17, 34)),
+        )
         makers: dict[Any, Any] = {
             str: lambda: self.chance.choice(TEXTS),
             int: lambda: self.chance.randint(0, 12),

@@ -1,4 +1,4 @@
-"""Rules about keys: K01 to K19."""
+"""Rules about keys: K01 to K20."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, time
@@ -33,6 +33,16 @@ checked_at_declaration(
     "a key attribute with different types in two entities",
     "DynamoDB rejects an item whose attribute has another type than the index declares. The model "
     "is refused when it is declared.",
+)
+
+
+checked_at_declaration(
+    "K20",
+    "error",
+    "a template that shows less of a field than an argument",
+    "A key with {day:%Y-%m} cannot tell the days of a month apart, so a pattern by day would "
+    "return all of them. Compare by st.Month, narrow it by another part of the key, or filter with "
+    "@st.where. The pattern is refused.",
 )
 
 

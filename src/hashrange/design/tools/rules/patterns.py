@@ -88,7 +88,7 @@ def not_unique(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.pattern.shape != "one" or plan.operation != "Query" or plan.pattern.facts.latest:
             continue
-        known = set(plan.route.bound)
+        known = plan.route.equal_fields
         if not any(set(u.template.fields) <= known for u in plan.entities[0].unique):
             text = f"{plan.source} does not make {', '.join(sorted(known))} unique"
             yield str(plan.pattern), text

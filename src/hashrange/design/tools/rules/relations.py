@@ -108,7 +108,7 @@ def no_marker(c: Context) -> Iterator[Found]:
         one = plan.pattern.shape == "one" and plan.operation == "Query"
         if not one or plan.pattern.facts.latest or plan.source.kind != "GSI":
             continue
-        known = set(plan.route.bound)
+        known = plan.route.equal_fields
         entity = plan.entities[0]
         if not any(set(unique.template.fields) <= known for unique in entity.unique):
             template = "#".join(str(column.template) for column in plan.route.key.hash)
