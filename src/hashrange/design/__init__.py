@@ -71,6 +71,7 @@ from hashrange.design.table import Table
 if TYPE_CHECKING:
     from hashrange.design.tools.lint import Report, explain, lint
     from hashrange.design.tools.prove import Proof, prove
+    from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
     from hashrange.design.tools.sample import sample
 
 _LATER = {
@@ -79,6 +80,8 @@ _LATER = {
     "lint": "tools.lint",
     "Proof": "tools.prove",
     "prove": "tools.prove",
+    "RebuiltMarkers": "tools.rebuild_markers",
+    "rebuild_markers": "tools.rebuild_markers",
     "sample": "tools.sample",
 }
 """The designer's tools, which an application that only runs its patterns does not load."""
@@ -118,6 +121,7 @@ __all__ = [
     "Prefix",
     "Proof",
     "Query",
+    "RebuiltMarkers",
     "Report",
     "Slug",
     "Store",
@@ -150,6 +154,7 @@ __all__ = [
     "prefix",
     "prove",
     "rate",
+    "rebuild_markers",
     "sample",
     "scan_ok",
     "through",

@@ -59,7 +59,7 @@ def markers(stored: Callable[[st.Table], Items]) -> set[str]:
 
 
 def taken(email: str) -> str:
-    return f"unique#User#one_email#{email}"
+    return f"unique#{{email}}#{email}"
 
 
 def test_markers_follow_every_write(db: App, stored: Callable[[st.Table], Items]) -> None:

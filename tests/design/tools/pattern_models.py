@@ -160,6 +160,16 @@ PATTERNS: dict[str, Pair] = {
             "def one(self, x: str) -> A | None: ...",
         ),
     ),
+    "R07": (
+        A
+        + item("B", "'b#{b}', 'i'", "b: st.Slug; y: str", "u = st.unique('{y}', namespace='n')")
+        + item("C", "'c#{c}', 'i'", "c: st.Slug; y: str", "u = st.unique('y{y}', namespace='n')")
+        + patterns(GET_A, table=", B, C"),
+        A
+        + item("B", "'b#{b}', 'i'", "b: st.Slug; y: str", "u = st.unique('{y}', namespace='n')")
+        + item("C", "'c#{c}', 'i'", "c: st.Slug; z: str", "u = st.unique('{z}', namespace='n')")
+        + patterns(GET_A, table=", B, C"),
+    ),
     "R06": (
         item("A", "'a#{id}', 'i'", "id: st.Slug; tenant_id: st.Slug") + patterns(GET_A),
         item("A", "'t#{tenant_id}#a#{id}', 'i'", "id: st.Slug; tenant_id: st.Slug") + patterns(),

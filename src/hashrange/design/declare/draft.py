@@ -209,7 +209,9 @@ class Draft:
     def _unique(self) -> list[UniqueTemplate]:
         return [
             UniqueTemplate(
-                name, bind(parse(found.template, self.model), self.fields, self.model, name)
+                name,
+                bind(parse(found.template, self.model), self.fields, self.model, name),
+                found.namespace,
             )
             for name, found in self.declared.items()
             if isinstance(found, Unique)

@@ -26,10 +26,11 @@ SHAPE_ATTRIBUTE = "entityShape"
 
 @dataclass(frozen=True)
 class UniqueTemplate:
-    """An `st.unique` declaration: its template and the name of its class attribute."""
+    """An `st.unique` declaration: the name of its class attribute, template and namespace."""
 
     name: str
     template: Template
+    namespace: str
 
 
 @dataclass(frozen=True)
@@ -320,6 +321,9 @@ class Entity:
         for unique in self.unique:
             for name in unique.template.fields:
                 found.setdefault(name, unique.name)
+            for name, kind in self.fields.items():
+                if kind.expires:  # the marker expires together with the item
+                    found.setdefault(name, unique.name)
         return found
 
 

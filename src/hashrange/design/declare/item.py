@@ -64,6 +64,7 @@ class Unique:
     """See `unique`."""
 
     template: str
+    namespace: str
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,13 @@ def attr(field: str) -> Attr:
     return Attr(field)
 
 
-def unique(template: str) -> Unique:
-    """No two items have the same text: a marker item written in the same transaction holds it."""
-    return Unique(template)
+def unique(template: str, /, *, namespace: str | None = None) -> Unique:
+    """No two items have the same text: a marker item written in the same transaction holds it.
+
+    Texts are compared within a namespace (default: the template), across all entities and
+    declarations of the table that use it.
+    """
+    return Unique(template, template if namespace is None else namespace)
 
 
 def copy(owner: type["Item"], field: str, *, sync: Literal["transaction", "batch"]) -> Any:

@@ -40,6 +40,15 @@ class TableModel:
         return {entity.model: entity for entity in self.entities}
 
     @cached_property
+    def ttl_attribute(self) -> str | None:
+        """The attribute of the first st.TTL field: a table has one."""
+        for entity in self.entities:
+            for name, kind in entity.fields.items():
+                if kind.expires:
+                    return entity.attributes[name]
+        return None
+
+    @cached_property
     def binary(self) -> bool:
         """Whether a stored item may hold binary values."""
         plain = ("S", "N", "BOOL", "SS", "NS")

@@ -1,70 +1,150 @@
 """Unique texts: a marker item for each text, written and deleted together with its item.
 
-A marker's key is `unique#Entity#declaration#text`. Its attribute `owner` is the key of its item,
-and only writes of that item may delete it.
+A marker's key is `unique#namespace#text`. Its attribute `owner` is the key of its item, and only
+writes of that item delete it. If the item has a TTL, the marker has it too. A marker whose owner
+does not exist or has expired was left behind, and another item may take it over.
 """
 
+import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
+from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.write_actions import Expression, WriteAction
-from hashrange.model.values import Item
+from hashrange.model.values import AttributeValue, Item
 
 OWNER_ATTRIBUTE = "owner"
 MARKER_TYPE = "unique"
+
+
+class Marker(NamedTuple):
+    """A marker that an item needs. `expiry` is the value of the table's TTL attribute."""
+
+    entity: Entity
+    unique: UniqueTemplate
+    text: str
+    key: Item
+    owner: Item
+    expiry: AttributeValue | None
+
+    def error(self, stored: Item | None) -> ConditionFailed:
+        where = f"{self.entity}.{self.unique.name}"
+        return NotUnique(f"{where}: another item has {self.text!r}", stored, self.unique.name)
 
 
 def markers(
     model: TableModel, entity: Entity, old: Item | None, new: Item | None
 ) -> Iterator[WriteAction]:
     """Deletes and puts of markers for a change of the stored item from `old` to `new`."""
+    was, now = markers_of(model, entity, old), markers_of(model, entity, new)
+    for name, marker in was.items():
+        if name not in now:
+            yield _delete(model, marker)
+    for name, marker in now.items():
+        before = was.get(name)
+        if before is None or (before.owner, before.expiry) != (marker.owner, marker.expiry):
+            owners = [marker.owner] if old is None else [marker.owner, entity.key_of(old)]
+            yield _put(model, marker, owners)
+
+
+def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[str, Marker]:
+    """The markers of a stored item, by the text of their key."""
+    found: dict[str, Marker] = {}
+    if image is None or not entity.unique:
+        return found
+    values, owner = vars(entity.load(image)), entity.key_of(image)
+    expiry = image.get(model.ttl_attribute) if model.ttl_attribute is not None else None
     for unique in entity.unique:
-        was, now = _key(model, entity, unique, old), _key(model, entity, unique, new)
-        if was is not None and was != now:
-            assert old is not None
-            parameters = _condition(model, [entity.key_of(old)])
-            yield WriteAction("Delete", {**parameters, "Key": was}, was)
-        if now is not None and new is not None and not (was == now and _same_key(entity, old, new)):
-            holders = [entity.key_of(image) for image in (new, old) if image is not None]
-            yield _marker(model, entity, unique, now, holders)
+        text = unique.template.render(values)
+        if text is not None:
+            name = f"unique#{unique.namespace}#{text}"
+            key = {
+                column.attribute: {"S": part}
+                for column, part in zip(model.table.columns, (name, MARKER_TYPE), strict=False)
+            }
+            found[name] = Marker(entity, unique, text, key, owner, expiry)
+    return found
 
 
-def _key(
-    model: TableModel, entity: Entity, unique: UniqueTemplate, image: Item | None
-) -> Item | None:
-    text = None if image is None else unique.template.render(vars(entity.load(image)))
-    if text is None:
-        return None
-    texts = (f"unique#{entity.name}#{unique.name}#{text}", MARKER_TYPE)
-    return {c.attribute: {"S": t} for c, t in zip(model.table.columns, texts, strict=False)}
-
-
-def _marker(
-    model: TableModel, entity: Entity, unique: UniqueTemplate, key: Item, holders: list[Item]
-) -> WriteAction:
-    marker = {**key, OWNER_ATTRIBUTE: {"M": holders[0]}}
+def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
+    item = {**marker.key, OWNER_ATTRIBUTE: {"M": marker.owner}}
     if model.type_attribute is not None:
-        marker[model.type_attribute] = {"S": MARKER_TYPE}
+        item[model.type_attribute] = {"S": MARKER_TYPE}
+    if model.ttl_attribute is not None and marker.expiry is not None:
+        item[model.ttl_attribute] = marker.expiry
 
-    def error_of(item: Item | None) -> ConditionFailed:
-        return NotUnique(f"{entity}.{unique.name}: another item has this text", item, unique.name)
+    def take_over() -> Steps[list[WriteAction] | None]:
+        """Put the marker and check its owner, if the owner does not exist or has expired."""
+        stored = yield from _get(model, marker.key)
+        if stored is None:
+            return [_put(model, marker, owners)]
+        owner = stored[OWNER_ATTRIBUTE]["M"]
+        holder = yield from _get(model, owner)
+        if holder is not None and not _expired(model, holder):
+            return None
+        parameters = _owned_by(model, [*owners, owner])
+        put = WriteAction("Put", {**parameters, "Item": item}, marker.key, marker.error)
+        return [put, _check_left_behind(model, owner, marker)]
 
-    return WriteAction("Put", {**_condition(model, holders), "Item": marker}, key, error_of)
+    parameters = _owned_by(model, owners)
+    return WriteAction("Put", {**parameters, "Item": item}, marker.key, marker.error, take_over)
 
 
-def _condition(model: TableModel, holders: list[Item]) -> dict[str, object]:
+def _delete(model: TableModel, marker: Marker) -> WriteAction:
+    def leave() -> Steps[list[WriteAction] | None]:
+        """No action if another item has taken the marker over."""
+        stored = yield from _get(model, marker.key)
+        taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
+        return [] if taken else None
+
+    parameters = {**_owned_by(model, [marker.owner]), "Key": marker.key}
+    return WriteAction("Delete", parameters, marker.key, remedy=leave)
+
+
+def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteAction:
+    """A check that the previous owner does not exist or has expired."""
+    expression = Expression()
+    condition = expression.as_read(model.table.hash[0].attribute, None)
+    if model.ttl_attribute is not None:
+        expiry, now = expression.name(model.ttl_attribute), expression.value(_now())
+        condition += f" OR {expiry} < {now}"
+    parameters = {
+        "TableName": model.name,
+        "Key": owner,
+        "ConditionExpression": condition,
+        **expression.parameters(),
+    }
+    return WriteAction("ConditionCheck", parameters, owner, marker.error)
+
+
+def _expired(model: TableModel, item: Item) -> bool:
+    if model.ttl_attribute is None:
+        return False
+    expiry = item.get(model.ttl_attribute, {}).get("N")
+    return expiry is not None and float(expiry) < float(_now()["N"])
+
+
+def _now() -> AttributeValue:
+    return {"N": str(int(time.time()))}
+
+
+def _get(model: TableModel, key: Item) -> Steps[Item | None]:
+    request = {"TableName": model.name, "Key": key, "ConsistentRead": True}
+    response = yield ApiCall("GetItem", request)
+    found: Item | None = response.get("Item")
+    return found
+
+
+def _owned_by(model: TableModel, owners: list[Item]) -> dict[str, object]:
     """A condition that the marker does not exist or that one of these items owns it."""
     expression = Expression()
     allowed = [expression.as_read(model.table.hash[0].attribute, None)]
-    allowed += [expression.as_read(OWNER_ATTRIBUTE, {"M": holder}) for holder in holders]
+    allowed += [expression.as_read(OWNER_ATTRIBUTE, {"M": owner}) for owner in owners]
     return {
         "TableName": model.name,
         "ConditionExpression": " OR ".join(allowed),
         **expression.parameters(),
     }
-
-
-def _same_key(entity: Entity, old: Item | None, new: Item) -> bool:
-    return old is not None and entity.key_of(old) == entity.key_of(new)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hashrange.design.errors import BadValue, ConditionFailed, Conflict
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
@@ -50,7 +50,10 @@ class Expression:
 
 @dataclass(slots=True)
 class WriteAction:
-    """One write. `error_of` makes the error of a failed condition from the stored item."""
+    """One write. `error_of` makes the error of a failed condition from the stored item.
+
+    `remedy` is asked once if the condition fails. It returns actions to try instead, or None.
+    """
 
     kind: Kind
     parameters: dict[str, Any]
@@ -58,6 +61,7 @@ class WriteAction:
     error_of: Callable[[Item | None], ConditionFailed] = field(
         default=lambda item: Conflict("the item was changed after it was read")
     )
+    remedy: "Callable[[], Steps[list[WriteAction] | None]] | None" = None
 
 
 def commit(
@@ -67,8 +71,28 @@ def commit(
 
     Raises the `error_of` the first action whose condition failed.
     """
-    if len(actions) == 1 and not transaction:
-        return (yield from _alone(actions[0]))
+    while True:
+        if len(actions) == 1 and not transaction:
+            return (yield from _alone(actions[0]))
+        response = yield from _together(actions, token)
+        if not isinstance(response, _Failed):
+            return response
+        action = response.action
+        instead = (yield from action.remedy()) if action.remedy is not None else None
+        if instead is None:
+            raise action.error_of(response.stored) from response.cause
+        actions = [a for one in actions for a in (instead if one is action else [one])]
+
+
+class _Failed(NamedTuple):
+    """The first action of a transaction whose condition failed."""
+
+    action: WriteAction
+    stored: Item | None
+    cause: BaseException
+
+
+def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[str, Any] | _Failed]:
     _expect_possible(actions)
     request: dict[str, Any] = {"TransactItems": [{a.kind: a.parameters} for a in actions]}
     if token is not None:
@@ -80,7 +104,7 @@ def commit(
             raise
         for action, reason in zip(actions, failure.reasons, strict=False):
             if reason.get("Code") == "ConditionalCheckFailed":
-                raise action.error_of(reason.get("Item")) from failure.original
+                return _Failed(action, reason.get("Item"), failure.original)
         if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
             raise Conflict("another transaction is writing the item") from failure.original
         raise

@@ -98,17 +98,8 @@ def _active(table: Mapping[str, Any]) -> bool:
     )
 
 
-def ttl_attribute(model: TableModel) -> str | None:
-    """The attribute of the fields that are st.TTL."""
-    for entity in model.entities:
-        for name, kind in entity.fields.items():
-            if kind.expires:
-                return entity.attributes[name]
-    return None
-
-
 def _expire(model: TableModel) -> Steps[None]:
-    attribute = ttl_attribute(model)
+    attribute = model.ttl_attribute
     if attribute is None:
         return
     response = yield ApiCall("DescribeTimeToLive", {"TableName": model.name})

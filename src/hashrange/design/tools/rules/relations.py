@@ -1,8 +1,9 @@
-"""Rules about relations: R01 to R06."""
+"""Rules about relations: R01 to R07."""
 
 from collections.abc import Iterator
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.templates import Template
 from hashrange.design.execute.copies import copy_route
 from hashrange.design.tools.rules.rule import Context, Found, Severity, named, rule
 
@@ -127,3 +128,27 @@ def tenant_first(c: Context) -> Iterator[Found]:
         tenant = next((name for name in TENANTS if name in entity.fields), None)
         if tenant is not None and key.hash[0].template.fields[:1] != (tenant,):
             yield named(entity, key), f"{key.hash[0].template} does not begin with {tenant}"
+
+
+@rule(
+    "R07",
+    "warning",
+    "one namespace of unique texts with different templates",
+    "Texts are unique within a namespace. Templates with different constants or formats produce "
+    "different texts for the same value, so that two items can have it.",
+)
+def different_templates(c: Context) -> Iterator[Found]:
+    seen: dict[str, tuple[str, str]] = {}
+    for entity in c.entities:
+        for unique in entity.unique:
+            where, text = f"{entity}.{unique.name}", _shape(unique.template)
+            first, known = seen.setdefault(unique.namespace, (where, text))
+            if known != text:
+                yield where, f"{unique.template} in the namespace {unique.namespace!r} of {first}"
+
+
+def _shape(template: Template) -> str:
+    """A template without the names of its fields."""
+    return "".join(
+        part if isinstance(part, str) else str(part._replace(field="_")) for part in template.parts
+    )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from hashrange.design.tools.create import ttl_attribute
 from hashrange.design.tools.rules.indexes import LOW_CARDINALITY, key_values
 from hashrange.design.tools.rules.rule import Context, Found, Severity, counted, named, rule
 from hashrange.model import limits
@@ -156,7 +155,7 @@ def long_names(c: Context) -> Iterator[Found]:
     "days after they have expired.",
 )
 def expiry(c: Context) -> Iterator[Found]:
-    attribute = ttl_attribute(c.model)
+    attribute = c.model.ttl_attribute
     for entity in c.entities:
         for name, kind in entity.fields.items():
             if kind.expires and entity.attributes[name] != attribute:
