@@ -15,6 +15,7 @@ from hashrange.design.tools.rules.rule import (
     named,
     rule,
 )
+from hashrange.design.tools.rules.traffic import partition_values
 from hashrange.model import limits
 
 PROJECTED_MAX = 100
@@ -90,20 +91,24 @@ def too_many_projected(c: Context) -> Iterator[Found]:
     "together have at most 10 GB. Writes beyond that fail.",
 )
 def collection_size(c: Context) -> Iterator[Found]:
-    local = [s for s in c.model.indexes if s.kind == "LSI"]
-    if not local:
+    if not any(source.kind == "LSI" for source in c.model.indexes):
         return
+    collections: dict[tuple[str, ...], list[tuple[Entity, int, int]]] = {}
     for entity in c.entities:
+        each = c.each(
+            "I04", entity, {f for column in entity.key.hash for f in column.template.fields}
+        )
         size = c.size("I04", entity)
-        parents = c.table.volumes.of(entity).each
-        if not parents:
-            c.unknown("I04", f"most {entity} items under one partition key")
-        if size is None or not parents:
-            continue
-        most = max(each.max for each in parents)
-        total = most * size * (1 + len(local))
+        if each is not None and size is not None:
+            entries = sum(key.source.kind == "LSI" for key in entity.indexes)
+            template = tuple(str(column.template) for column in entity.key.hash)
+            counted_bytes = each.max * size * (1 + entries)
+            collections.setdefault(template, []).append((entity, each.max, counted_bytes))
+    for shares in collections.values():
+        total = sum(count for _, _, count in shares)
         if total > limits.ITEM_COLLECTION_BYTES_MAX:
-            yield str(entity), f"{most:,} items of {size:,} bytes, with indexes {total:,} bytes"
+            items = " and ".join(f"{most:,} {entity}" for entity, most, _ in shares)
+            yield str(shares[0][0]), f"{items} items have {total:,} bytes with their index entries"
 
 
 @rule(
@@ -272,24 +277,9 @@ def low_cardinality(c: Context) -> Iterator[Found]:
         kinds = len(c.entities)
         yield str(c.model.by_type), f"{kinds} values, one for each entity"
     for entity, key in c.keys:
-        count = key_values(entity, key)
-        if key.source.name is not None and count is not None and count < LOW_CARDINALITY:
-            yield named(entity, key), f"{key.hash[0].template} has {counted(count, 'value')}"
-
-
-def key_values(entity: Entity, key: EntityKey) -> int | None:
-    """The number of partition keys, if the declarations determine it."""
-    count = 1
-    for column in key.hash:
-        for part in column.template.placeholders:
-            choices = entity.fields[part.field].choices
-            if part.shards:
-                count *= part.shards
-            elif choices:
-                count *= len(choices)
-            else:
-                return None
-    return count
+        values = partition_values(entity, key) if key.source.name is not None else None
+        if values is not None and len(values) < LOW_CARDINALITY:
+            yield named(entity, key), f"{key.hash[0].template} has {counted(len(values), 'value')}"
 
 
 @rule(
@@ -302,14 +292,12 @@ def filter_drops_most(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.filter is None:
             continue
-        read = c.table.volumes.count(plan.entities[0]) if plan.routes else None
-        per = [e.mean for e in c.table.volumes.of(plan.entities[0]).each] if plan.routes else []
-        read = min(per) if per else read
         wanted = plan.pattern.facts.items
-        if read is None or wanted is None:
-            c.unknown("I18", f"items read and answered by {plan.pattern}")
-        elif wanted < read / 10:
-            yield str(plan.pattern), f"{wanted:,} of {read:,.0f} items are wanted"
+        each = c.each("I18", plan.entities[0], plan.route.bound) if plan.routes else None
+        if wanted is None:
+            c.unknown("I18", f"items of {plan.pattern}")
+        elif each is not None and wanted < each.mean / 10:
+            yield str(plan.pattern), f"{wanted:,} of {each.mean:,.0f} items are wanted"
 
 
 @rule(
@@ -328,7 +316,7 @@ def identifying_relation(c: Context) -> Iterator[Found]:
         parents = [f for column in key.hash for f in column.template.fields]
         children = [f for column in key.range for f in column.template.fields]
         one_parent = len(parents) == 1 and children == list(own)
-        if one_parent and not _sparse(entity, key) and key_values(entity, key) is None:
+        if one_parent and not _sparse(entity, key) and partition_values(entity, key) is None:
             yield named(entity, key), f"a key of {parents[0]} and {own[0]} would replace it"
 
 

@@ -35,8 +35,8 @@ def filtered(c: Context) -> Iterator[Found]:
         if plan.filter is None:
             continue
         wanted = plan.pattern.facts.items
-        count = c.table.volumes.count(plan.entities[0]) if plan.routes else None
-        numbers = f"; {wanted:,} of {count:,.0f} items come back" if wanted and count else ""
+        each = c.each("A02", plan.entities[0], plan.route.bound) if plan.routes else None
+        numbers = f"; {wanted:,} of {each.mean:,.0f} items come back" if wanted and each else ""
         yield str(plan.pattern), f"{plan.pattern.facts.where!r} is applied after reading{numbers}"
 
 
@@ -68,13 +68,17 @@ def unbounded(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.pattern.shape != "many" or not plan.routes:
             continue
-        entity = plan.entities[0]
-        size = c.size("A04", entity)
-        most = max((each.max for each in c.table.volumes.of(entity).each), default=None)
-        if most is None:
-            c.unknown("A04", f"most {entity} items under one key")
-        elif size is not None and most * size > limits.PAGE_BYTES_MAX:
-            yield str(plan.pattern), f"up to {most:,} x {size:,} bytes"
+        shares = [
+            (entity, each.max, size)
+            for entity, route in zip(plan.entities, plan.routes, strict=True)
+            if (each := c.each("A04", entity, route.bound)) is not None
+            and (size := c.size("A04", entity)) is not None
+        ]
+        if sum(most * size for _, most, size in shares) > limits.PAGE_BYTES_MAX:
+            items = " + ".join(
+                f"{most:,} {entity} x {size:,} bytes" for entity, most, size in shares
+            )
+            yield str(plan.pattern), f"up to {items}"
 
 
 @rule(
@@ -138,12 +142,10 @@ def follow_up(c: Context) -> Iterator[Found]:
         if plan.followed is None:
             continue
         relation = plan.entities[0]
-        most = [e.max for e in c.table.volumes.of(relation).each if e.parent != str(plan.followed)]
-        if not most:
-            c.unknown("A08", f"most {relation} items under one key")
-        elif max(most) > BATCH_KEYS_MAX:
-            calls = -(-max(most) // BATCH_KEYS_MAX)
-            yield str(plan.pattern), f"up to {max(most):,} {plan.followed} items: {calls} calls"
+        each = c.each("A08", relation, plan.route.bound)
+        if each is not None and each.max > BATCH_KEYS_MAX:
+            calls = -(-each.max // BATCH_KEYS_MAX)
+            yield str(plan.pattern), f"up to {each.max:,} {plan.followed} items: {calls} calls"
 
 
 @rule(

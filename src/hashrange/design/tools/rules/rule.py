@@ -1,12 +1,13 @@
 """Lint rules: an id, a severity, an explanation, and a function that yields findings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.volumes import Each
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.table import Table
 
@@ -72,6 +73,30 @@ class Context:
 
     def count(self, rule: str, entity: Entity) -> float | None:
         return self._number(rule, f"number of {entity}", self.table.volumes.count(entity))
+
+    def each(self, rule: str, entity: Entity, known: Collection[str]) -> Each | None:
+        """How many items of the entity there are for each value of the known fields.
+
+        That is the number for each item of the parent whose key the known fields contain; of
+        several parents, the one with the most key fields.
+        """
+        volumes = self.table.volumes
+        if entity.key_fields <= set(known):
+            return Each(str(entity), 1, 1)
+        found = [
+            (len(parent.key_fields), -each.max, each)
+            for parent in self.entities
+            if parent is not entity and parent.key_fields <= set(known)
+            if (each := volumes.per(entity, parent)) is not None
+        ]
+        if found:
+            return max(found, key=lambda one: one[:2])[2]
+        if len(volumes.of(entity).each) == 1:  # the parent's fields may have other names here
+            return volumes.of(entity).each[0]
+        count = volumes.count(entity) if not known else None
+        if count is not None:
+            return Each("", count, int(count))
+        return self._number(rule, f"most {entity} items for each {', '.join(sorted(known))}", None)
 
     def unknown(self, rule: str, what: str) -> None:
         self.unchecked.add((rule, what))

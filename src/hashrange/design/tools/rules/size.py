@@ -1,14 +1,14 @@
 """Rules about size and traffic: C01 to C14. (C05, C09, C10 and C13 are about cost.)"""
 
+import math
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from hashrange.design.tools.rules.indexes import LOW_CARDINALITY, key_values
+from hashrange.design.tools.rules.indexes import LOW_CARDINALITY
 from hashrange.design.tools.rules.rule import Context, Found, Severity, counted, named, rule
+from hashrange.design.tools.rules.traffic import hot_keys, partition_values
 from hashrange.model import limits
 
-WRITE_UNITS_MAX = 1000
-READ_UNITS_MAX = 3000
 LARGE_BYTES = 200 * 1024
 HOT_AND_LARGE_BYTES = 10 * 1024
 TRANSACTION_MAX = 100
@@ -20,37 +20,12 @@ MANY_ITEMS = 1_000_000
     "error",
     "more traffic on one key than a partition allows",
     "One partition key value allows 1,000 write units and 3,000 read units per second, in the "
-    "table and in each index separately. Neither adaptive nor burst capacity raises that.",
+    "table and in each index separately. Neither adaptive nor burst capacity raises that. The "
+    "traffic of all entities and patterns with the same value counts together.",
 )
 def hot_key(c: Context) -> Iterator[Found]:
-    for where, what, units, most in _heat(c, "C01"):
-        if units > most:
-            yield where, f"{units:,.0f} {what} units per second on one key, of {most:,}"
-
-
-def _heat(c: Context, rule: str) -> Iterator[tuple[str, str, float, int]]:
-    """(where, "read" or "write", units per second on one key, the limit)"""
-    for writes in c.table.writes:
-        entity = c.model.entity(writes.entity)
-        size = c.size(rule, entity)
-        for key in (entity.key, *entity.indexes):
-            values = key_values(entity, key)
-            if values is not None and size is not None:
-                rate = writes.create + writes.rate
-                units = rate * -(-size // limits.WRITE_UNIT_BYTES) / values
-                yield named(entity, key), "write", units, WRITE_UNITS_MAX
-    for plan in c.plans:
-        facts = plan.pattern.facts
-        if not plan.routes:
-            continue
-        values = key_values(plan.entities[0], plan.route.key)
-        if values is None:
-            continue
-        if facts.rate is None or facts.items is None or facts.size is None:
-            c.unknown(rule, f"rate, items and size of {plan.pattern}")
-            continue
-        units = facts.rate * -(-facts.items * facts.size // limits.READ_UNIT_BYTES) / 2
-        yield str(plan.pattern), "read", units, READ_UNITS_MAX
+    for traffic in hot_keys(c, "C01"):
+        yield next(iter(traffic.shares)), str(traffic)
 
 
 @rule(
@@ -128,9 +103,9 @@ def shards(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.route_shards:
             yield str(plan.pattern), f"each read queries {plan.route_shards} keys"
-    for where, what, units, most in _heat(c, "C07"):
-        if units > most:
-            yield where, f"{-(-int(units) // most)} shards would allow its {what}s"
+    for traffic in hot_keys(c, "C07"):
+        count = math.ceil(traffic.units / traffic.most)
+        yield next(iter(traffic.shares)), f"{count} shards would allow its {traffic.what}s"
 
 
 @rule(
@@ -186,6 +161,6 @@ def moves_with_clock(c: Context) -> Iterator[Found]:
 )
 def few_keys(c: Context) -> Iterator[Found]:
     for entity in c.entities:
-        values = key_values(entity, entity.key)
-        if values is not None and values < LOW_CARDINALITY:
-            yield str(entity), f"{entity.key.hash[0].template} has {counted(values, 'value')}"
+        values = partition_values(entity, entity.key)
+        if values is not None and len(values) < LOW_CARDINALITY:
+            yield str(entity), f"{entity.key.hash[0].template} has {counted(len(values), 'value')}"
