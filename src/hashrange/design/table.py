@@ -75,6 +75,11 @@ class Table:
             for pattern in patterns
         }
 
+    @property
+    def unserved(self) -> list[Unplanned]:
+        """The patterns that no key and no index serves."""
+        return [plan for plan in self.plans.values() if isinstance(plan, Unplanned)]
+
     def plan(self) -> "PlanTable":
         """The access-pattern table."""
         from hashrange.design.plan.plan_table import PlanTable, plan_row

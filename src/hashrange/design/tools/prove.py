@@ -14,7 +14,7 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import encode
-from hashrange.design.errors import BadValue, NotUnique, Unserved
+from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import Connection, run
@@ -26,7 +26,7 @@ from hashrange.design.tools.sample import sample
 from hashrange.expressions import Expressions
 from hashrange.model.values import Item as WireItem
 
-QUESTIONS = 25
+QUESTIONS = 60
 PARENTS, CHILDREN = 20, 40
 """More items than a sample has, so that several share each part of a key."""
 PAGE = 2
@@ -34,12 +34,20 @@ PAGE = 2
 
 @dataclass
 class Proof:
-    """The result of `prove`: the number of questions by pattern, and a line for each difference."""
+    """The result of `prove`: the number of questions by pattern.
+
+    `differences` has a line for each pattern with a wrong result, or that no question could test.
+    """
 
     table: str
     items: int = 0
     asked: dict[str, int] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a result was wrong, or nothing was tested."""
+        return bool(self.differences) or not sum(self.asked.values())
 
     def __str__(self) -> str:
         lines = [f"{name}: {count} questions" for name, count in self.asked.items()]
@@ -61,15 +69,20 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
         if isinstance(plan, Unplanned):
             proof.differences.append(str(plan.error))
             continue
-        proof.asked[name] = 0
+        proof.asked[name], wrong = 0, []
         for bound in _questions(table, plan, stored, chance):
-            proof.asked[name] += 1
             try:
                 difference = _compare(table, bound, connection, stored)
-            except BadValue:
+            except BadValue:  # the arguments do not fit the key
                 continue
+            proof.asked[name] += 1
             if difference:
-                proof.differences.append(f"{name}({bound.arguments}): {difference}")
+                wrong.append(f"for {bound.arguments}: {difference}")
+        if wrong:
+            count = f"{len(wrong)} of {proof.asked[name]} results differ"
+            proof.differences.append(f"{name}: {count}, first {wrong[0]}")
+        elif not proof.asked[name]:
+            proof.differences.append(f"{name}: no question could be asked")
     return proof
 
 
@@ -79,7 +92,7 @@ def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
     for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
         try:
             stored.append(run(core.write("create", item), connection))
-        except (NotUnique, BadValue):
+        except (NotUnique, NotFound, BadValue):  # NotFound: its owner was left out
             continue
     return stored
 
@@ -90,7 +103,8 @@ def _fill(table: Table, connection: Connection, seed: int) -> list[Item]:
 def _questions(
     table: Table, plan: Plan, stored: Sequence[Item], chance: random.Random
 ) -> Iterator[BoundPattern]:
-    """Calls with arguments from stored items, mixed, with and without the optional ones."""
+    """Distinct calls with arguments from stored items, mixed, with and without optional ones."""
+    asked = set()
     try:
         call = StoreSteps(table.model, [plan.pattern], None, None).calls[plan.pattern.name]
     except Unserved:
@@ -110,7 +124,9 @@ def _questions(
             if number % 2 and arguments:  # one argument that may not fit the others
                 odd = chance.choice(arguments)
                 given[odd.name] = _argument(odd, other, one)
-            if all(value is not None for value in given.values()):
+            question = repr(given)
+            if None not in given.values() and question not in asked:
+                asked.add(question)
                 yield call.bind((), given)
 
 

@@ -46,8 +46,9 @@ def add(commands: "Commands") -> None:
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
-    """Print the access-pattern table: how each pattern is served, or why not."""
-    for number, table in enumerate(_tables(model)):
+    """Print the access-pattern table. Exit status 1 if nothing serves a pattern."""
+    tables = _tables(model)
+    for number, table in enumerate(tables):
         made = table.plan()
         if number:
             print()
@@ -55,6 +56,8 @@ def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
             print(f"{table.name}\n\n{made}")
         else:
             print(made.markdown() if format == "markdown" else made.json())
+    if any(table.unserved for table in tables):
+        sys.exit(1)
 
 
 def _tables(path: Path) -> "list[Table]":
@@ -121,7 +124,7 @@ def explain(rule: str) -> None:
 
 
 def prove(model: Path, seed: int) -> None:
-    """Compare every pattern's results on generated data. Exit status 1 if one is wrong."""
+    """Compare every pattern's results on generated data. Exit status 1 if one differs."""
     import hashrange
     from hashrange.design.tools.prove import prove as try_all
 
@@ -130,7 +133,7 @@ def prove(model: Path, seed: int) -> None:
         with hashrange.connect() as database:
             proof = try_all(table, database, seed=seed)
         print(proof)
-        wrong = wrong or bool(proof.differences)
+        wrong = wrong or proof.failed
     if wrong:
         sys.exit(1)
 

@@ -60,7 +60,7 @@ class Context:
 
     @property
     def unplanned(self) -> list[Unplanned]:
-        return [plan for plan in self.table.plans.values() if isinstance(plan, Unplanned)]
+        return self.table.unserved
 
     @property
     def keys(self) -> list[tuple[Entity, EntityKey]]:
