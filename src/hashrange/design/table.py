@@ -16,7 +16,8 @@ from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.store import OpenStore, explain
 from hashrange.design.execute.store_steps import Observer, StoreSteps
 from hashrange.design.execute.write_actions import commit
-from hashrange.design.plan.planner import Plan, Unplanned, plan
+from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create
 
 if TYPE_CHECKING:

@@ -110,9 +110,7 @@ class Draft:
                 at=self.model,
                 rule="K18",
             )
-        parts = (Placeholder(name, ""),)
-        template = Template(parts, _natural_formats(parts[0], kind, self.model))
-        return KeyColumn(self.attributes[name], kind.tag, template, name, kind)
+        return natural_column(name, kind, self.attributes[name], self.model)
 
     def _expect_no_shadow(self, attribute: str) -> None:
         for name, taken in self.attributes.items():
@@ -244,6 +242,13 @@ class Draft:
                         f"and as {text!r}",
                         at=self.model,
                     )
+
+
+def natural_column(name: str, kind: FieldType, attribute: str, at: object) -> KeyColumn:
+    """The key attribute that is a field itself."""
+    part = Placeholder(name, "")
+    template = Template((part,), _natural_formats(part, kind, at))
+    return KeyColumn(attribute, kind.tag, template, name, kind)
 
 
 def _natural_formats(part: Placeholder, kind: FieldType, at: object) -> dict[Placeholder, Any]:

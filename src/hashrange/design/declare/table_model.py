@@ -65,9 +65,9 @@ class TableModel:
         """Whether a value without delimiters can give the column one of these texts."""
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 
-    def free_index_name(self) -> str:
+    def free_index_name(self, kind: str = "GSI") -> str:
         taken = {source.name for source in self.sources}
-        return next(f"GSI{n}" for n in range(1, 100) if f"GSI{n}" not in taken)
+        return next(f"{kind}{n}" for n in range(1, 100) if f"{kind}{n}" not in taken)
 
 
 def build(

@@ -12,6 +12,7 @@ from hashrange.design.errors import BadValue
 from hashrange.design.execute.loading import Loader
 from hashrange.design.execute.request_builder import RequestBuilder
 from hashrange.design.plan.planner import Unplanned, plan_given, variants
+from hashrange.design.plan.proposals import plan
 
 
 @dataclass(slots=True)
@@ -36,7 +37,8 @@ class PatternCall:
         for arguments in variants(pattern):
             found = plan_given(pattern, model, arguments)
             if isinstance(found, Unplanned):
-                raise found.error
+                whole = plan(pattern, model)
+                raise whole.error if isinstance(whole, Unplanned) else found.error
             left_out = frozenset(a.name for a in pattern.arguments) - found.given
             self.builders[left_out] = RequestBuilder(found, model)
         self.complete = self.builders[frozenset()]

@@ -7,6 +7,7 @@ pattern describes, except for items of other entities in the same range, which a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import Any, Literal
 
@@ -79,14 +80,29 @@ class Plan:
 
 @dataclass(frozen=True)
 class Unplanned:
-    """A pattern that nothing serves. `error` says why, `proposal` is an index that would."""
+    """A pattern that nothing serves, for a call without the arguments in `absent`.
+
+    `proposal` is an index that would serve it, or "" if no single index would.
+    """
 
     pattern: Pattern
-    error: Unserved
-    proposal: str
+    reason: str
+    rule: str
+    absent: tuple[str, ...]
+    proposal: str = ""
+
+    @cached_property
+    def error(self) -> Unserved:
+        without = f" without {', '.join(self.absent)}" if self.absent else ""
+        advice = f"This would: {self.proposal}" if self.proposal else "No single index would"
+        return Unserved(
+            f"no key or index serves this pattern{without}: {self.reason}. {advice}",
+            at=self.pattern.function,
+            rule=self.rule,
+        )
 
 
-def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
+def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
     """The plan with all arguments, provided that the pattern is also served without optional ones.
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
@@ -307,7 +323,7 @@ class _Planner:
         source = self.model.by_type
         if source is None:
             return self._unplanned(
-                "needs an index over the entity's type", 'st.Table(..., by_type="GSI1")'
+                "needs an index over the entity's type", proposal='st.Table(..., by_type="GSI1")'
             )
         return self._plan(source, "Query", (), None, ())
 
@@ -317,29 +333,11 @@ class _Planner:
         near = [(s, r) for s, r in refusals if not r.missing] or list(refusals)
         reason = "; ".join(f"{source}: {refusal.reason}" for source, refusal in near)
         rule = next((r.rule for _, r in near if r.rule != "A01"), "A01")
-        return self._unplanned(reason, self._proposal(), rule)
+        return self._unplanned(reason, rule)
 
-    def _unplanned(self, reason: str, proposal: str, rule: str = "A01") -> Unplanned:
+    def _unplanned(self, reason: str, rule: str = "A01", proposal: str = "") -> Unplanned:
         absent = [a.name for a in self.pattern.arguments if a.name not in self.given]
-        without = f" without {', '.join(absent)}" if absent else ""
-        error = Unserved(
-            f"no key or index serves this pattern{without}: {reason}. This would: {proposal}",
-            at=self.pattern.function,
-            rule=rule,
-        )
-        return Unplanned(self.pattern, error, proposal)
-
-    def _proposal(self) -> str:
-        """An index by the arguments with equality, then those with a range."""
-        known = [a.field for a in self.arguments if a.operator == "="]
-        ranged = [a.field for a in self.arguments if a.operator not in ("=", "day")]
-        entity = self.entities[0]
-        name = self.model.free_index_name()
-        hash_key = "#".join(f"{_short(f)}#{{{f}}}" for f in known) or f"{entity.name}"
-        rest = [f for f in ranged if f not in known]
-        rest += [f for f in entity.key.fields if f not in known + rest]
-        sort = "#".join(f"{{{f}}}" for f in rest)
-        return f'{entity}: st.index("{name}", "{hash_key}", "{sort or "info"}")'
+        return Unplanned(self.pattern, reason, rule, tuple(absent), proposal)
 
 
 def _leaves_out(plan: Plan) -> bool:
@@ -349,10 +347,6 @@ def _leaves_out(plan: Plan) -> bool:
         for route in plan.routes
         for name in route.key.fields
     )
-
-
-def _short(field: str) -> str:
-    return field.removesuffix("_id")
 
 
 def _constant(parts: Sequence[Part]) -> bool:

@@ -1,0 +1,101 @@
+"""An index that a refusal proposes serves the pattern, together with the change it asks for."""
+
+import re
+
+import pytest
+
+from hashrange import design as st
+from hashrange.design.plan.planner import Plan, Unplanned
+
+from ..models import item, model, patterns
+
+FIELDS = (
+    "id: st.Slug; x: str = ''; y: str = ''; n: int = 0; m: int = 0; d: date = date.min; "
+    "at: datetime = datetime.max; price: Decimal = Decimal(0); s: set[str] = set()"
+)
+ENTITY = item("A", "'a#{id}', 'info'", FIELDS, "INDEX")
+PATTERNS = {
+    "equal": "def q(self, x: str, y: str) -> st.Query[A]: ...",
+    "a number": "def q(self, n: int) -> st.Query[A]: ...",
+    "a range of numbers": "def q(self, x: str, n: st.Between[int]) -> st.Query[A]: ...",
+    "a range of decimals": "def q(self, x: str, price: st.AtLeast[Decimal]) -> st.Query[A]: ...",
+    "a range of texts": "def q(self, x: str, y: st.AtLeast[str]) -> st.Query[A]: ...",
+    "before a text": "def q(self, x: str, y: st.Before[str]) -> st.Query[A]: ...",
+    "a prefix": "def q(self, x: str, y: st.Prefix[str]) -> st.Query[A]: ...",
+    "only a range": "def q(self, at: st.AtLeast[datetime]) -> st.Query[A]: ...",
+    "a month": "def q(self, d: st.Month, x: str) -> st.Query[A]: ...",
+    "a day": "def q(self, at: st.Day) -> st.Query[A]: ...",
+    "consistent": "@st.consistent\ndef q(self, x: str) -> st.Query[A]: ...",
+    "two ranges": (
+        "def q(self, x: str, n: st.AtLeast[int], m: st.AtLeast[int]) -> st.Query[A]: ..."
+    ),
+    "a range and a prefix": (
+        "def q(self, x: str, n: st.AtLeast[int], y: st.Prefix[str]) -> st.Query[A]: ..."
+    ),
+    "two bounds": (
+        "def q(self, x: str, a: Annotated[date, st.at_least('d')], "
+        "b: Annotated[date, st.before('d')]) -> st.Query[A]: ..."
+    ),
+    "optional": "def q(self, x: str, y: str | None = None) -> st.Query[A]: ...",
+    "one": "def q(self, x: str) -> A | None: ...",
+    "a view": "def q(self, x: str) -> st.Query[V]: ...",
+    "nothing": "def q(self) -> st.Query[A]: ...",
+}
+VIEW = "class V(st.View[A]):\n    id: str\n    y: str\n"
+
+
+@pytest.mark.parametrize("case", PATTERNS)
+def test_what_is_proposed_serves_the_pattern(case: str) -> None:
+    refused = model(ENTITY.replace("INDEX", "pass") + VIEW + patterns(PATTERNS[case]))
+    plan = refused.plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    assert plan.proposal in str(plan.error)
+    found = re.fullmatch(
+        r"(without @st.consistent, )?A: (st\.index\(.*?\))(?:, with @st.where\((.*)\))?",
+        plan.proposal,
+    )
+    assert found, plan.proposal
+    text = PATTERNS[case]
+    if found[1]:
+        text = text.removeprefix("@st.consistent\n")
+    if found[3]:
+        text = f"@st.where({found[3]})\n{text}"
+    served = model(ENTITY.replace("INDEX", f"i = {found[2]}") + VIEW + patterns(text))
+    assert isinstance(served.plans["P.q"], Plan), (plan.proposal, str(served.plan()))
+    errors = [f for f in st.lint(served).findings if f.severity == "error" and f.rule != "A05"]
+    assert errors == []
+
+
+def test_a_local_index_is_proposed_for_a_consistent_read() -> None:
+    order = item("O", "'c#{c}', 'o#{o}'", "c: st.Slug; o: st.Slug; at: datetime", "INDEX")
+    pattern = "@st.consistent\ndef q(self, c: str, at: st.AtLeast[datetime]) -> st.Query[O]: ..."
+    plan = model(order.replace("INDEX", "pass") + patterns(pattern)).plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    local = plan.proposal.removeprefix("O: ")
+    assert local.startswith("st.local(")
+    served = model(order.replace("INDEX", f"i = {local}") + patterns(pattern))
+    assert isinstance(served.plans["P.q"], Plan)
+
+
+def test_nothing_is_proposed_if_nothing_would_serve() -> None:
+    text = ENTITY.replace("INDEX", "pass") + patterns(
+        "def q(self, n: st.Between[int], m: st.Between[int]) -> st.Query[A]: ..."
+    )
+    plan = model(text).plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    assert plan.proposal == ""
+    assert "No single index would" in str(plan.error)
+
+
+def test_a_union_needs_the_index_in_each_entity() -> None:
+    text = (
+        item("A", "'a#{a}', 'info'", "a: st.Slug; x: str", "INDEX")
+        + item("B", "'b#{b}', 'info'", "b: st.Slug; x: str", "INDEX")
+        + patterns("def q(self, x: str) -> st.Query[A | B]: ...")
+    )
+    plan = model(text.replace("INDEX", "pass")).plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    names, index = plan.proposal.split(": ", 1)
+    assert names == "A and B"
+    served = model(text.replace("INDEX", f"i = {index}"))
+    assert isinstance(served.plans["P.q"], Plan)
