@@ -195,20 +195,28 @@ class StoreSteps:
         """Commit a write, together with the copies of changed fields if they fit."""
         if not written.actions:
             return
-        if not written.renamed:
-            response = yield from commit(written.actions)
-            self._wrote(name, written.actions, response)
-            return
-        late = yield from outdated_copies(self.writer, written.item)
-        together = [action for copy in late for action in copy.actions]
-        fits = len(written.actions) + len(together) <= ACTIONS_MAX
-        if fits and self._in_transaction(written):
-            response = yield from commit(written.actions + together)
-            self._wrote(name, written.actions + together, response)
-            return
-        response = yield from commit(written.actions)
-        self._wrote(name, written.actions, response)
-        yield from self.sync(written.done())
+        actions, together = written.actions, False
+        if written.renamed:
+            late = yield from outdated_copies(self.writer, written.item)
+            copies = [action for copy in late for action in copy.actions]
+            together = len(actions) + len(copies) <= ACTIONS_MAX and self._in_transaction(written)
+            actions = actions + copies if together else actions
+        response = yield from commit(actions)
+        self._wrote(name, actions, response)
+        if written.updates:
+            yield from self._refresh(written, response, alone=len(actions) == 1)
+        if written.renamed and not together:
+            yield from self.sync(written.done())
+
+    def _refresh(
+        self, written: PreparedWrite, response: Mapping[str, Any], *, alone: bool
+    ) -> Steps[None]:
+        """Take the stored item after an update. A transaction does not return it: read it."""
+        raw = response.get("Attributes")
+        if not alone:
+            raw = yield from self.writer.copying.read(written.actions[0].key)
+        if raw is not None:
+            written.item, written.image = self.writer.entity(written.item).load(raw), raw
 
     def _in_transaction(self, written: PreparedWrite) -> bool:
         owner = self.writer.entity(written.item)

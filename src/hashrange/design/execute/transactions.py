@@ -1,6 +1,6 @@
 """Several writes: an atomic transaction, or a cheaper batch that is not atomic."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,10 +59,21 @@ def transact(writer: Writer, pending: PendingWrites, token: str | None) -> Steps
             landed.append(written)
     if actions:
         yield from commit(actions, token=token, transaction=True)
+    yield from _refresh(writer, landed)
     given = [item for method, item, _ in pending.writes if method in WRITTEN]
     for item, written in zip(given, landed, strict=True):
         vars(item).update(vars(written.done()))
     return actions
+
+
+def _refresh(writer: Writer, landed: Sequence[PreparedWrite]) -> Steps[None]:
+    """Read the updated items, since other writers can have changed other attributes."""
+    updated = [written for written in landed if written.updates]
+    keys = [written.actions[0].key for written in updated]
+    raws = yield from batches.get_all(writer.table, keys, consistent=True)
+    for written, raw in zip(updated, raws, strict=True):
+        if raw is not None:
+            written.item, written.image = writer.entity(written.item).load(raw), raw
 
 
 def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> WriteAction:

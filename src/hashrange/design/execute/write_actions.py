@@ -94,7 +94,8 @@ class _Failed(NamedTuple):
 
 def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[str, Any] | _Failed]:
     _expect_possible(actions)
-    request: dict[str, Any] = {"TransactItems": [{a.kind: a.parameters} for a in actions]}
+    items = [{a.kind: _without_return_values(a.parameters)} for a in actions]
+    request: dict[str, Any] = {"TransactItems": items}
     if token is not None:
         request["ClientRequestToken"] = token
     try:
@@ -108,6 +109,11 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
         if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
             raise Conflict("another transaction is writing the item") from failure.original
         raise
+
+
+def _without_return_values(parameters: dict[str, Any]) -> dict[str, Any]:
+    """A transaction returns no items."""
+    return {name: value for name, value in parameters.items() if name != "ReturnValues"}
 
 
 def _alone(action: WriteAction) -> Steps[dict[str, Any]]:

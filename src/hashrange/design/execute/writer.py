@@ -41,6 +41,11 @@ class PreparedWrite:
     actions: list[WriteAction]
     renamed: frozenset[str] = frozenset()
 
+    @property
+    def updates(self) -> bool:
+        """Whether the stored item can have attributes that other writers changed."""
+        return any(a.kind == "Update" for a in self.actions[:1])
+
     def done(self) -> Item:
         if self.image is not None:
             vars(self.item)[AS_READ] = self.image
@@ -170,6 +175,7 @@ class Writer:
             "Key": entity.key_of(old),
             "UpdateExpression": " ".join(clauses),
             "ConditionExpression": " AND ".join(conditions),
+            "ReturnValues": "ALL_NEW",
             **expression.parameters(),
         }
         return WriteAction("Update", parameters, entity.key_of(old), _conflict_with(entity, old))
