@@ -90,7 +90,10 @@ def item_size(item: Item) -> int:
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
         for tag, content in value.items():
-            size += _SIZE[tag](content)
+            if tag == "S":  # as above
+                size += len(content) if content.isascii() else len(content.encode())
+            else:
+                size += _SIZE[tag](content)
     return size
 
 
