@@ -39,13 +39,17 @@ class KeyQuery(NamedTuple):
 
 
 class _Arrangement(NamedTuple):
-    """Which operands of a key condition tell what, under one key schema: see `KeyQuery`."""
+    """The operands of a key condition in the order of one key schema: see `KeyQuery`.
+
+    First come `hashes` values of the partition key, then `equals` values of leading range
+    attributes, then the operands of the last test.
+    """
 
     source: TableOrIndex
-    hash_values: list[Slot | Value]
-    range_equals: list[Slot | Value]
-    operator: str | None
     operands: tuple[Slot | Value, ...]
+    hashes: int
+    equals: int
+    operator: str | None
 
 
 class PreparedKeyCondition:
@@ -90,13 +94,11 @@ class PreparedKeyCondition:
                 )
         tests = [self._hash_test(name, types) for name in source.hash]
         equals, last = self._range_tests(source.range, types)
-        return _Arrangement(
-            source,
-            [test.operands[0] for test in tests],
-            [test.operands[0] for test in equals],
-            last.operator if last else None,
-            last.operands if last else (),
-        )
+        operands = [test.operands[0] for test in (*tests, *equals)]
+        if last:
+            operands += last.operands
+        operator = last.operator if last else None
+        return _Arrangement(source, tuple(operands), len(tests), len(equals), operator)
 
     def _hash_test(self, name: str, types: Mapping[str, str]) -> KeyTest:
         test = self._tests[name]
@@ -152,20 +154,14 @@ class KeyCondition:
         Raises ValidationException where the tests do not fit the key schema. `check_partition`
         came before: what else a request has to do with partitions is checked in between.
         """
-        _, hash_values, range_equals, operator, operands = self._prepared.arrangement(source, types)
-        return KeyQuery(
-            self._filled(hash_values),
-            self._filled(range_equals) if range_equals else [],
-            operator,
-            self._filled(operands) if operands else [],
-        )
-
-    def _filled(self, operands: Sequence[Slot | Value]) -> list[AttributeValue]:
+        _, operands, hashes, equals, operator = self._prepared.arrangement(source, types)
         values = self._values
-        return [
+        filled = [
             values[operand.name] if isinstance(operand, Slot) else operand.value
             for operand in operands
         ]
+        last = hashes + equals
+        return KeyQuery(filled[:hashes], filled[hashes:last], operator, filled[last:])
 
 
 def key_tests(root: Node) -> list[KeyTest]:

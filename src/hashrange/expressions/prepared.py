@@ -1,12 +1,12 @@
 """Expressions bound once for all requests that differ in their values alone.
 
-A program sends the same few texts with the same names, over and over. What such a text comes to
-is kept, so that its next request has but to fill in its values. Whether operands fit depends on
-the types of the values, which are told apart, and for `VALUES_MATTER` on the values themselves:
-those operations are checked each time.
+A program sends the same few texts with the same names, over and over. A text is cached in its
+bound form, so that its next request only fills in its values. Whether operands fit depends on the
+types of the values, which are part of the cache's key. For `VALUES_MATTER` it depends on the values
+themselves, so these operations are checked each time.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.expressions import checks
 from hashrange.expressions.binding import Binding
@@ -24,15 +24,21 @@ _kept: BoundedCache["Prepared"] = BoundedCache()
 
 
 class Prepared(NamedTuple):
-    """`used`: the substitutions it asks for. `late`: what is checked for each request anew."""
+    """`used`: the substitutions it asks for. `late`: operations to check in each request.
 
-    content: PreparedCondition | PreparedUpdate | Projection
+    `content` is a PreparedCondition, a PreparedUpdate or a Projection, depending on the parameter.
+    """
+
+    content: Any
     used: frozenset[str]
     late: tuple[Operation, ...]
 
 
 def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:
-    """A text with these names and types of values. Raises ValidationException."""
+    """The bound form of a text with these names and types of values.
+
+    Raises ValidationException.
+    """
     key = (parameter, text, substitutions.shape)
     found = _kept.get(key)
     if found is None:
@@ -41,7 +47,7 @@ def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> P
     else:
         for operation in found.late:
             check_operands(parameter, operation, substitutions.values)
-    substitutions.use(found.used)
+    substitutions.used.update(found.used)
     return found
 
 

@@ -1,7 +1,7 @@
 """ExpressionAttributeNames and ExpressionAttributeValues of one request."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from hashrange.expressions.bounded_cache import BoundedCache
 from hashrange.expressions.tree import Parameter, Values, invalid
@@ -11,7 +11,7 @@ from hashrange.model.limits import (
     PLACEHOLDER_BYTES_MAX,
     SUBSTITUTIONS_BYTES_MAX,
 )
-from hashrange.model.values import AttributeValue, normalize, text_size
+from hashrange.model.values import AttributeValue, normalize, normalize_item, text_size
 
 _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
@@ -19,37 +19,40 @@ _NAME_KEY = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
 
 _passed: BoundedCache[bool] = BoundedCache()
-"""Shapes of substitutions that were found to be sound."""
+"""Shapes of substitutions that have passed their checks."""
 
 
 class Substitutions:
-    """Checked names and values, and which of them were asked for.
+    """Checked names and values, and which of them are used.
 
-    Raises ValidationException; makes the values canonical in place. With `older` the text for
-    a value that is invalid names its key: operations with the older validation do that.
+    Raises ValidationException; makes the values canonical in place. With `older`, the message about
+    an invalid value names its key, as that of operations with the older validation does.
     """
 
     def __init__(
         self,
-        names: Mapping[str, str] | None,
-        values: Mapping[str, AttributeValue] | None,
-        older: bool,
+        names: dict[str, str] | None,
+        values: dict[str, AttributeValue] | None,
+        older: bool = False,
     ) -> None:
         self.older = older
         self.values: Values = values or {}
         self._names = names or {}
-        self._used: set[str] = set()
+        self.used: set[str] = set()
+        """The keys of the names and values that expressions asked for."""
         self.shape = (
             older,
             None if names is None else tuple(names.items()),
-            None if values is None else tuple([(key, *value) for key, value in values.items()]),
+            None if values is None else (tuple(values), *map(tuple, values.values())),
         )
         """All but the values themselves: the names, and the types of the values."""
         if not _passed.get(self.shape):
             _check_shape(names, values)
             _passed.put(self.shape, True)
         if values is not None:
-            _check_values(values, older)
+            size = _older_size(values) if older else normalize_item(values)
+            if size > SUBSTITUTIONS_BYTES_MAX:
+                raise ValidationException(f"{_VALUES} exceeds max size")
 
     def name(self, parameter: Parameter, alias: str) -> str:
         """The attribute name of an alias such as `#n`."""
@@ -71,15 +74,11 @@ class Substitutions:
             )
         return self.values[placeholder]
 
-    def use(self, keys: Iterable[str]) -> None:
-        """Take note of what an expression asks for."""
-        self._used.update(keys)
-
-    def check_all_used(self) -> None:
-        """Raise ValidationException if a name or value was never asked for."""
+    def finish(self) -> None:
+        """Check that every name and value was used, once all expressions have been bound."""
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
-            if not keys.keys() <= self._used:
-                unused = keys.keys() - self._used
+            if not keys.keys() <= self.used:
+                unused = keys.keys() - self.used
                 raise ValidationException(
                     f"Value provided in {member} unused in expressions: "
                     f"keys: {{{', '.join(sorted(unused))}}}"
@@ -109,16 +108,18 @@ def _check_names(names: Mapping[str, str]) -> None:
             )
 
 
-def _check_values(values: Mapping[str, AttributeValue], older: bool) -> None:
-    """The older validation lets a value have one level more (?), if not in an item."""
+def _older_size(values: Mapping[str, AttributeValue]) -> int:
+    """Check values as the older validation does, make them canonical, and return their size.
+
+    It lets a value have one level more (?), if not in an item, and names the key of a fault.
+    """
     size = 0
     for key, value in values.items():
         try:
-            size += text_size(key) + normalize(value, 0 if older else 1)
+            size += text_size(key) + normalize(value, 0)
         except ValidationException as error:
-            raise _invalid_value(_VALUES, error.older, key) if older else error from None
-    if size > SUBSTITUTIONS_BYTES_MAX:
-        raise ValidationException(f"{_VALUES} exceeds max size")
+            raise _invalid_value(_VALUES, error.older, key) from None
+    return size
 
 
 def _check_keys(member: str, keys: Collection[str], form: re.Pattern[str]) -> None:
