@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 
 
@@ -56,3 +56,11 @@ class Receipt(Struct):
         if self.transactional:
             units *= 2
         self.charges.append(Charge(table, None, key.key[:PARTITION_BYTES], units))
+
+    def add_range(
+        self, table: Table, source: TableOrIndex, start: bytes, size_bytes: int, consistent: bool
+    ) -> None:
+        """Charge the read of rows of one partition, rounded once; `start` is the first key."""
+        index = source if isinstance(source, Index) else None
+        units = read_units(size_bytes, consistent)
+        self.charges.append(Charge(table, index, start[:PARTITION_BYTES], units))

@@ -119,11 +119,6 @@ def stored_rows(
     return found, None if page.exhausted else resume(bounds, found[-1][0], reverse)
 
 
-def partition_of(bounds: Bounds) -> bytes:
-    """The digest of the partition key that all rows within the bounds of a Query have."""
-    return bounds.start[: kv.PARTITION_BYTES]
-
-
 def counters(names: Sequence[bytes]) -> Fetch[list[int]]:
     values: list[int] = yield kv.Counters(tuple(names))
     return values

@@ -115,7 +115,8 @@ def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:
         raise ValidationException(
             "Strongly consistent read is not supported on Global Secondary Indexes"
         )
-    indexes.check_built(index)
+    if index.building:
+        raise indexes.not_built(index)
     indexes.check_projected(table, index, _columns(statement))
     return index
 

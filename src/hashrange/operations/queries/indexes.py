@@ -20,12 +20,9 @@ def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> lis
     return [name for name in names if name not in held]
 
 
-def check_built(index: Index) -> None:
-    """Raises ValidationException if the index is still being built."""
-    if index.building:
-        raise ValidationException(
-            f"Cannot read from backfilling global secondary index: {index.name}"
-        )
+def not_built(index: Index) -> ValidationException:
+    """The error of a read of an index that is still being built."""
+    return ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
 
 
 def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from hashrange.engine import fetch, ranges
-from hashrange.engine.capacity import Charge, Receipt, read_units
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.fetch import Bounds, Fetch, Row, RowKey, StoredRow, contents
 from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, TableOrIndex
@@ -103,7 +103,9 @@ def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[b
     if options.scanning:
         _charge_partitions(options, bounds, keys, sizes, page.receipt, ended=left is not None)
     else:
-        _charge(options, fetch.partition_of(bounds), sizes, page.receipt)
+        page.receipt.add_range(
+            options.table, options.source, bounds.start, sum(sizes), options.consistent
+        )
     return left is not None
 
 
@@ -177,11 +179,6 @@ def _charge_partitions(
             break
         following = starts[number + 1 : number + 2]
         end = bisect_left(keys, following[0], at) if following else len(keys)
-        _charge(options, start, sizes[at:end], receipt)
+        size = sum(sizes[at:end])
+        receipt.add_range(options.table, options.source, start, size, options.consistent)
         at = end
-
-
-def _charge(options: PageOptions, place: bytes, sizes: list[int], receipt: Receipt) -> None:
-    index = options.source if isinstance(options.source, Index) else None
-    units = read_units(sum(sizes), options.consistent)
-    receipt.charges.append(Charge(options.table, index, place, units))

@@ -65,7 +65,8 @@ def find_source(table: Table, given: Given) -> TableOrIndex:
             raise ValidationException(
                 "Consistent reads are not supported on global secondary indexes"
             )
-        indexes.check_built(index)
+        if index.building:
+            raise indexes.not_built(index)
     return index
 
 
@@ -92,18 +93,18 @@ def check_paths(table: Table, parameters: Parameters) -> None:
 def read_page(table: Table, source: TableOrIndex, bounds: Bounds, parameters: Parameters) -> Decide:
     """Read a page within the bounds, and answer with it."""
     given, filter_, projection = parameters.given, parameters.filter, parameters.projection
-    scanning = isinstance(given, requests.Scan)
+    chooses = projection is not None or given.select == "ALL_ATTRIBUTES"
     options = PageOptions(
         table,
         source,
         matches=filter_.matches if filter_ else None,
         project=projection.project if projection else None,
-        fetching=indexes.is_partial(source) and _must_fetch(table, source, parameters),
+        fetching=chooses and _must_fetch(table, source, parameters),
         consistent=bool(given.consistent_read),
         reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
         limit=given.limit,
         count_only=given.select == "COUNT",
-        scanning=scanning,
+        scanning=isinstance(given, requests.Scan),
     )
     page = yield from pages.read(options, (bounds,))
     response: Response = {} if options.count_only else {"Items": page.items}
@@ -118,7 +119,9 @@ def read_page(table: Table, source: TableOrIndex, bounds: Bounds, parameters: Pa
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:
-    """Whether a partial index lacks attributes that are asked for; a global one never does."""
+    """Whether an index lacks attributes that are asked for; after the checks, only a local one."""
+    if not indexes.is_partial(source):
+        return False
     if parameters.given.select == "ALL_ATTRIBUTES":
         return True
     projection = parameters.projection

@@ -94,11 +94,12 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     filter_ = request.parameters.filter
     if filter_ is not None:
         _check_filter(given, source, filter_)
-    if indexes.is_partial(source):
+    if given.index_name is not None:
         parameters.check_projected(table, source, request.parameters)
     if filter_ is not None:
         indexes.check_filter_projected(table, source, sorted(filter_.attributes))
-    parameters.check_paths(table, request.parameters)
+    if filter_ is not None or request.parameters.projection is not None:
+        parameters.check_paths(table, request.parameters)
     return (yield from parameters.read_page(table, source, bounds, request.parameters))
 
 
