@@ -70,9 +70,6 @@ class Row:
     def raw(self) -> bytes:
         return self._value[_RAW_AT : self._item_at]
 
-    def is_of(self, key: RowKey) -> bool:
-        return self._value[_RAW_AT : self._item_at] == key.raw
-
     @property
     def json(self) -> bytes:
         return self._value[self._item_at :]
@@ -112,6 +109,6 @@ def row_at(key: RowKey, value: bytes | None) -> Row | None:
     if value is None:
         return None
     row = Row(value)
-    if not row.is_of(key):
+    if value[_RAW_AT : row._item_at] != key.raw:
         raise DamagedRow("a row is stored under another row's key")
     return row
