@@ -8,6 +8,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+SHOWN_MAX = 100
+"""How many characters of a value an error shows."""
+
 
 class DesignError(Exception):
     """The base class of the toolkit's errors."""
@@ -32,7 +35,35 @@ class Unserved(DeclarationError):
 
 
 class BadValue(DesignError, ValueError):
-    """A value cannot be stored, or its key could be read as other values."""
+    """A value cannot be stored, or its key could be read as other values.
+
+    `entity`, `field` and `value` are what it is about, as far as that is a field's value.
+    """
+
+    def __init__(
+        self, reason: str, *, entity: object = "", field: str = "", value: object = None
+    ) -> None:
+        self.reason = reason
+        self.entity = str(entity)
+        self.field = field
+        self.value = value
+        where = ".".join(name for name in (self.entity, field) if name)
+        shown = f"{where}={_short(value)}" if field else where
+        super().__init__(f"{shown}: {reason}" if shown else reason)
+
+    def of(self, entity: object = "", field: str = "", value: object = None) -> "BadValue":
+        """The same error, with what it does not name yet."""
+        return BadValue(
+            self.reason,
+            entity=self.entity or entity,
+            field=self.field or field,
+            value=self.value if self.field else value,
+        )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
 
 
 class InvalidCursor(DesignError, ValueError):
@@ -74,11 +105,12 @@ class Conflict(ConditionFailed):
 
 
 class NotUnique(ConditionFailed):
-    """Another item has the unique value. `field` is the name of the `unique` declaration."""
+    """Another item has the unique text. `field` is the name of the `unique` declaration."""
 
-    def __init__(self, message: str, item: object, field: str) -> None:
+    def __init__(self, message: str, item: object, field: str, value: str) -> None:
         super().__init__(message, item)
         self.field = field
+        self.value = value
 
 
 class Unprocessed(DesignError):

@@ -219,7 +219,7 @@ def test_old_items_are_upgraded_and_foreign_attributes_kept(
 def test_bad_arguments_fail_before_anything_is_sent(db: Events) -> None:
     with pytest.raises(TypeError):
         db.others()  # type: ignore[call-arg]
-    with pytest.raises(st.BadValue, match="other_id=5 is not str"):
+    with pytest.raises(st.BadValue, match="other_id=5: it is not str"):
         db.others(5)  # type: ignore[arg-type]
     with pytest.raises(st.BadValue):
         db.others("o").page(0)

@@ -61,7 +61,7 @@ def markers(stored: Stored) -> dict[str, dict[str, Any]]:
 
 def test_entities_with_one_template_share_its_texts(db: App) -> None:
     db.create(User(user_id="1", login="a"))
-    with pytest.raises(st.NotUnique, match=r"Organisation\.one_login: .*'account#a'"):
+    with pytest.raises(st.NotUnique, match=r"Organisation\.one_login .*'account#a'"):
         db.create(Organisation(org_id="1", login="a"))
     db.create(Organisation(org_id="1", login="b"))
     with pytest.raises(st.NotUnique):

@@ -18,6 +18,8 @@ from hashrange.model.values import AttributeValue, Item
 _TOKEN = re.compile(r":\w+|#\w+|\w+|<>|<=|>=|[^\s\w]")
 _WORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
 _COMPARES = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_FUNCTIONS = {"begins_with": ("S", "B"), "contains": ("S", "B", "SS", "NS", "BS", "L")}
+"""Functions of a field and a parameter, with the types that the field can have."""
 _SAMPLES: dict[str, AttributeValue] = {
     "S": {"S": "x"}, "N": {"N": "1"}, "B": {"B": "eA=="}, "BOOL": {"BOOL": True},
     "L": {"L": []}, "M": {"M": {}}, "SS": {"SS": ["x"]}, "NS": {"NS": ["1"]},
@@ -43,8 +45,16 @@ class FieldCondition:
 
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
         """The expression's values. Raises BadValue."""
-        encoders = {parameter: self.types[field].encode for field, parameter in self.pairs}
-        return {f":{name}": encoders.get(name, encode)(arguments[name]) for name in self.parameters}
+        fields = {parameter: field for field, parameter in self.pairs}
+        found = {}
+        for name in self.parameters:
+            field, value = fields.get(name, ""), arguments[name]
+            encoder = self.types[field].encode if field else encode
+            try:
+                found[f":{name}"] = encoder(value)
+            except BadValue as error:
+                raise error.of(field=field or name, value=value) from None
+        return found
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ def parse(
 ) -> FieldCondition:
     """Read a condition. Raises DeclarationError for an unknown field or wrong syntax."""
     tokens = _TOKEN.findall(text)
+    _check_functions(text, tokens, types, at)
     names: dict[str, str] = {}
     fields: set[str] = set()
     rewritten = []
@@ -106,6 +117,20 @@ def parse(
     )
     _check_syntax(text, condition, at)
     return condition
+
+
+def _check_functions(
+    text: str, tokens: list[str], types: Mapping[str, FieldType], at: object
+) -> None:
+    """Raise DeclarationError for a function of a field whose type it does not take."""
+    for function, bracket, field in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        allowed = _FUNCTIONS.get(function.lower()) if bracket == "(" else None
+        tag = types[field].tag if field in types else ""
+        if allowed and tag and tag not in allowed:
+            raise DeclarationError(
+                f"{text!r}: {field} is stored as {tag}, {function} takes {' or '.join(allowed)}",
+                at=at,
+            )
 
 
 def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], at: object) -> None:
@@ -161,6 +186,8 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
                 found.append((token, rest[1][1:]))
             elif rest[0].upper() == "BETWEEN":
                 found += [(token, r[1:]) for r in (rest[1], rest[3]) if r[:1] == ":"]
+            elif n > 1 and tokens[n - 2].lower() == "begins_with" and rest[1][:1] == ":":
+                found.append((token, rest[1][1:]))
         elif token[0] == ":" and rest[0] in _COMPARES and rest[1] in types and rest[2] != ".":
             found.append((rest[1], token[1:]))
     return tuple(found)

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hashrange.design.declare.item import AS_READ, Copy, Item, upgrades
+from hashrange.design.declare.key_length import check_key_value, key_limits
 from hashrange.design.declare.schema import EntityKey, KeyColumn
 from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import AS_IT_IS, FieldType, decode, single_line
@@ -80,22 +81,33 @@ class Entity:
 
     def dump(self, item: Item) -> WireItem:
         """The complete stored item. Raises BadValue."""
-        values = item.__dict__
+        try:
+            return self._dump(item.__dict__)
+        except BadValue as error:
+            raise error.of(self) from None
+
+    def _dump(self, values: Mapping[str, Any]) -> WireItem:
         image: WireItem = {}
         for name, attribute, encode in self._encoders:
             value = values[name]
-            stored = None if value is None else encode(value)
+            try:
+                stored = None if value is None else encode(value)
+            except BadValue as error:
+                raise error.of(field=name, value=value) from None
             if stored is not None:
                 image[attribute] = stored
         image.update(self._constants)
         for column in self._written:
             stored = column.value(values)
             if stored is None:
-                raise BadValue(f"{self}: a field of the key {column.template} is None")
+                raise self._none(column, values)
             image[column.attribute] = stored
         for key, columns in self._indexed:
             if key.when is None or key.when.matches(image):
                 self._add_index_key(image, columns, values)
+        for column, most in self._limits:
+            if column.attribute in image:
+                check_key_value(self, column, image[column.attribute], values, most)
         self._check_delimiters(values)
         return image
 
@@ -115,14 +127,22 @@ class Entity:
     def primary_key(self, values: Mapping[str, Any]) -> WireItem:
         """The primary key of the item with these field values. Raises BadValue."""
         key = {}
-        for column in self.key.columns:
-            value = column.value(values)
-            if value is None:
-                raise BadValue(f"{self}: {' and '.join(column.template.fields)} cannot be None")
-            key[column.attribute] = value
-        if self.clashes or self._delimiter_in(values):
-            self._check_key(self.key, values)
+        try:
+            for column, most in self._key_limits:
+                value = column.value(values)
+                if value is None:
+                    raise self._none(column, values)
+                check_key_value(self, column, value, values, most)
+                key[column.attribute] = value
+            if self.clashes or self._delimiter_in(values):
+                self._check_key(self.key, values)
+        except BadValue as error:
+            raise error.of(self) from None
         return key
+
+    def _none(self, column: KeyColumn, values: Mapping[str, Any]) -> BadValue:
+        name = next(name for name in column.template.fields if values[name] is None)
+        return BadValue("a field of the primary key cannot be None", entity=self, field=name)
 
     def key_of(self, image: WireItem) -> WireItem:
         """The primary key of a stored item or of any mapping that has the key attributes."""
@@ -212,7 +232,9 @@ class Entity:
                 column.template.check_split(values, text)
         for rival in self.rivals.get(key.source.name, ()):
             if rival.reads(texts, self.delimiters):
-                raise BadValue(f"{self}: the key {texts} could also be a key of {rival.name}")
+                name = next((n for n in key.fields if n in self.free_fields), key.fields[0])
+                reason = f"the key {texts} could also be a key of {rival.name}"
+                raise BadValue(reason, entity=self, field=name, value=values[name])
 
     # ---- compiled ----
 
@@ -261,6 +283,16 @@ class Entity:
     @cached_property
     def _written(self) -> tuple[KeyColumn, ...]:
         return tuple(column for column in self.key.columns if column.natural is None)
+
+    @cached_property
+    def _key_limits(self) -> tuple[tuple[KeyColumn, int], ...]:
+        return key_limits(self.key)
+
+    @cached_property
+    def _limits(self) -> tuple[tuple[KeyColumn, int], ...]:
+        """Every key column of text or bytes, with the most bytes that it can have."""
+        found = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
+        return tuple((column, most) for column, most in found if column.tag != "N")
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:

@@ -15,7 +15,14 @@ from typing import Any
 from uuid import UUID
 
 from hashrange.design.declare.possible_texts import ANY, DIGITS, CharRun, CharRuns, Chars, literal
-from hashrange.design.declare.types import FieldType, in_utc, number_text, time_text, utc_text
+from hashrange.design.declare.types import (
+    FieldType,
+    check_text,
+    in_utc,
+    number_text,
+    time_text,
+    utc_text,
+)
 from hashrange.design.errors import BadValue, DeclarationError
 
 SLUG = Chars(frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"))
@@ -80,7 +87,10 @@ def _itself(text: str) -> str:
 def _text(value: Any) -> str:
     if not value:
         raise BadValue("a part of a key cannot be an empty text")
-    return value if type(value) is str else str(value)
+    text: str = value if type(value) is str else str(value)
+    if not text.isascii():
+        check_text(text)
+    return text
 
 
 def _choice(value: Any) -> str:
@@ -120,9 +130,7 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact:0{width}.{digits}f}"
         if value < 0 or len(text) != width or Decimal(text) != exact:
-            raise BadValue(
-                f"{value} does not fit a key part of {width} characters in steps of {step}"
-            )
+            raise BadValue(f"it does not fit {width} characters of a key in steps of {step}")
         return text
 
     def before(value: Any) -> Any:

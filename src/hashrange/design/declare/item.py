@@ -151,6 +151,10 @@ def upgrade(*, from_version: int) -> Callable[[F], F]:
     """
 
     def decorate(change: F) -> F:
+        if isinstance(change, (staticmethod, classmethod)):
+            raise DeclarationError(
+                "write @st.upgrade below @staticmethod", at=cast(Any, change).__func__
+            )
         change.__upgrades_from__ = from_version  # type: ignore[attr-defined]
         return change
 
@@ -174,16 +178,17 @@ class Item(BaseModel):
     entity_shape: ClassVar[int]
 
     def __init_subclass__(
-        cls, *, name: str | None = None, shape: int = 1, **config: Unpack[ConfigDict]
+        cls, *, name: str | None = None, shape: int | None = None, **config: Unpack[ConfigDict]
     ) -> None:
         super().__init_subclass__(**config)
         cls.entity_name = name or cls.__name__
-        cls.entity_shape = shape
+        cls.entity_shape = getattr(cls, "entity_shape", 1) if shape is None else shape
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         declared = {n for base in cls.__mro__ for n, v in vars(base).items() if _declares(v)}
         inherited = {n for base in cls.__mro__[1:] for n, v in vars(base).items() if _declares(v)}
+        _check_upgrades(cls)
         for name in cls.model_fields:
             if name == "key" or name in declared | inherited:
                 raise DeclarationError(
@@ -241,6 +246,16 @@ def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str
         if shape is not None and callable(function):
             found[shape] = function
     return found
+
+
+def _check_upgrades(model: type[Item]) -> None:
+    found, shape = upgrades(model), model.entity_shape
+    for version in range(1, shape):
+        if version not in found:
+            raise DeclarationError(f"shape {shape} needs an upgrade from {version}", at=model)
+    if found and max(found) >= shape:
+        message = f"an upgrade from {max(found)}, but no shape above {max(found)}: add shape="
+        raise DeclarationError(message, at=model)
 
 
 class View(BaseModel, Generic[E]):

@@ -206,6 +206,8 @@ class _Reader:
             if not counted:
                 raise self._error("declare which entities it counts: @st.counts(Entity)")
             return counted, "count", None
+        if facts(self.function).counted:
+            raise self._error("@st.counts is for patterns that return int")
         origin = get_origin(hint)
         if origin in (Query, AsyncQuery):
             self._expect_coroutine(False)

@@ -146,7 +146,11 @@ class Store(Protocol):
     """The writes of every store. `get` is a pattern of the store: `db.edit(db.sensor, "s-1")`."""
 
     def put(self, item: I, /) -> I:
-        """Write the whole item and replace the stored one. Returns it with its copies filled in."""
+        """Write the whole item and replace the stored one. Returns it with its copies filled in.
+
+        If the entity has a version, the stored item must have the version of `item`, and a new
+        item must not exist: raises Conflict.
+        """
         ...
 
     def create(self, item: I, /) -> I:
@@ -198,7 +202,11 @@ class Store(Protocol):
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
-        """Delete an item, or the item that a pattern names by its key, if it exists."""
+        """Delete an item, or the item that a pattern names by its key, if it exists.
+
+        If the entity has a version and `item` was read, the stored item must have the version of
+        `item`: raises Conflict.
+        """
         ...
 
     def get_many(self, get: Callable[..., R | None], keys: Iterable[Any], /) -> list[R | None]:

@@ -124,7 +124,10 @@ class Template:
             value = values[field]
             if value is None:
                 return None
-            text += written.render(value) if written else str(shard_of(value, shards))
+            try:
+                text += written.render(value) if written else str(shard_of(value, shards))
+            except BadValue as error:
+                raise error.of(field=field, value=value) from None
         return text
 
     def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:
@@ -139,10 +142,15 @@ class Template:
             if written is None:
                 text += str(shard_of(value, part.shards))
                 continue
-            piece = written.render(value)
+            try:
+                piece = written.render(value)
+            except BadValue as error:
+                raise error.of(field=part.field, value=value) from None
             follows = self.parts[number + 1] if number + 1 < len(self.parts) else ""
             if written.free and isinstance(follows, str) and follows and follows in piece:
-                raise BadValue(f"{part.field}={value!r} contains the delimiter {follows!r}")
+                raise BadValue(
+                    f"it contains the delimiter {follows!r}", field=part.field, value=value
+                )
             text += piece
         return text
 
@@ -215,8 +223,9 @@ class Template:
             assert isinstance(part, Placeholder)
             if self.formats[part].render(values[part.field]) != piece:
                 raise BadValue(
-                    f"{part.field}={values[part.field]!r}: in {str(self)!r} the text {text!r} "
-                    "could also be read with other values"
+                    f"in {str(self)!r} the text {text!r} could also be read with other values",
+                    field=part.field,
+                    value=values[part.field],
                 )
 
 

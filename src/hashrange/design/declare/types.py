@@ -85,7 +85,7 @@ def encode(value: Any) -> AttributeValue:
     for base, encoder in _BASES:
         if isinstance(value, base):
             return encoder(value)
-    raise BadValue(f"{value!r} cannot be stored: DynamoDB has no type for {kind.__name__}")
+    raise BadValue(f"it cannot be stored: DynamoDB has no type for {kind.__name__}")
 
 
 def decode(value: AttributeValue) -> Any:
@@ -95,12 +95,22 @@ def decode(value: AttributeValue) -> Any:
 
 
 def _text(value: Any) -> AttributeValue:
+    if not value.isascii():
+        check_text(value)
     return {"S": value}
+
+
+def check_text(value: str) -> None:
+    """Raise BadValue for a text that UTF-8 cannot encode."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadValue("it has a lone surrogate, which UTF-8 cannot encode") from None
 
 
 def _integer(value: int) -> AttributeValue:
     if not -(10**38) < value < 10**38:
-        raise BadValue(f"{value} has more than the 38 digits of a DynamoDB number")
+        raise BadValue("it has more than the 38 digits of a DynamoDB number")
     return {"N": str(int(value))}
 
 
@@ -109,7 +119,7 @@ def number_text(value: Decimal | int) -> str:
     try:
         return numbers.canonical(str(value))
     except ValidationException as error:
-        raise BadValue(f"{value} cannot be stored: {error.message}") from None
+        raise BadValue(f"it cannot be stored: {error.message}") from None
 
 
 def utc_text(value: datetime) -> str:
@@ -119,13 +129,16 @@ def utc_text(value: datetime) -> str:
 
 def in_utc(value: datetime) -> datetime:
     if value.tzinfo is None:
-        raise BadValue(f"{value!r} has no time zone: use datetime.now(UTC) or tzinfo=UTC")
-    return value.astimezone(UTC)
+        raise BadValue("it has no time zone: use datetime.now(UTC) or tzinfo=UTC")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise BadValue("its year in UTC is not in 1 to 9999") from None
 
 
 def time_text(value: time) -> str:
     if value.tzinfo is not None:
-        raise BadValue(f"{value!r}: a time of day is stored without a time zone")
+        raise BadValue("a time of day is stored without a time zone")
     return value.isoformat("microseconds")
 
 
@@ -141,9 +154,7 @@ def _set(value: set[Any] | frozenset[Any]) -> AttributeValue:
     members = [encode(member) for member in value]
     tags = {tag for member in members for tag in member}
     if len(tags) != 1 or not tags <= {"S", "N", "B"}:
-        raise BadValue(
-            f"{value!r}: a set is not empty and has only texts, only numbers or only bytes"
-        )
+        raise BadValue("a set is not empty and has only texts, only numbers or only bytes")
     [tag] = tags
     return {f"{tag}S": sorted(member[tag] for member in members)}
 
@@ -152,7 +163,7 @@ def _map(value: Mapping[Any, Any]) -> AttributeValue:
     members = {}
     for name, member in value.items():
         if not isinstance(name, str):
-            raise BadValue(f"{name!r}: the names in a map are texts")
+            raise BadValue(f"the names in a map are texts, not {name!r}")
         members[name] = encode(member)
     return {"M": members}
 
@@ -186,7 +197,7 @@ _BASES: tuple[tuple[Any, Encode], ...] = (
     ((list, tuple), lambda value: {"L": [encode(member) for member in value]}),
     ((SecretStr, SecretBytes), lambda value: encode(value.get_secret_value())),
     (AnyUrl, lambda value: {"S": str(value)}),
-    (str, lambda value: {"S": str(value)}),
+    (str, lambda value: _text(str(value))),
     (int, _integer),
 )
 

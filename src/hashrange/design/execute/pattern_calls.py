@@ -30,6 +30,7 @@ class PatternCall:
 
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
+        self.entity = ", ".join(model.__name__ for model in pattern.entities)
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
         self.checks = [(a.name, a, _classes(a)) for a in pattern.arguments]
@@ -57,7 +58,10 @@ class PatternCall:
                     raise TypeError(f"{self.pattern}: {name!r} is missing")
                 left_out.append(name)
             elif type(value) is not str or str not in classes:  # the most common case first
-                _expect(argument, value, classes)
+                try:
+                    _expect(argument, value, classes)
+                except BadValue as error:
+                    raise error.of(self.entity) from None
         return BoundPattern(self, self._builder(left_out) if left_out else self.complete, arguments)
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +102,6 @@ def _expect(argument: Argument, value: Any, classes: tuple[type, ...]) -> None:
     for one in values:
         if classes and not isinstance(one, classes):
             names = " or ".join(c.__name__ for c in classes)
-            raise BadValue(f"{argument.name}={one!r} is not {names}")
+            raise BadValue(f"it is not {names}", field=argument.name, value=one)
         if isinstance(one, datetime) and one.tzinfo is None:
-            raise BadValue(f"{argument.name}={one!r} has no time zone")
+            raise BadValue("it has no time zone", field=argument.name, value=one)

@@ -6,17 +6,20 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 
-from hashrange.design.declare.formats import UNITS
+from hashrange.design.declare.formats import UNITS, Format
 from hashrange.design.declare.item import View
+from hashrange.design.declare.key_length import check_key_value
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import HIGHEST
 from hashrange.design.declare.types import encode
+from hashrange.design.errors import BadValue
 from hashrange.design.plan.planner import Plan
 from hashrange.design.plan.projections import missing_fields
 from hashrange.design.plan.routes import SortTest
+from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item, compare, equal
 
 Arguments = Mapping[str, Any]
@@ -80,10 +83,13 @@ class RequestBuilder:
 
     def queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
         """(range, request) for each partition to read; none if the range is empty."""
-        if self.plan.operation == "Scan":
-            return [(None, self._request(None, arguments))]
-        ranges = self._ranges(arguments)
-        return [(asked, self._request(asked, arguments)) for asked in ranges]
+        try:
+            if self.plan.operation == "Scan":
+                return [(None, self._request(None, arguments))]
+            ranges = self._ranges(arguments)
+            return [(asked, self._request(asked, arguments)) for asked in ranges]
+        except BadValue as error:
+            raise error.of(self.plan.entities[0] if self.plan.routes else "") from None
 
     def _request(self, asked: KeyRange | None, arguments: Arguments) -> dict[str, Any]:
         request = dict(self._constant)
@@ -203,7 +209,11 @@ class RequestBuilder:
         self, values: Mapping[str, Any], shard: int | None
     ) -> list[tuple[str, AttributeValue]]:
         if shard is None:
-            return [self._known(column, values) for column in self.plan.route.key.hash]
+            entity = self.plan.route.entity
+            known = [self._known(column, values) for column in self.plan.route.key.hash]
+            for column, (_, value) in zip(self.plan.route.key.hash, known, strict=True):
+                check_key_value(entity, column, value, values, limits.PARTITION_KEY_BYTES_MAX)
+            return known
         return [
             (column.attribute, {"S": column.template.render(values, shard) or ""})
             for column in self.plan.route.key.hash
@@ -284,7 +294,7 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
     written = test.column.template.formats[test.placeholder]
     low, high = known, known + HIGHEST
     if test.low is not None:
-        low = known + written.render(_end(test.low, arguments, 0, test))
+        low = known + _rendered(written, test, _end(test.low, arguments, 0, test))
         if test.low.operator == "after":
             low += HIGHEST if test.rest else "\0"
     if test.high is not None:
@@ -294,12 +304,19 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
             value = written.before(value)
             if value is None:
                 return None
-        high = known + written.render(value)
+        high = known + _rendered(written, test, value)
         if test.rest and test.high.operator != "before":
             high += HIGHEST
     if not low:
         return "<=", ({"S": high},)
     return ("BETWEEN", ({"S": low}, {"S": high})) if low <= high else None
+
+
+def _rendered(written: Format, test: SortTest, value: Any) -> str:
+    try:
+        return written.render(value)
+    except BadValue as error:
+        raise error.of(field=test.placeholder.field, value=value) from None
 
 
 def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) -> Any:

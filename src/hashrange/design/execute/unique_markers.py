@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.key_length import check_length
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.write_actions import Expression, WriteAction
+from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item
 
 OWNER_ATTRIBUTE = "owner"
@@ -31,8 +33,9 @@ class Marker(NamedTuple):
     expiry: AttributeValue | None
 
     def error(self, stored: Item | None) -> ConditionFailed:
-        where = f"{self.entity}.{self.unique.name}"
-        return NotUnique(f"{where}: another item has {self.text!r}", stored, self.unique.name)
+        name, fields = self.unique.name, ", ".join(self.unique.template.fields)
+        message = f"{self.entity}.{name} ({fields}): another item has {self.text!r}"
+        return NotUnique(message, stored, name, self.text)
 
 
 def markers(
@@ -61,6 +64,7 @@ def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[st
         text = unique.template.render(values)
         if text is not None:
             name = f"unique#{unique.namespace}#{text}"
+            check_length(entity, unique.template, name, values, limits.PARTITION_KEY_BYTES_MAX)
             key = {
                 column.attribute: {"S": part}
                 for column, part in zip(model.table.columns, (name, MARKER_TYPE), strict=False)

@@ -133,6 +133,7 @@ class Writer:
         elif entity.version is not None and item is not None and as_read(item) is not None:
             old = as_read(item)
             conditions = self._still(entity, old, expression, everything=True)
+            conditions = [f"{expression.as_read(self.hash_name, None)} OR {conditions[-1]}"]
         action = self._delete(key, conditions, expression)
         return [action, *markers(self.model, entity, old, None)]
 
@@ -209,10 +210,13 @@ class Writer:
             attribute = expression.name(entity.attributes[name])
             if value is None:
                 if not entity.fields[name].optional:
-                    raise BadValue(f"{entity}: {name} cannot be None")
+                    raise BadValue("it cannot be None", entity=entity, field=name)
                 removes.append(attribute)
             else:
-                stored = entity.fields[name].encode(value)
+                try:
+                    stored = entity.fields[name].encode(value)
+                except BadValue as error:
+                    raise error.of(entity, name, value) from None
                 sets.append(f"{attribute} = {expression.value(stored)}")
         clauses = [f"SET {', '.join(sets)}"] if sets else []
         clauses += [f"REMOVE {', '.join(removes)}"] if removes else []
@@ -225,8 +229,11 @@ class Writer:
             self._expect_free(entity, name)
             kind = entity.fields[name]
             if kind.tag != "N" or kind.expires:
-                raise BadValue(f"{entity}: {name} is not a number")
-            stored = kind.encode(amount)
+                raise BadValue("it is not a number", entity=entity, field=name, value=amount)
+            try:
+                stored = kind.encode(amount)
+            except BadValue as error:
+                raise error.of(entity, name, amount) from None
             adds.append(f"{expression.name(entity.attributes[name])} {expression.value(stored)}")
         action = self._blind(entity, key, [f"ADD {', '.join(adds)}"], expression)
         action.parameters["ReturnValues"] = "ALL_NEW"

@@ -1,0 +1,41 @@
+"""How long a key can be: it must have at least one byte, and no more than DynamoDB allows."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.templates import Template
+from hashrange.design.errors import BadValue
+from hashrange.model import limits
+from hashrange.model.values import AttributeValue
+
+
+def key_limits(key: EntityKey) -> tuple[tuple[KeyColumn, int], ...]:
+    """The key's columns with the most bytes that each can have."""
+    hashes = [(column, limits.PARTITION_KEY_BYTES_MAX) for column in key.hash]
+    return (*hashes, *((column, limits.SORT_KEY_BYTES_MAX) for column in key.range))
+
+
+def check_key_value(
+    entity: object, column: KeyColumn, stored: AttributeValue, values: Mapping[str, Any], most: int
+) -> None:
+    """Raise BadValue for a key attribute that is empty or too long."""
+    if column.tag == "S":
+        check_length(entity, column.template, stored["S"], values, most)
+    elif column.tag == "B":
+        check_length(entity, column.template, base64.b64decode(stored["B"]), values, most)
+
+
+def check_length(
+    entity: object, template: Template, key: str | bytes, values: Mapping[str, Any], most: int
+) -> None:
+    """Raise BadValue, with the field of the template that has the longest text."""
+    if 0 < len(key) <= most // 4:  # a character has at most four bytes
+        return
+    size = len(key.encode() if isinstance(key, str) else key)
+    if 0 < size <= most:
+        return
+    name = max(template.fields, key=lambda name: len(str(values.get(name) or "")), default="")
+    reason = f"a key has {size:,} bytes, of at most {most:,}" if size else "a key is empty"
+    raise BadValue(reason, entity=entity, field=name, value=values.get(name))
