@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.errors import BadValue
+from hashrange.design.execute.arguments import ArgumentCheck
 from hashrange.design.execute.loading import Loader
 from hashrange.design.execute.request_builder import RequestBuilder
-from hashrange.design.plan.planner import Unplanned, plan_given, variants
+from hashrange.design.plan.planner import Plan, Unplanned, plan_given, variants
 from hashrange.design.plan.proposals import plan
 
 
@@ -30,10 +29,8 @@ class PatternCall:
 
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
-        self.entity = ", ".join(model.__name__ for model in pattern.entities)
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
-        self.checks = [(a.name, a, _classes(a)) for a in pattern.arguments]
         self.builders: dict[frozenset[str], RequestBuilder] = {}
         for arguments in variants(pattern):
             found = plan_given(pattern, model, arguments)
@@ -43,6 +40,9 @@ class PatternCall:
             left_out = frozenset(a.name for a in pattern.arguments) - found.given
             self.builders[left_out] = RequestBuilder(found, model)
         self.complete = self.builders[frozenset()]
+        self.checks = [
+            _check(argument, self.complete.plan, model) for argument in pattern.arguments
+        ]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
         """Raises TypeError for missing or unknown arguments, BadValue for wrong values."""
@@ -51,17 +51,14 @@ class PatternCall:
         else:
             arguments = dict(zip(self.names, args, strict=True))
         left_out = []
-        for name, argument, classes in self.checks:
-            value = arguments.get(name)
+        for check in self.checks:
+            value = arguments.get(check.name)
             if value is None:
-                if not argument.optional:
-                    raise TypeError(f"{self.pattern}: {name!r} is missing")
-                left_out.append(name)
-            elif type(value) is not str or str not in classes:  # the most common case first
-                try:
-                    _expect(argument, value, classes)
-                except BadValue as error:
-                    raise error.of(self.entity) from None
+                if not check.argument.optional:
+                    raise TypeError(f"{self.pattern}: {check.name!r} is missing")
+                left_out.append(check.name)
+            elif type(value) is not str or not check.plain_text:  # the most common case first
+                arguments[check.name] = check.value(value)
         return BoundPattern(self, self._builder(left_out) if left_out else self.complete, arguments)
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,20 +85,11 @@ def _results(pattern: Pattern, model: TableModel) -> Sequence[type[Any]]:
     return [e.model for e in model.entities] if pattern.by_type else pattern.results
 
 
-def _classes(argument: Argument) -> tuple[type, ...]:
-    """The classes that a value may be an instance of; empty: not checked."""
-    python = argument.python
-    if isinstance(python, type):
-        return (python,)
-    choices = get_args(python)
-    return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
-
-
-def _expect(argument: Argument, value: Any, classes: tuple[type, ...]) -> None:
-    values = value if argument.operator == "between" else (value,)
-    for one in values:
-        if classes and not isinstance(one, classes):
-            names = " or ".join(c.__name__ for c in classes)
-            raise BadValue(f"it is not {names}", field=argument.name, value=one)
-        if isinstance(one, datetime) and one.tzinfo is None:
-            raise BadValue("it has no time zone", field=argument.name, value=one)
+def _check(argument: Argument, plan: Plan, model: TableModel) -> ArgumentCheck:
+    entity = plan.entities[0] if plan.routes else None
+    if entity is None and plan.pattern.entities:
+        entity = model.entity(plan.pattern.entities[0])
+    if plan.filter is not None and argument.name in plan.filter.parameters:
+        fields = {parameter: field for field, parameter in plan.filter.pairs}
+        return ArgumentCheck(argument, entity, fields.get(argument.name, ""), exact=False)
+    return ArgumentCheck(argument, entity, argument.field, exact=argument.operator == "=")

@@ -1,0 +1,112 @@
+"""Checking the arguments of a call, and converting them as their fields convert values."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Annotated, Any, get_args
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.markers import PERIODS, Delimited
+from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.types import core_type
+from hashrange.design.errors import BadValue
+
+_DECORATORS: dict[str, Callable[[Any], Any]] = {
+    "after": AfterValidator,
+    "before": BeforeValidator,
+    "plain": PlainValidator,
+    "wrap": WrapValidator,
+}
+
+
+class ArgumentCheck:
+    """The check of one argument. `field` is the field that it is compared with, if any.
+
+    A value that must equal the field has to be valid for it. The end of a range, a prefix, or a
+    value in a filter is converted if it is valid, and otherwise left as it is.
+    """
+
+    def __init__(self, argument: Argument, entity: Entity | None, field: str, exact: bool) -> None:
+        self.argument = argument
+        self.name = argument.name
+        self.entity = entity
+        self.field = field
+        self.exact = exact
+        self.classes = _classes(argument)
+        self.converts = _converts(argument, entity, field)
+        self.plain_text = self.converts is None and str in self.classes
+        """Whether any text is accepted as it is."""
+
+    def value(self, value: Any) -> Any:
+        """The value to use. Raises BadValue."""
+        try:
+            self._expect(value)
+            if self.converts is None:
+                return value
+            if self.argument.operator == "between":
+                return tuple(self._converted(end) for end in value)
+            return self._converted(value)
+        except BadValue as error:
+            raise error.of(self.entity or "") from None
+
+    def _converted(self, value: Any) -> Any:
+        assert self.converts is not None
+        try:
+            return self.converts(value)
+        except ValidationError as error:
+            if not self.exact:
+                return value
+            reason = "; ".join(one["msg"] for one in error.errors())
+            raise BadValue(reason, field=self.field, value=value) from None
+        except Exception:  # a validator that needs the item's other fields
+            return value
+
+    def _expect(self, value: Any) -> None:
+        values = value if self.argument.operator == "between" else (value,)
+        for one in values:
+            if self.classes and not isinstance(one, self.classes):
+                names = " or ".join(c.__name__ for c in self.classes)
+                raise BadValue(f"it is not {names}", field=self.name, value=one)
+            if isinstance(one, datetime) and one.tzinfo is None:
+                raise BadValue("it has no time zone", field=self.name, value=one)
+
+
+def _classes(argument: Argument) -> tuple[type, ...]:
+    """The classes that a value may be an instance of; empty: not checked."""
+    python = argument.python
+    if isinstance(python, type):
+        return (python,)
+    choices = get_args(python)
+    return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
+
+
+def _converts(argument: Argument, entity: Entity | None, field: str) -> Callable[[Any], Any] | None:
+    """The field's validators as a function; None if every value of the type is valid."""
+    if entity is None or field not in entity.fields or argument.operator in PERIODS:
+        return None
+    kind = entity.fields[field]
+    if argument.python != kind.python and not kind.choices:
+        return None  # a date for a datetime field
+    info = entity.model.model_fields[field]
+    metadata = [*info.metadata]
+    core, _ = core_type(info.annotation, metadata)
+    metadata = [m for m in metadata if not isinstance(m, Delimited)]
+    metadata += _field_validators(entity, field)
+    if not metadata and not kind.choices:
+        return None
+    return TypeAdapter(Annotated[(core, *metadata)] if metadata else core).validate_python
+
+
+def _field_validators(entity: Entity, field: str) -> Iterator[Any]:
+    """The model's functions with @field_validator for this field."""
+    for decorator in entity.model.__pydantic_decorators__.field_validators.values():
+        if field in decorator.info.fields or "*" in decorator.info.fields:
+            yield _DECORATORS[decorator.info.mode](decorator.func)
