@@ -7,7 +7,7 @@ from msgspec import Raw, Struct, to_builtins
 
 from hashrange.engine import fetch, keys
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
@@ -47,47 +47,53 @@ def decide(request: Request, moment: Moment) -> Decide:
     tables: dict[str, Table] = {}
     for name in request.given.request_items:
         tables[name] = yield from fetch.table(name, moment)
-    targets = [
-        (tables[name], keys.of_key(tables[name], key))
+    row_keys = {
+        name: [keys.of_key(tables[name], key) for key in wanted.keys]
         for name, wanted in request.given.request_items.items()
-        for key in wanted.keys
-    ]
+    }
     for name, projection in request.projections.items():
         if projection and projection.containers:
             keys.check_scalar(tables[name], projection.containers)
-    rows = yield from fetch.items(targets)
-    return _respond(request, tables, zip(targets, rows, strict=True))
+    rows = yield from fetch.items(
+        [(tables[name], key) for name, each in row_keys.items() for key in each]
+    )
+    receipt = Receipt() if request.given.return_consumed_capacity or moment.metered else None
+    return answer(_respond(request, tables, row_keys, iter(rows), receipt), receipt)
 
 
 def _respond(
     request: Request,
     tables: dict[str, Table],
-    found_rows: Iterator[tuple[tuple[Table, RowKey], Row | None]],
-) -> Decision:
+    row_keys: dict[str, list[RowKey]],
+    rows: Iterator[Row | None],
+    receipt: Receipt | None,
+) -> Response:
     """Rows are in the order of the request. From one that exceeds 16 MB, keys are unprocessed."""
     given = request.given
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}
-    receipt = Receipt()
     size = 0
     for name, wanted in given.request_items.items():
         responses[name] = found = []
         left = []
         projection = request.projections[name]
-        for key in wanted.keys:
-            (table, row_key), row = next(found_rows)
+        for key, row_key in zip(wanted.keys, row_keys[name], strict=True):
+            row = next(rows)
             if size > BATCH_GET_BYTES_MAX or (
                 size and row and size + row.size > BATCH_GET_BYTES_MAX
             ):
                 size = BATCH_GET_BYTES_MAX + 1
                 left.append(key)
                 continue
-            receipt.add_read(table, row_key, row.size if row else 0, bool(wanted.consistent_read))
+            if receipt is not None:
+                row_size = row.size if row else 0
+                receipt.add_read(tables[name], row_key, row_size, bool(wanted.consistent_read))
             if row:
                 size += row.size
                 found.append(projection.project(row.item) if projection else Raw(row.json))
         if left:
             unprocessed[name] = {**to_builtins(wanted), "Keys": left}
     response: Response = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
-    return answer(response, receipt)
+    if receipt is not None:
+        outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
+    return response

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from hashrange.engine import fetch, ranges, start_keys
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
@@ -89,7 +90,8 @@ def decide(
         scanning=plan.queries is None,
     )
     every = _bounds(table, source, plan, statement.order, start, options.reverse)
-    page = yield from pages.read(options, every)
+    receipt = Receipt()
+    page = yield from pages.read(options, every, receipt)
     response: Response = {"Items": page.items}
     if page.ended_in is not None:
         key = ranges.last_key(table, source, page.last) if page.last else None
@@ -97,8 +99,8 @@ def decide(
             response["LastEvaluatedKey"] = key
         response["NextToken"] = _token(given, Position(start.partition + page.ended_in, key))
     mode = given.return_consumed_capacity
-    outputs.add_consumed(response, page.receipt, mode, statement.table_name)
-    return answer(response, page.receipt)
+    outputs.add_consumed(response, receipt, mode, statement.table_name)
+    return answer(response, receipt)
 
 
 def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:

@@ -39,13 +39,12 @@ class PageOptions(Struct, gc=False):
 
 
 class ItemPage(Struct):
-    """The items of a page and what it cost to evaluate them.
+    """The items of a page, and how many rows and bytes were evaluated for it.
 
     `ended_in` is the number of the range that the page ended in, None if all ranges were read to
     their ends. `last` is the last row evaluated in that range, None if the page was full before.
     """
 
-    receipt: Receipt
     items: list[Any] = field(default_factory=list)
     count: int = 0
     scanned: int = 0
@@ -54,23 +53,26 @@ class ItemPage(Struct):
     last: bytes | None = None
 
 
-def read(options: PageOptions, every: Sequence[Bounds]) -> Fetch[ItemPage]:
+def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None) -> Fetch[ItemPage]:
     """Read one range after the other, until the limit or 1 MB of evaluated items is reached.
 
-    Items that a local index fetches count towards the 1 MB as well as their entries.
+    Items that a local index fetches count towards the 1 MB as well as their entries. The receipt,
+    if somebody reads it, is charged for all that was evaluated.
     """
-    page = ItemPage(Receipt())
+    page = ItemPage()
     for number, bounds in enumerate(every):
         if page.scanned == options.limit or page.size >= PAGE_BYTES_MAX:
             page.ended_in, page.last = number, None
             break
-        if (yield from _read_range(options, bounds, page)):
+        if (yield from _read_range(options, bounds, page, receipt)):
             page.ended_in = number
             break
     return page
 
 
-def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[bool]:
+def _read_range(
+    options: PageOptions, bounds: Bounds, page: ItemPage, receipt: Receipt | None
+) -> Fetch[bool]:
     """Add the rows of one range to a page. Returns whether rows may be left in it."""
     limit, slow = options.limit, options.matches is not None or options.fetching
     left: Bounds | None = bounds
@@ -86,7 +88,7 @@ def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[b
         )
         fetched: list[Row] | None = None
         if options.fetching:
-            fetched = yield from _fetch_items(options, stored, page, room)
+            fetched = yield from _fetch_items(options, stored, page, receipt, room)
             if len(fetched) < len(stored):  # the page ends among them
                 stored, left = yield from fetch.stored_rows(
                     options.source, start, options.reverse, len(fetched), None
@@ -97,15 +99,16 @@ def _read_range(options: PageOptions, bounds: Bounds, page: ItemPage) -> Fetch[b
         page.scanned += len(stored)
         page.size += sum(chunk_sizes)
         page.last = stored[-1][1]
-        sizes += chunk_sizes
-        if options.scanning:
+        if receipt is not None:
             keys += [key for key, _ in stored]
+            sizes += chunk_sizes
+    if receipt is None:
+        return left is not None
     if options.scanning:
-        _charge_partitions(options, bounds, keys, sizes, page.receipt, ended=left is not None)
+        _charge_partitions(options, bounds, keys, sizes, receipt, ended=left is not None)
     else:
-        page.receipt.add_range(
-            options.table, options.source, bounds.start, sum(sizes), options.consistent
-        )
+        table, source = options.table, options.source
+        receipt.add_range(table, source, bounds.start, sum(sizes), options.consistent)
     return left is not None
 
 
@@ -134,7 +137,11 @@ def _keep(
 
 
 def _fetch_items(
-    options: PageOptions, stored: Sequence[StoredRow], page: ItemPage, room: int
+    options: PageOptions,
+    stored: Sequence[StoredRow],
+    page: ItemPage,
+    receipt: Receipt | None,
+    room: int,
 ) -> Fetch[list[Row]]:
     """The items behind entries of a local index, until they and the entries fill the room."""
     table, index = options.table, options.source
@@ -149,7 +156,8 @@ def _fetch_items(
         assert row, "an entry is there as long as its item is"
         items.append(row)
         page.size += row.size
-        page.receipt.add_read(table, key, row.size, options.consistent)
+        if receipt is not None:
+            receipt.add_read(table, key, row.size, options.consistent)
         room -= entry.size + row.size
         if room <= 0:
             break

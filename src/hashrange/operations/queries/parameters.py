@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from hashrange.engine import keys, ranges
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Bounds
+from hashrange.engine.fetch import Bounds, Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
@@ -90,7 +91,9 @@ def check_paths(table: Table, parameters: Parameters) -> None:
             keys.check_scalar(table, part.containers)
 
 
-def read_page(table: Table, source: TableOrIndex, bounds: Bounds, parameters: Parameters) -> Decide:
+def read_page(
+    table: Table, source: TableOrIndex, bounds: Bounds, parameters: Parameters, moment: Moment
+) -> Decide:
     """Read a page within the bounds, and answer with it."""
     given, filter_, projection = parameters.given, parameters.filter, parameters.projection
     chooses = projection is not None or given.select == "ALL_ATTRIBUTES"
@@ -106,16 +109,17 @@ def read_page(table: Table, source: TableOrIndex, bounds: Bounds, parameters: Pa
         count_only=given.select == "COUNT",
         scanning=isinstance(given, requests.Scan),
     )
-    page = yield from pages.read(options, (bounds,))
+    mode = given.return_consumed_capacity
+    receipt = Receipt() if mode or moment.metered else None
+    page = yield from pages.read(options, (bounds,), receipt)
     response: Response = {} if options.count_only else {"Items": page.items}
     response["Count"] = page.count
     response["ScannedCount"] = page.scanned
     if page.ended_in is not None and page.last:
         response["LastEvaluatedKey"] = ranges.last_key(table, source, page.last)
-    mode = given.return_consumed_capacity
-    if mode:
-        outputs.add_consumed(response, page.receipt, mode, given.table_name)
-    return answer(response, page.receipt)
+    if receipt is not None:
+        outputs.add_consumed(response, receipt, mode, given.table_name)
+    return answer(response, receipt)
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:

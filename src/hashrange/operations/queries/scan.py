@@ -86,4 +86,4 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
             table, source, bounds, start, given.segment, given.total_segments
         )
     parameters.check_paths(table, request.parameters)
-    return (yield from parameters.read_page(table, source, bounds, request.parameters))
+    return (yield from parameters.read_page(table, source, bounds, request.parameters, moment))
