@@ -14,11 +14,21 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from hashrange.kv import PARTITION_BYTES, Add, CreateSpace, Get, Put, Range, Store
+from hashrange.kv import (
+    PARTITION_BYTES,
+    SYSTEM_SPACE,
+    Add,
+    CreateSpace,
+    Get,
+    Put,
+    Range,
+    Store,
+)
 from hashrange.storage import MemoryStore, SqliteStore
 
 SPACE = 5
 COUNTER = b"rows"
+VERSION = (SYSTEM_SPACE, b"version")
 PARTITION_ROWS = 50
 PAGE_BYTES = 1 << 20
 CALLS = 5_000
@@ -71,7 +81,7 @@ def measure(store: Store, keys: list[bytes]) -> Iterator[tuple[str, float]]:
         transaction.commit()
 
     def glance(key: bytes) -> None:
-        store.glance(COUNTER, (SPACE, key))
+        store.glance(VERSION, (SPACE, key))
 
     def get(key: bytes) -> None:
         snapshot = store.snapshot()

@@ -72,7 +72,11 @@ def connect(
         raise StoreError(":memory: is no file; leave the path out for a database in memory")
     else:
         store = storage.SqliteStore(os.fsdecode(path), durability=durability)
-    database = Database(store, clock=clock, region=region, settings=settings)
+    try:
+        database = Database(store, clock=clock, region=region, settings=settings)
+    except BaseException:
+        store.close()
+        raise
     if path is not None:
         database.start_upkeep()
     return database

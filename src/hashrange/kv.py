@@ -68,12 +68,22 @@ class Counters(Struct, gc=False):
     names: tuple[bytes, ...]
 
 
+class Head(Struct, gc=False):
+    """One row and one counter in one read. Answer: `tuple[bytes | None, int]`.
+
+    Every transaction and snapshot begins with it, so a store answers it with one statement.
+    """
+
+    key: Key
+    name: bytes
+
+
 class Dropped(Struct, gc=False):
     """Spaces that were dropped and still hold rows. Answer: `list[int]`."""
 
 
-Read = Get | Range | Counters | Dropped
-Answer = list[bytes | None] | Page | list[int]
+Read = Get | Range | Counters | Head | Dropped
+Answer = list[bytes | None] | Page | list[int] | tuple[bytes | None, int]
 
 
 # ---- writes ----
@@ -180,8 +190,8 @@ class Store(Protocol):
         """
         ...
 
-    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
-        """One counter and one row from one moment: what GetItem needs, at its lowest price."""
+    def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
+        """Two rows from one moment: what GetItem needs, at the lowest price."""
         ...
 
     def begin(self, wait: bool = True, /) -> Transaction:

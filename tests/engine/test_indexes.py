@@ -43,6 +43,7 @@ BUILT = Index(
 )
 AHEAD = Index(space=7, hash=("n",), name="ahead", local=False, projection="ALL", building=True)
 TTL = TimeToLive(attribute="t", space=8, building=False)
+COLLECTIONS = 9
 TABLE = Table(
     space=1,
     hash=("pk",),
@@ -56,6 +57,7 @@ TABLE = Table(
     created_at=0,
     active_at=0,
     ttl=TTL,
+    collections=COLLECTIONS,
 )
 HIDDEN = (AHEAD.space,)
 """A build has not come to the item."""
@@ -113,7 +115,21 @@ def _row(item: Item) -> Row:
 
 def _change(old: Item | None, new: Item | None, table: Table = TABLE) -> ItemChange:
     size = 0 if new is None else item_size(new)
-    return ItemChange(table, table_key(table, KEY), _row(old) if old else None, new, size)
+    row = _row(old) if old else None
+    return ItemChange(
+        table, table_key(table, KEY), row, new, size, collection_size=_collection(old)
+    )
+
+
+def _collection(item: Item | None) -> int:
+    """The size of a collection with this item alone, and its entries in the local index."""
+    if item is None:
+        return 0
+    size = item_size(item)
+    for (space, _), value in _expected(item).items():
+        if space == LOCAL.space:
+            size += Row(value).size
+    return size
 
 
 def _expected(item: Item | None) -> dict[tuple[int, bytes], bytes]:
@@ -144,9 +160,9 @@ def _applied(rows: dict[Any, bytes], writes: Sequence[kv.Write]) -> dict[Any, by
     """The rows of the indexes after the writes; a deletion of no row is a mistake."""
     rows = dict(rows)
     for write in writes:
-        if isinstance(write, kv.Put) and write.space != TABLE.space:
+        if isinstance(write, kv.Put) and write.space not in (TABLE.space, COLLECTIONS):
             rows[write.space, write.key] = write.value
-        elif isinstance(write, kv.Delete) and write.space != TABLE.space:
+        elif isinstance(write, kv.Delete) and write.space not in (TABLE.space, COLLECTIONS):
             del rows[write.space, write.key]
     return rows
 
@@ -183,15 +199,33 @@ def _counted(item: Item | None) -> dict[bytes, int]:
     counters: defaultdict[bytes, int] = defaultdict(int)
     if item is None:
         return counters
-    collection = system.collection_bytes(TABLE.space, table_key(TABLE, KEY).key[:16])
     sizes = [(TABLE.space, item_size(item))]
     sizes += [(space, Row(v).size) for (space, _), v in _expected(item).items() if space != 8]
     for space, size in sizes:
         counters[system.item_count(space)] += 1
         counters[system.size_bytes(space)] += size
-        if space in (TABLE.space, LOCAL.space):
-            counters[collection] += size
     return counters
+
+
+@settings(max_examples=300)
+@given(images())
+def test_the_size_of_the_collection_follows_a_change(
+    pair: tuple[Item | None, Item | None],
+) -> None:
+    old, new = pair
+    before, after = _collection(old), _collection(new)
+    writes = derive(Decision([_change(old, new)], {}), 0)
+    place = (COLLECTIONS, table_key(TABLE, KEY).key[:16])
+    expected: list[kv.Write] = []
+    if before != after:
+        put = kv.Put(*place, system.encode_number(after))
+        expected.append(put if after else kv.Delete(*place))
+    found = [
+        write
+        for write in writes
+        if isinstance(write, kv.Put | kv.Delete) and write.space == COLLECTIONS
+    ]
+    assert found == expected
 
 
 @settings(max_examples=300)
@@ -223,7 +257,7 @@ def test_each_index_charges_for_what_changes_in_it(pair: tuple[Item | None, Item
 def test_a_build_makes_the_rows_that_writes_would_have_made(drawn: list[dict[str, Any]]) -> None:
     items = [_stored({**image, "sk": {"N": str(at)}}) for at, image in enumerate(drawn)]
     for index in TABLE.maintained:
-        if index.space in HIDDEN:
+        if index.space in (*HIDDEN, LOCAL.space):  # a local index is never built afterwards
             continue
         step = Backfill(TABLE, index, [_row(item) for item in items])
         writes = derive(Decision([step], {}), 0)

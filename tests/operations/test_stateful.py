@@ -321,10 +321,11 @@ class Operations(RuleBasedStateMachine):
         snapshot = self.store.snapshot()
         value = source.row(snapshot, kv.SYSTEM_SPACE, system.table_row(FIRST))
         assert value
-        space = system.decode(value, Definition).space
+        space = system.decode(value, Definition).collections
+        assert space is not None
         for partition in drawn.POOLS[first.types["p"]][:6]:
-            counter = system.collection_bytes(space, keys.partition([partition]))
-            assert source.counters(snapshot, counter) == [first.collection_size(partition)]
+            stored = source.row(snapshot, space, keys.partition([partition]))
+            assert system.decode_number(stored) == first.collection_size(partition)
         snapshot.close()
 
     def teardown(self) -> None:

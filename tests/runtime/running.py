@@ -96,8 +96,8 @@ class WatchedStore:
     def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
         return self.store.snapshot(brief)
 
-    def glance(self, counter: bytes, key: kv.Key, /) -> tuple[int, bytes | None]:
-        return self.store.glance(counter, key)
+    def glance(self, one: kv.Key, other: kv.Key, /) -> tuple[bytes | None, bytes | None]:
+        return self.store.glance(one, other)
 
     def begin(self, wait: bool = True, /) -> kv.Transaction:
         return _WatchedTransaction(self, self.store.begin(wait))

@@ -38,13 +38,14 @@ TABLE = {
         }
     ],
 }
-SPACES = {1: "items", 2: "local", 3: "by_owner", 4: "time to live"}
+SPACES = {1: "items", 2: "local", 3: "by_owner", 5: "time to live"}
+COLLECTIONS = 4
 FAR = "4102444800"
 
 
 @pytest.fixture
 def store() -> MemoryStore:
-    """A table with two indexes and time to live, whose rows are in spaces 1 to 4."""
+    """A table with two indexes and time to live, whose rows are in spaces 1 to 5."""
     store = MemoryStore()
     with Database(store) as db:
         db.execute("CreateTable", TABLE)
@@ -111,6 +112,17 @@ def test_a_wrong_counter_is_found(
 
 def test_a_wrong_size_of_an_item_collection_is_found(store: MemoryStore) -> None:
     (key, _), *_ = rows(store, 1)
-    write(store, kv.Add(system.collection_bytes(1, key[:16]), 1))
+    for size, told in ((1, "not 1"), (0, "not 0")):
+        write(store, kv.Put(COLLECTIONS, key[:16], system.encode_number(size)))
+        [problem] = problems(store)
+        assert f"collection {key[:16].hex()} weighs " in problem
+        assert problem.endswith(told)
+
+
+def test_a_size_without_a_collection_is_found(store: MemoryStore) -> None:
+    write(store, kv.Put(COLLECTIONS, b"p" * 16, system.encode_number(5)))
     [problem] = problems(store)
-    assert "counter c1:" in problem
+    assert problem.endswith("weighs 0 bytes, not 5")
+    write(store, kv.Put(COLLECTIONS, b"p" * 16, bytes(16)))
+    [problem] = problems(store)
+    assert problem.endswith("checksum is wrong")

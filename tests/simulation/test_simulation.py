@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import world
 from customers import simulate
 from world import Violation
 
@@ -23,6 +24,7 @@ from hashrange.runtime.batch import Batch
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
 from hashrange.storage.memory import MemorySnapshot, MemoryStore
+from hashrange.testing.faulty import LandedUnknown
 
 pytestmark = pytest.mark.slow
 
@@ -152,12 +154,13 @@ class Retrying:
 
 @contextmanager
 def an_unknown_outcome_is_run_again() -> Iterator[None]:
-    """As if nothing had been written."""
+    """As if nothing had been written. Every commit that fails has landed, so that it shows."""
 
     def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
         drive.commit_batch(batch, Retrying(transaction), store)
 
-    with patch.object(committer, "commit_batch", planted):
+    landed = patch.dict(world.FAULTS, {"commit": (LandedUnknown,)})
+    with landed, patch.object(committer, "commit_batch", planted):
         yield
 
 
@@ -198,9 +201,9 @@ def reads_see_the_open_transaction() -> Iterator[None]:
         rows = self._store._spaces.live.get(space)
         return rows.values.get(key) if rows else None
 
-    def glance(self: Any, counter: bytes, key: kv.Key) -> tuple[int, bytes | None]:
-        rows = self._spaces.live.get(key[0])
-        return self._counters.get(counter, 0), rows.values.get(key[1]) if rows else None
+    def glance(self: Any, *keys: kv.Key) -> list[bytes | None]:
+        live = self._spaces.live
+        return [rows.values.get(key) if (rows := live.get(space)) else None for space, key in keys]
 
     with (
         patch.object(MemorySnapshot, "_value", planted),
@@ -211,7 +214,7 @@ def reads_see_the_open_transaction() -> Iterator[None]:
 
 @contextmanager
 def tables_are_cached_for_ever() -> Iterator[None]:
-    def planted(self: Catalog, version: int) -> Tables:
+    def planted(self: Catalog, version: bytes | None) -> Tables:
         return self.known[1]
 
     with patch.object(Catalog, "at", planted):

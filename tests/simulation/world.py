@@ -85,7 +85,7 @@ class Store(FaultyStore):
     slow_commits = True
 
     def __init__(self, inner: kv.Store, seed: int, rival: Callable[[], object]) -> None:
-        super().__init__(inner, seed=seed, rate=FAULT_RATE, faults=FAULTS)
+        super().__init__(inner, seed=seed, faults=FAULTS)
         self.rival = rival
         self.open: kv.Transaction | None = None
 
@@ -134,6 +134,7 @@ class Process:
         self.thread = self.executor.jobs
         clock = Clock(world.now, world.ticks)
         self.runtime = Runtime(self.store, clock, executor=self.executor)
+        self.store.rate = FAULT_RATE
 
     def steps(self) -> Iterator[Callable[[], object]]:
         if self.loop.ready:

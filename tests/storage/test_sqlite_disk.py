@@ -19,8 +19,8 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.storage import SqliteStore
+from hashrange.testing.store_access import counted, keys, read, row
 from hashrange.testing.store_model import value_of
-from hashrange.testing.store_suite import keys, read
 
 from .conftest import OpenStore
 from .disk import Disk, after, disk, is_broken, is_full, is_slow, works
@@ -149,10 +149,10 @@ def test_readers_go_on_while_a_commit_waits_for_the_disk(
     committing.start()
     time.sleep(0.1)
     begun = time.monotonic()
-    assert store.glance(b"n", (SYSTEM_SPACE, b"002a")) == (2, None)
+    assert (counted(store, b"n"), row(store, (SYSTEM_SPACE, b"002a"))) == (2, None)
     assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"001a", b"001b"]
     assert time.monotonic() - begun < 0.1
     assert committing.is_alive()
     committing.join()
     the_disk.on_sync = works
-    assert store.glance(b"n", (SYSTEM_SPACE, b"002a")) == (4, BIG)
+    assert (counted(store, b"n"), row(store, (SYSTEM_SPACE, b"002a"))) == (4, BIG)

@@ -1,7 +1,6 @@
 """The life of the file: made, opened again, refused, backed up, checked."""
 
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -19,7 +18,6 @@ from hashrange.kv import (
     Damaged,
     Dropped,
     DropSpace,
-    Full,
     Put,
     Range,
     StoreError,
@@ -27,12 +25,10 @@ from hashrange.kv import (
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import format as file_format
 from hashrange.storage.sqlite import store as sqlite_store
+from hashrange.testing.store_access import commit, counted, keys, read, row
 from hashrange.testing.store_model import value_of
-from hashrange.testing.store_suite import commit, keys, read
 
 from .conftest import OpenStore
-
-FORMATS = Path(__file__).parent / "formats"
 
 
 def test_a_second_opening_finds_everything(open_store: OpenStore) -> None:
@@ -41,7 +37,7 @@ def test_a_second_opening_finds_everything(open_store: OpenStore) -> None:
     commit(first, Append(5, b"l", value_of(2)), DropSpace(6))
     first.close()
     second = open_store()
-    assert second.glance(b"n", (5, b"a")) == (3, value_of(1))
+    assert (counted(second, b"n"), row(second, (5, b"a"))) == (3, value_of(1))
     assert read(second, Dropped()) == [6]
     commit(second, Append(5, b"l", value_of(2)))
     one, two = keys(read(second, Range(5, b"l", b"m")))
@@ -55,7 +51,7 @@ def test_closing_leaves_one_file(open_store: OpenStore, path: Path) -> None:
     store.close()
     assert os.listdir(path.parent) == [path.name]
     with pytest.raises(StoreError, match="closed"):
-        store.glance(b"", (SYSTEM_SPACE, b"a"))
+        row(store, (SYSTEM_SPACE, b"a"))
     with pytest.raises(StoreError, match="closed"):
         store.begin()
 
@@ -183,51 +179,6 @@ def test_damaged_pages_are_found(open_store: OpenStore, path: Path) -> None:
     assert any("damaged" in line or "Tree" in line for line in store.verify())
     with pytest.raises(Damaged, match="restore a backup"):
         read(store, Range(5, b"", None))
-
-
-# ---- formats ----
-
-
-@pytest.mark.parametrize("version", range(1, file_format.VERSION + 1))
-def test_files_of_every_version_open(path: Path, open_store: OpenStore, version: int) -> None:
-    """Each file in `formats` was written by the version it is named after."""
-    shutil.copy(FORMATS / f"v{version}.db", path)
-    store = open_store()
-    assert store.glance(b"rows", (5, b"a")) == (2, value_of(1, b"first"))
-    assert keys(read(store, Range(5, b"", None))) == [b"a", b"b", b"l" + bytes(7) + b"\x01"]
-    assert read(store, Dropped()) == [6]
-    assert list(store.verify()) == []
-    commit(store, Append(5, b"l", value_of(1)))
-    assert keys(read(store, Range(5, b"l", b"m")))[1] == b"l" + bytes(7) + b"\x02"
-
-
-def test_an_older_file_is_upgraded_at_once_or_not_at_all(
-    path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(FORMATS / "v1.db", path)
-
-    def upgrade(connection: apsw.Connection) -> None:
-        connection.execute("CREATE TABLE news (n)")
-
-    def fail(connection: apsw.Connection) -> None:
-        upgrade(connection)
-        raise apsw.FullError("no room")
-
-    monkeypatch.setattr(file_format, "VERSION", 2)
-    monkeypatch.setitem(file_format.UPGRADES, 1, fail)
-    with pytest.raises(Full):
-        open_store()
-    monkeypatch.setitem(file_format.UPGRADES, 1, upgrade)
-    store = open_store()
-    assert store.glance(b"rows", (5, b"a")) == (2, value_of(1, b"first"))
-    store.close()
-    connection = apsw.Connection(str(path))
-    assert connection.pragma("user_version") == 2
-    assert connection.execute("SELECT count(*) FROM news").get == 0
-    connection.close()
-    monkeypatch.setattr(file_format, "VERSION", 1)
-    with pytest.raises(Damaged, match="install a newer one"):
-        open_store()
 
 
 # ---- backup ----

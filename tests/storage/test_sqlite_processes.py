@@ -32,8 +32,8 @@ from hashrange.kv import (
 )
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
+from hashrange.testing.store_access import commit, counted, keys, read, row
 from hashrange.testing.store_model import value_of
-from hashrange.testing.store_suite import commit, keys, read
 
 from .conftest import OpenStore
 
@@ -98,7 +98,7 @@ def test_each_process_sees_the_spaces_and_rows_of_the_other(
     assert snapshot.read(wanted) == found
     snapshot.close()
     assert read(store, wanted) == Page([], True)
-    assert store.glance(b"", (6, b"c")) == (0, value_of(1))
+    assert row(store, (6, b"c")) == value_of(1)
 
 
 def test_no_addition_of_two_processes_is_lost(
@@ -108,7 +108,7 @@ def test_no_addition_of_two_processes_is_lost(
     counting = other.submit(_count, 300)
     count(store, 300)
     counting.result()
-    assert store.glance(b"", (SYSTEM_SPACE, b"count"))[1] == value_of(600)
+    assert row(store, (SYSTEM_SPACE, b"count")) == value_of(600)
 
 
 def test_two_processes_may_make_the_file_at_once(path: Path) -> None:
@@ -116,7 +116,7 @@ def test_two_processes_may_make_the_file_at_once(path: Path) -> None:
     with ProcessPoolExecutor(4, context, _open, (str(path),)) as pool:
         list(pool.map(_count, [10] * 8))
     with_all = SqliteStore(str(path))
-    assert with_all.glance(b"", (SYSTEM_SPACE, b"count"))[1] == value_of(80)
+    assert row(with_all, (SYSTEM_SPACE, b"count")) == value_of(80)
     with_all.close()
 
 
@@ -225,7 +225,7 @@ def test_the_parent_may_close_while_the_child_writes(open_store: OpenStore) -> N
         commit(store, Put(SYSTEM_SPACE, b"later", value_of(1)))
         os._exit(0)
     os.read(reading, 1)
-    store.glance(b"", (SYSTEM_SPACE, b""))
+    row(store, (SYSTEM_SPACE, b""))
     store.close()
     assert os.waitpid(child, 0)[1] == 0
     found = keys(read(open_store(), Range(SYSTEM_SPACE, b"", None)))
@@ -256,11 +256,12 @@ import sys
 from hashrange.kv import SYSTEM_SPACE, Add, Put
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
+from hashrange.testing.store_access import counted
 from hashrange.testing.store_model import value_of
 
 checkpoint._EVERY_PAGES = 30
 store = SqliteStore(sys.argv[1], durability=sys.argv[2])
-number = store.glance(b"n", (SYSTEM_SPACE, b""))[0]
+number = counted(store, b"n")
 while True:
     number += 1
     transaction = store.begin()
@@ -286,7 +287,7 @@ def test_a_killed_process_loses_no_acknowledged_commit(path: Path, durability: s
         writer.wait()
         acknowledged = max([acknowledged, *(int(line) for line in lines if line.endswith("\n"))])
         store = SqliteStore(str(path))
-        written = store.glance(b"n", (SYSTEM_SPACE, b""))[0]
+        written = counted(store, b"n")
         assert acknowledged <= written <= acknowledged + 1 + (not lines)
         for half in (b"a", b"b"):
             found = keys(read(store, Range(SYSTEM_SPACE, half, half + b"\xff")))

@@ -16,6 +16,7 @@ from hashrange.kv import (
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 from hashrange.testing.faulty import FAULTS, LandedUnknown, LostUnknown
+from hashrange.testing.store_access import counted, row
 from hashrange.testing.store_model import value_of
 
 ROW = (SYSTEM_SPACE, b"row")
@@ -37,7 +38,7 @@ def test_nothing_fails_unless_it_is_told_to() -> None:
     store = FaultyStore(MemoryStore())
     for _ in range(100):
         add_one(store)
-    assert store.glance(b"n", ROW) == (100, value_of(1))
+    assert (counted(store, b"n"), row(store, ROW)) == (100, value_of(1))
     assert not store.struck
 
 
@@ -51,12 +52,12 @@ def test_a_countdown_reaches_every_step_once() -> None:
             add_one(store)
         raised.append(str(error.value).split()[-1])
         landed = store.struck[LandedUnknown]
-        assert inner.glance(b"n", ROW)[0] == landed, "nothing else was written"
+        assert counted(inner, b"n") == landed, "nothing else was written"
         inner.begin(False).rollback()
         assert sum(store.struck.values()) == 1
         if not store.struck[ReadOnly]:
             add_one(store)
-            assert inner.glance(b"n", ROW) == (1 + landed, value_of(1))
+            assert (counted(inner, b"n"), row(inner, ROW)) == (1 + landed, value_of(1))
     assert raised == ["begin", "read", "write", "write", "commit"]
 
 
@@ -74,7 +75,7 @@ def history(seed: int) -> list[str]:
             if isinstance(error, ReadOnly):
                 store = FaultyStore(inner, seed=seed + len(outcomes), rate=0.1)
     landed = outcomes.count("done") + outcomes.count("LandedUnknown")
-    assert inner.glance(b"n", ROW)[0] == landed
+    assert counted(inner, b"n") == landed
     return outcomes
 
 
@@ -92,9 +93,9 @@ def test_an_unknown_outcome_is_one_of_two(fault: type[OutcomeUnknown], landed: i
     store = FaultyStore(inner, countdown=0, faults={"commit": (fault,)})
     with pytest.raises(OutcomeUnknown):
         add_one(store)
-    assert inner.glance(b"n", ROW)[0] == landed
+    assert counted(inner, b"n") == landed
     add_one(store)
-    assert inner.glance(b"n", ROW)[0] == landed + 1
+    assert counted(inner, b"n") == landed + 1
 
 
 def test_after_read_only_it_writes_no_more() -> None:
@@ -103,7 +104,7 @@ def test_after_read_only_it_writes_no_more() -> None:
         add_one(store)
     with pytest.raises(ReadOnly):
         store.begin()
-    assert store.glance(b"n", ROW) == (0, None)
+    assert (counted(store, b"n"), row(store, ROW)) == (0, None)
 
 
 def test_one_kind_of_fault_alone() -> None:
@@ -117,6 +118,6 @@ def test_one_kind_of_fault_alone() -> None:
 def test_reads_fail_too() -> None:
     store = FaultyStore(MemoryStore(), rate=1)
     with pytest.raises(StoreError, match="read"):
-        store.glance(b"n", ROW)
+        row(store, ROW)
     with pytest.raises(StoreError, match="read"):
         store.snapshot()

@@ -10,7 +10,7 @@ from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Effects, count_collection, count_rows
 from hashrange.engine.indexes import MAINTAINERS
 from hashrange.engine.keyspace import system
-from hashrange.engine.keyspace.keys import parse_raw
+from hashrange.engine.keyspace.keys import collection_key, parse_raw
 from hashrange.engine.keyspace.rows import encode_row
 from hashrange.engine.log import streams
 
@@ -30,7 +30,7 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
             effects.writes.extend(streams.appended(table.stream, change, effects.now))
     for change in changes:
         if change.collection_size is not None:
-            _note_collection(change, effects)
+            _weigh_collection(change, effects)
 
 
 def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
@@ -48,11 +48,17 @@ def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
         count_collection(effects.counters, table, key, growth)
 
 
-def _note_collection(change: ItemChange, effects: Effects) -> None:
-    """The size of the item's collection after all changes goes on the receipt."""
+def _weigh_collection(change: ItemChange, effects: Effects) -> None:
+    """Store the size of the item's collection after all changes, and note it on the receipt."""
     assert change.collection_size is not None
-    partition = change.key.key[: kv.PARTITION_BYTES]
-    name = system.collection_bytes(change.table.space, partition)
-    size = change.collection_size + effects.counters[name]
-    key = {change.table.hash[0]: parse_raw(change.key.raw)[0]}
-    effects.receipt.collections.setdefault(change.table.name, {})[partition] = (key, size)
+    space, partition = place = collection_key(change.table, change.key)
+    noted = effects.receipt.collections.setdefault(change.table.name, {})
+    if partition in noted:
+        return
+    growth = effects.counters.pop(place, 0)
+    size = change.collection_size + growth
+    if growth and size:
+        effects.writes.append(kv.Put(space, partition, system.encode_number(size)))
+    elif growth:
+        effects.writes.append(kv.Delete(space, partition))
+    noted[partition] = ({change.table.hash[0]: parse_raw(change.key.raw)[0]}, size)

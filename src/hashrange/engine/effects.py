@@ -8,11 +8,11 @@ from hashrange import kv
 from hashrange.engine.capacity import Charge, Receipt, write_units
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.keyspace import system
-from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.keys import RowKey, collection_key
 from hashrange.model.tables import Index, Table
 
-Counters = defaultdict[bytes, int]
-"""By how much each counter changes, or what it should be."""
+Counters = defaultdict[bytes | kv.Key, int]
+"""By how much each number changes, or what it should be: counters by name, collections by key."""
 
 
 class Effects(Struct):
@@ -39,6 +39,7 @@ class Effects(Struct):
     def all_writes(self) -> list[kv.Write]:
         """The writes, and one more for each counter that changes."""
         for name, delta in self.counters.items():
+            assert isinstance(name, bytes), "the size of a collection is known before it changes"
             if delta:
                 self.writes.append(kv.Add(name, delta))
         return self.writes
@@ -54,4 +55,5 @@ def count_rows(counters: Counters, space: int, rows: int, size: int) -> None:
 
 def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:
     """Add to the size in bytes of the item collection that the item at `key` is in."""
-    counters[system.collection_bytes(table.space, key.key[: kv.PARTITION_BYTES])] += size
+    if size:
+        counters[collection_key(table, key)] += size

@@ -12,7 +12,7 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.bounds import Bounds, resume
-from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.keys import RowKey, collection_key
 from hashrange.engine.keyspace.rows import Row, contents, row_at
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ResourceNotFoundException
@@ -140,16 +140,21 @@ def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-def collection_sizes(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[int]]:
-    """Sizes in bytes of the item collections that rows of tables with local indexes are in."""
-    return (
-        yield from counters(
-            [
-                system.collection_bytes(table.space, key.key[: kv.PARTITION_BYTES])
-                for table, key in keys
-            ]
-        )
-    )
+def items_and_collections(
+    keys: Sequence[tuple[Table, RowKey]],
+) -> Fetch[list[tuple[Row | None, int | None]]]:
+    """Rows by key in one read, each with the size in bytes of its item collection.
+
+    The size is None for a table without local indexes, which has no collections.
+    """
+    wanted = [(table.space, key.key) for table, key in keys]
+    wanted += [collection_key(table, key) for table, key in keys if table.has_local_indexes]
+    values: list[bytes | None] = yield kv.Get(tuple(wanted))
+    sizes = iter(values[len(keys) :])
+    return [
+        (row_at(key, value), system.decode_number(next(sizes)) if table.has_local_indexes else None)
+        for (table, key), value in zip(keys, values[: len(keys)], strict=True)
+    ]
 
 
 def table_names(after: str, limit: int) -> Fetch[list[str]]:
@@ -172,5 +177,6 @@ def dropped_spaces() -> Fetch[list[int]]:
 
 def new_spaces(count: int) -> Fetch[list[int]]:
     """Ids that no space has ever had."""
-    [made] = yield kv.Counters((system.SPACES,))
+    [value] = yield kv.Get((system.SPACES,))
+    made = system.decode_number(value)
     return list(range(made + 1, made + 1 + count))

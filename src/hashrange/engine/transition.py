@@ -37,6 +37,9 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
                 maintainer.build(change.table, change.index, change.items, effects)
             elif not isinstance(change, ItemChange):
                 effects.writes.extend(_derive_other(change))
+        made = [write.space for write in effects.writes if isinstance(write, kv.CreateSpace)]
+        if made:
+            effects.writes.append(kv.Put(*system.SPACES, system.encode_number(max(made))))
     return effects.all_writes()
 
 
@@ -62,17 +65,16 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
 def _spaces(table: Table | None) -> list[int]:
     if table is None:
         return []
-    return [table.space, *(index.space for index in table.maintained)]
+    hidden = [] if table.collections is None else [table.collections]
+    return [table.space, *(index.space for index in table.maintained), *hidden]
 
 
 def _table(change: TableChange) -> list[kv.Write]:
-    """The catalog row, spaces that come and go, and the catalog's version."""
+    """The definition's row, and the spaces that come and go."""
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
     writes += [kv.DropSpace(space) for space in old if space not in new]
-    if made:
-        writes.append(kv.Add(system.SPACES, len(made)))
     table = change.new or change.old
     assert table, "a table's definition changes from something or to something"
     row = system.table_row(table.name)
@@ -80,7 +82,6 @@ def _table(change: TableChange) -> list[kv.Write]:
         writes.append(kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new)))
     else:
         writes.append(kv.Delete(kv.SYSTEM_SPACE, row))
-    writes.append(kv.Add(system.CATALOG_VERSION, 1))
     return writes
 
 
@@ -93,7 +94,7 @@ def _stream(change: StreamChange) -> list[kv.Write]:
     put = kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))
     if change.old is not None:
         return [put]
-    return [put, kv.CreateSpace(stream.space), kv.Add(system.SPACES, 1)]
+    return [put, kv.CreateSpace(stream.space)]
 
 
 def _milliseconds(now: float) -> int:

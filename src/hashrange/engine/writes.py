@@ -129,24 +129,16 @@ def _check_condition(table: Table, condition: Condition) -> None:
 def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
     """What `decide` needs to know of the item that a write is about to change."""
     table, key = write.table, write.key
-    row = yield from fetch.item(table, key)
-    if not table.has_local_indexes:
-        return Old(row, None)
-    [size] = yield from fetch.collection_sizes([(table, key)])
-    return Old(row, size)
+    if table.has_local_indexes:
+        [found] = yield from fetch.items_and_collections([(table, key)])
+        return Old(*found)
+    return Old((yield from fetch.item(table, key)), None)
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
     """The same for several writes, with one read for all their rows."""
-    rows = yield from fetch.items([(write.table, write.key) for write in writes])
-    local = [at for at, write in enumerate(writes) if write.table.has_local_indexes]
-    if not local:
-        return [Old(row, None) for row in rows]
-    sizes: list[int | None] = [None] * len(writes)
-    found = yield from fetch.collection_sizes([(writes[at].table, writes[at].key) for at in local])
-    for at, size in zip(local, found, strict=True):
-        sizes[at] = size
-    return [Old(*pair) for pair in zip(rows, sizes, strict=True)]
+    wanted = [(write.table, write.key) for write in writes]
+    return [Old(*found) for found in (yield from fetch.items_and_collections(wanted))]
 
 
 def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:

@@ -119,6 +119,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None
+    collections: int | None = None
+    """The hidden space with the size of each item collection, if there are local indexes."""
     ttl_changed_at: float | None = None
     tags: dict[str, str] = field(default_factory=dict)
 
@@ -159,7 +161,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def has_local_indexes(self) -> bool:
-        return any(index.local for index in self.indexes)
+        return self.collections is not None
 
     @cached_property
     def maintained(self) -> tuple[Index | TimeToLive, ...]:

@@ -6,6 +6,7 @@ after the commit.
 """
 
 import logging
+import os
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Generator, Sequence
 from math import ceil
@@ -82,7 +83,7 @@ class Batch(Struct, eq=False):
         head = yield HEAD
         tables, now = self.environment.at(head)
         settings = self.environment.settings
-        self.needs_upkeep = wrote = False
+        self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         for submission in self.submissions:
             if writes:
@@ -109,10 +110,12 @@ class Batch(Struct, eq=False):
             writes = derived
             for change in decision.changes:
                 if type(change) is TableChange:
-                    tables = {}
+                    tables, redefined = {}, True
                     self.needs_upkeep |= change.old is not None
         if not wrote and not writes:
             return None
+        if redefined:
+            writes.append(system.new_version(os.urandom(8)))
         milliseconds = ceil(now * 1000)
         if milliseconds > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))

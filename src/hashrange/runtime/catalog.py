@@ -14,16 +14,20 @@ class Catalog:
     """Definitions by name. A table is read when it is first asked for, never ahead."""
 
     def __init__(self) -> None:
-        self.known: tuple[int, Tables] = (-1, {})
-        """The version and its definitions; one value, so that threads see them agree."""
+        self.known: tuple[bytes | None, Tables] = (b"", {})
+        """The version's row and the definitions; one value, so that threads see them agree."""
 
-    def at(self, version: int) -> Tables:
-        """The known definitions of this version; `find_table` adds to them."""
+    def at(self, version: bytes | None) -> Tables:
+        """The known definitions of this version; `find_table` adds to them.
+
+        Versions are random, so an older one cannot be told from a newer one: the latest that was
+        asked for is kept.
+        """
         known, tables = self.known
-        if version > known:
+        if version != known:
             tables = {}
             self.known = (version, tables)
-        return tables if version >= known else {}
+        return tables
 
 
 def find_table(tables: Tables, name: str) -> Generator[kv.Read, Any, Table | None]:

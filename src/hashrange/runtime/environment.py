@@ -8,7 +8,7 @@ from hashrange.model.settings import Settings
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 
-HEAD = kv.Counters((system.CATALOG_VERSION, system.CLOCK))
+HEAD = kv.Head(system.CATALOG_VERSION, system.CLOCK)
 """The first read of every transaction and snapshot: `Environment.at` takes its answer."""
 
 
@@ -17,7 +17,7 @@ class Environment(NamedTuple):
     clock: Clock
     settings: Settings
 
-    def at(self, head: list[int]) -> tuple[Tables, float]:
+    def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""
         version, stored = head
         return self.catalog.at(version), self.clock.not_before(stored)

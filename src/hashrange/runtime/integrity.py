@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from hashrange import kv
@@ -43,7 +44,8 @@ def _rows(
 class _TableCheck:
     """One table: its items, that each has its rows in the indexes, and that there are no others.
 
-    `expected` counts the rows that each space should have, `counters` what counters should say.
+    `expected` counts the rows that each space should have, `counters` what counters and the sizes
+    of item collections should say.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
@@ -56,7 +58,8 @@ class _TableCheck:
         for key, value in _rows(self._snapshot, self._table.space):
             for problem in self._item_problems(key, value):
                 yield f"table {self._table.name}, {problem}"
-        for problem in (*self._row_problems(), *self._counter_problems()):
+        others = self._row_problems(), self._counter_problems(), self._collection_problems()
+        for problem in chain.from_iterable(others):
             yield f"table {self._table.name}, {problem}"
 
     def _item_problems(self, key: bytes, value: bytes) -> Iterator[str]:
@@ -106,7 +109,7 @@ class _TableCheck:
                 yield f"{_name(view)}: {found} rows where {expected} belong"
 
     def _counter_problems(self) -> Iterator[str]:
-        names = set(self._counters)
+        names = {name for name in self._counters if isinstance(name, bytes)}
         for view in (self._table, *self._table.indexes):
             names |= {system.item_count(view.space), system.size_bytes(view.space)}
         for name in sorted(names):
@@ -114,6 +117,23 @@ class _TableCheck:
             if stored != self._counters[name]:
                 shown = name.decode("latin-1")
                 yield f"counter {shown} is {stored}, not {self._counters[name]}"
+
+    def _collection_problems(self) -> Iterator[str]:
+        space = self._table.collections
+        if space is None:
+            return
+        counters = self._counters.items()
+        expected = {name[1]: size for name, size in counters if isinstance(name, tuple)}
+        stored = dict(_rows(self._snapshot, space))
+        for partition in sorted(stored.keys() | expected.keys()):
+            where, size = f"collection {partition.hex()}", expected.get(partition, 0)
+            try:
+                found = system.decode_number(stored.get(partition))
+            except DamagedRow as problem:
+                yield f"{where}: {problem}"
+                continue
+            if found != size:
+                yield f"{where} weighs {size} bytes, not {found}"
 
 
 def _name(view: Table | Index | TimeToLive) -> str:

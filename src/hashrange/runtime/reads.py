@@ -34,7 +34,9 @@ class ReadSnapshot:
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
-        self._tables, self._now = environment.at(cast(list[int], snapshot.read(HEAD)))
+        self._tables, self._now = environment.at(
+            cast(tuple[bytes | None, int], snapshot.read(HEAD))
+        )
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""

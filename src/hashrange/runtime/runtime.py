@@ -21,6 +21,7 @@ from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
+from hashrange.runtime.upgrade import bring_up_to_date
 
 ENTROPY_BYTES = 16
 
@@ -30,7 +31,8 @@ class Runtime:
 
     `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
     for a disk run in `executor` when they come from an event loop; by default, in a thread of
-    the runtime's own. Once it is closed, every operation raises Closed.
+    the runtime's own. Once it is closed, every operation raises Closed. Rows that an older
+    version has stored are upgraded first.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Runtime:
         """The names of the operations that `call` and `submit` know: those of the API."""
         self._closed = False
         self._store = store
+        bring_up_to_date(store)
         environment = Environment(Catalog(), clock or Clock(), settings)
         self._reads = Reads(store, environment)
         self._committer = Committer(store, environment, wake_upkeep, executor)

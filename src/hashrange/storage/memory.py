@@ -24,6 +24,7 @@ from hashrange.kv import (
     Dropped,
     DropSpace,
     Get,
+    Head,
     Key,
     Max,
     Purge,
@@ -96,14 +97,25 @@ class MemoryStore:
             self._snapshots.add(snapshot)
         return snapshot
 
-    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
-        space, name = key
+    def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         with self._lock:
-            rows = self._spaces.live.get(space)
-            value = None if rows is None else rows.values.get(name)
-            if self._undo and space in self._undo:
-                value = self._undo[space].get(name, value)
-            return self._counters.get(counter, 0), value
+            if not self._undo:
+                live = self._spaces.live
+                try:
+                    return live[one[0]].values.get(one[1]), live[other[0]].values.get(other[1])
+                except KeyError:
+                    pass  # one of the spaces is absent
+            return self._committed(one), self._committed(other)
+
+    def _committed(self, key: Key) -> bytes | None:
+        space, name = key
+        rows = self._spaces.live.get(space)
+        if rows is None:
+            return None
+        value = rows.values.get(name)
+        if self._undo and space in self._undo:
+            return self._undo[space].get(name, value)
+        return value
 
     def begin(self, wait: bool = True, /) -> "MemoryTransaction":
         if not self._writing.acquire(wait, self.busy_seconds if wait else -1):
@@ -141,6 +153,9 @@ class MemorySnapshot:
                 case Counters():
                     now = self._store._counters
                     return [self._counters.get(n, now.get(n, 0)) for n in read.names]
+                case Head():
+                    number = self._store._counters.get(read.name, 0)
+                    return self._value(*read.key), self._counters.get(read.name, number)
                 case Dropped():
                     return list(self._spaces.dropped)
 
@@ -211,6 +226,10 @@ class MemoryTransaction:
                     return page_of(found, read)
                 case Counters():
                     return [self._counter(name) for name in read.names]
+                case Head():
+                    space, key = read.key
+                    value = rows.values.get(key) if (rows := live.get(space)) else None
+                    return value, self._counter(read.name)
                 case Dropped():
                     return list(self._spaces.dropped)
 

@@ -73,9 +73,9 @@ class FaultyStore:
         self.strike("read")
         return _FaultySnapshot(self, self._store.snapshot(brief))
 
-    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+    def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         self.strike("read")
-        return self._store.glance(counter, key)
+        return self._store.glance(one, other)
 
     def begin(self, wait: bool = True, /) -> Transaction:
         if self.struck[ReadOnly]:

@@ -26,6 +26,8 @@ from hashrange.kv import (
     Dropped,
     DropSpace,
     Get,
+    Head,
+    Key,
     Max,
     Page,
     Purge,
@@ -70,6 +72,8 @@ class Model:
                 return self._page(read)
             case Counters():
                 return [self.counters.get(name, 0) for name in read.names]
+            case Head():
+                return self.row(*read.key), self.counters.get(read.name, 0)
             case Dropped():
                 return sorted(self.dropped)
 
@@ -257,10 +261,10 @@ class History(RuleBasedStateMachine):
         snapshot, _ = self.snapshots.pop(choose.draw(st.integers(0, len(self.snapshots) - 1)))
         snapshot.close()
 
-    @rule(name=names, space=spaces, key=keys)
-    def glance(self, name: bytes, space: int, key: bytes) -> None:
-        expected = self.committed.counters.get(name, 0), self.committed.row(space, key)
-        assert self.store.glance(name, (space, key)) == expected
+    @rule(one=st.tuples(spaces, keys), other=st.tuples(spaces, keys))
+    def glance(self, one: Key, other: Key) -> None:
+        expected = self.committed.row(*one), self.committed.row(*other)
+        assert tuple(self.store.glance(one, other)) == expected
 
     @rule()
     def get(self) -> None:
@@ -278,6 +282,11 @@ class History(RuleBasedStateMachine):
     @rule()
     def counters(self) -> None:
         self.compare(Counters((b"rows", b"bytes", b"", CLOCK)))
+
+    @rule(space=spaces, key=keys, name=names)
+    def head(self, space: int, key: bytes, name: bytes) -> None:
+        self.compare(Head((space, key), name))
+        self.compare(Head((NEVER_CREATED, key), CLOCK))
 
     @rule()
     def dropped(self) -> None:

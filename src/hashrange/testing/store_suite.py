@@ -20,7 +20,6 @@ import pytest
 from hashrange.kv import (
     SYSTEM_SPACE,
     Add,
-    Answer,
     Append,
     Busy,
     Conflict,
@@ -36,42 +35,14 @@ from hashrange.kv import (
     Put,
     Range,
     Read,
-    Snapshot,
     Store,
     StoreError,
-    Transaction,
-    Write,
 )
+from hashrange.testing.store_access import commit, counted, keys, read, row, values
 from hashrange.testing.store_model import run_histories, value_of
 
 SPACE = 7
 ROW = Put(SPACE, b"key", value_of(1, b"old"))
-
-
-def commit(store: Store, *writes: Write) -> None:
-    transaction = store.begin()
-    transaction.write(writes)
-    transaction.commit()
-
-
-def read(store: Store, what: Read) -> Answer:
-    snapshot = store.snapshot()
-    try:
-        return snapshot.read(what)
-    finally:
-        snapshot.close()
-
-
-def values(source: Snapshot | Transaction, *names: bytes) -> list[bytes | None]:
-    """Of rows of SPACE by key."""
-    found = source.read(Get(tuple((SPACE, name) for name in names)))
-    assert isinstance(found, list)
-    return found  # type: ignore[return-value]
-
-
-def keys(answer: Answer) -> list[bytes]:
-    assert isinstance(answer, Page)
-    return [key for key, _ in answer.rows]
 
 
 def in_thread(work: Callable[[], None]) -> None:
@@ -125,9 +96,9 @@ class StoreSuite:
         store = self.make_store(tmp_path)
         assert read(store, Range(SYSTEM_SPACE, b"", None)) == Page([], True)
         assert read(store, Dropped()) == []
-        assert store.glance(b"counter", (SYSTEM_SPACE, b"key")) == (0, None)
+        assert (counted(store, b"counter"), row(store, (SYSTEM_SPACE, b"key"))) == (0, None)
         commit(store, Put(SYSTEM_SPACE, b"key", ROW.value))
-        assert store.glance(b"counter", (SYSTEM_SPACE, b"key")) == (0, ROW.value)
+        assert (counted(store, b"counter"), row(store, (SYSTEM_SPACE, b"key"))) == (0, ROW.value)
         store.close()
 
     # ---- pages ----
@@ -168,9 +139,9 @@ class StoreSuite:
             assert read(store, Range(SPACE, b"z", b"a", reverse)) == Page([], True)
 
     def test_values_of_400_kilobytes_and_keys_of_three(self, store: Store) -> None:
-        row = Put(SPACE, b"\xff" * 3_088, value_of(400 << 10, bytes(range(256)) * 1_600))
-        commit(store, row)
-        assert store.glance(b"", (SPACE, row.key)) == (0, row.value)
+        large = Put(SPACE, b"\xff" * 3_088, value_of(400 << 10, bytes(range(256)) * 1_600))
+        commit(store, large)
+        assert row(store, (SPACE, large.key)) == large.value
 
     # ---- snapshots and transactions ----
 
@@ -197,14 +168,14 @@ class StoreSuite:
     ) -> None:
         for number in range(2, 5):
             snapshot = store.snapshot(True)
-            before = values(snapshot, b"key")
+            before = values(snapshot, SPACE, b"key")
             page = snapshot.read(Range(SPACE, b"", None, rows_max=1))
             assert page == Page([(b"key", before[0] or b"")], False)
             snapshot.close()
             transaction = store.begin(False)
             transaction.write([Put(SPACE, b"key", value_of(number))])
             beside = store.snapshot(True)
-            assert values(beside, b"key") == before
+            assert values(beside, SPACE, b"key") == before
             beside.close()
             transaction.commit()
             assert read(store, Get(((SPACE, b"key"),))) == [value_of(number)]
@@ -213,14 +184,14 @@ class StoreSuite:
         transaction = store.begin()
         transaction.write([Put(SPACE, b"key", value_of(2)), Put(SPACE, b"new", value_of(2))])
         transaction.write([Add(b"n", 5), DropSpace(SYSTEM_SPACE + SPACE)])
-        assert store.glance(b"n", (SPACE, b"key")) == (0, ROW.value)
+        assert (counted(store, b"n"), row(store, (SPACE, b"key"))) == (0, ROW.value)
         assert read(store, Get(((SPACE, b"key"), (SPACE, b"new")))) == [ROW.value, None]
         assert read(store, Range(SPACE, b"", None)) == Page([(ROW.key, ROW.value)], True)
         assert read(store, Dropped()) == []
         assert transaction.read(Range(SPACE, b"", None)) == Page([], True)
         assert transaction.read(Counters((b"n",))) == [5]
         transaction.rollback()
-        assert store.glance(b"n", (SPACE, b"key")) == (0, ROW.value)
+        assert (counted(store, b"n"), row(store, (SPACE, b"key"))) == (0, ROW.value)
 
     def test_a_rollback_undoes_everything(self, store: Store) -> None:
         transaction = store.begin()
@@ -280,7 +251,7 @@ class StoreSuite:
     def test_a_dropped_space_is_gone_at_once_and_emptied_in_steps(self, store: Store) -> None:
         commit(store, *(Put(SPACE, b"%d" % number, value_of(1)) for number in range(4)))
         commit(store, DropSpace(SPACE))
-        assert store.glance(b"", (SPACE, b"key")) == (0, None)
+        assert row(store, (SPACE, b"key")) is None
         assert read(store, Get(((SPACE, b"key"),))) == [None]
         assert read(store, Range(SPACE, b"", None)) == Page([], True)
         for left in ([SPACE], [SPACE], []):
@@ -349,7 +320,7 @@ class StoreSuite:
         transaction.write([Put(SPACE, b"key", value_of(9))])
         in_thread(transaction.commit)
         in_thread(snapshot.close)
-        assert store.glance(b"", (SPACE, b"key")) == (0, value_of(9))
+        assert row(store, (SPACE, b"key")) == value_of(9)
 
     def test_no_addition_of_many_threads_is_lost(self, store: Store) -> None:
         """Each reads the weight of a row and writes it one higher; readers see both rows alike."""
@@ -358,7 +329,7 @@ class StoreSuite:
 
         def add_one() -> None:
             transaction = store.begin()
-            [value] = values(transaction, b"key")
+            [value] = values(transaction, SPACE, b"key")
             assert value
             next_value = value_of(int.from_bytes(value[4:8], "big") + 1)
             transaction.write([Put(SPACE, b"key", next_value), Put(SPACE, b"twin", next_value)])
@@ -374,7 +345,7 @@ class StoreSuite:
         def compare() -> None:
             while any(thread.is_alive() for thread in threads):
                 snapshot = store.snapshot()
-                twins = values(snapshot, b"key", b"twin")
+                twins = values(snapshot, SPACE, b"key", b"twin")
                 snapshot.close()
                 if twins != twins[::-1]:
                     unequal.append(twins)
@@ -385,4 +356,4 @@ class StoreSuite:
             thread.start()
         in_thread(compare)
         assert not unequal
-        assert store.glance(b"", (SPACE, b"key"))[1] == value_of(1 + rounds * writers)
+        assert row(store, (SPACE, b"key")) == value_of(1 + rounds * writers)

@@ -95,10 +95,10 @@ def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]
         rows_max=min(items_max, EXPIRED_PER_STEP),
     )
     keys = [_owner(table, Row(value).raw) for _, value in page.rows]
-    rows = yield from fetch.items([(table, key) for key in keys])
+    rows = yield from fetch.items_and_collections([(table, key) for key in keys])
     return [
-        ItemChange(table, key, found, None, 0, expired=True)
-        for key, found in zip(keys, rows, strict=True)
+        ItemChange(table, key, found, None, 0, collection_size=size, expired=True)
+        for key, (found, size) in zip(keys, rows, strict=True)
         if found
     ]
 

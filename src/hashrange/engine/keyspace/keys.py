@@ -2,6 +2,7 @@
 
     table row   digest(partition key) | component(sort key)?
     index row   digest(index hash attributes) | component(range attribute)* | digest(table key)
+    collection  digest(partition key)
 
 A component ends itself, so that keys of several parts keep their order and `sort = "a"` never
 meets `"ab"`; the table key's digest at the end of an index row's key breaks ties.
@@ -18,6 +19,7 @@ from struct import Struct
 
 import msgspec
 
+from hashrange import kv
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from hashrange.model.tables import Index, Table, TableOrIndex
@@ -130,6 +132,12 @@ def table_key(table: Table, item: Item) -> RowKey:
         raw += canonical(sort)
         key += component(sort)
     return RowKey(key, raw)
+
+
+def collection_key(table: Table, key: RowKey) -> kv.Key:
+    """Where the size of an item's collection is stored, for a table with local indexes."""
+    assert table.collections is not None
+    return table.collections, key.key[:PARTITION_BYTES]
 
 
 def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey | None:

@@ -1,11 +1,16 @@
-"""Counters by name, and the rows of the system space.
+"""Names of counters, and the rows of the system space.
 
-    T<table name>              a table's definition
-    K<digest>                  a transaction token: fingerprint and time
+    T<table name>              a table's definition, JSON
+    K<digest>                  a transaction token: fingerprint and time, JSON
     L<milliseconds><digest>    the same tokens by time, for trimming
-    S<table name>/<label>      a stream
+    S<table name>/<label>      a stream, JSON
+    catalog                    the version of the table definitions, 8 random bytes
+    spaces                     how many spaces were ever made, 8 bytes
+    format                     the version of what the engine stores, 8 bytes
 
-A system row's value is crc32 | weight 0 | JSON.
+A system row's value is crc32 | weight 0 | content. Counters hold statistics and the clock alone.
+A number that decisions rely on is a row: what a transaction has read of a row still holds when
+it commits, while a store may keep a counter in several places at once and sum them up.
 """
 
 from typing import Any, TypeVar
@@ -13,12 +18,19 @@ from typing import Any, TypeVar
 import msgspec
 from zlib_ng.zlib_ng import crc32
 
+from hashrange import kv
 from hashrange.engine.keyspace.rows import check
 
-CATALOG_VERSION = b"catalog"
-"""Changes with every change of a table's definition, in the same commit."""
-SPACES = b"spaces"
+CATALOG_VERSION: kv.Key = (kv.SYSTEM_SPACE, b"catalog")
+"""Another one with every change of a table's definition, in the same commit.
+
+It is random and only compared for equality: a number that is counted up could come back with
+other content, once a store has lost its last commits.
+"""
+SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
 """How many spaces were ever made: the next id is one more."""
+FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
+"""The version of what the engine stores: see `hashrange.engine.upgrade`."""
 CLOCK = b"clock"
 """The highest `now`, in milliseconds, that a committed write was decided at."""
 
@@ -34,11 +46,6 @@ def item_count(space: int) -> bytes:
 
 def size_bytes(space: int) -> bytes:
     return b"s%d" % space
-
-
-def collection_bytes(space: int, partition: bytes) -> bytes:
-    """Size of one item collection of a table with local indexes: items and index entries."""
-    return b"c%d:" % space + partition
 
 
 def table_row(name: str) -> bytes:
@@ -68,8 +75,29 @@ def stream_rows(table_name: str | None) -> tuple[bytes, bytes]:
     return stream_row(table_name, ""), b"S%s0" % table_name.encode()
 
 
+def new_version(random: bytes) -> kv.Put:
+    """The row of a catalog that has changed; `random` is 8 bytes."""
+    return kv.Put(*CATALOG_VERSION, _with_head(random))
+
+
+def encode_number(number: int) -> bytes:
+    return _with_head(number.to_bytes(8, "big"))
+
+
+def decode_number(value: bytes | None) -> int:
+    """The number in a row; 0 if there is no row."""
+    if value is None:
+        return 0
+    check(value)
+    return int.from_bytes(value[8:], "big")
+
+
 def encode(content: Any) -> bytes:
-    body = bytes(4) + msgspec.json.encode(content)
+    return _with_head(msgspec.json.encode(content))
+
+
+def _with_head(content: bytes) -> bytes:
+    body = bytes(4) + content
     return crc32(body).to_bytes(4, "big") + body
 
 

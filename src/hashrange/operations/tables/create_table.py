@@ -80,7 +80,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         )
     _check_maxima(given, moment)
     indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-    spaces = iter((yield from fetch.new_spaces(2 + len(indexes))))
+    spaces = iter((yield from fetch.new_spaces(3 + len(indexes))))
     capacity, caller = given.provisioned_throughput, moment.caller
     key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
     table = Table(
@@ -93,6 +93,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         range=table_schema.names_of(given.key_schema, "RANGE"),
         types=dict(sorted(request.types.items())),
         indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
+        collections=next(spaces) if given.local_secondary_indexes else None,
         created_at=moment.now,
         active_at=moment.now + moment.settings.table_delay,
         on_demand=capacity is None,

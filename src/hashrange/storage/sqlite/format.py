@@ -1,9 +1,14 @@
 """What tells our file from another: application id, format version, and the tables in it.
 
-s<id>      key BLOB UNIQUE, value BLOB     the rows of a space
-d<id>      the same                        the rows of a dropped space, until purged
-counters   name BLOB UNIQUE, number        what `Add` adds to
-sequence   number                          the last number that `Append` gave
+    s<id>        key BLOB UNIQUE, value BLOB     the rows of a space
+    d<id>        the same                        the rows of a dropped space, until purged
+    statistics   name BLOB UNIQUE, number        what `Add` adds to and `Max` raises
+    sequence     number                          the last number that `Append` gave
+
+In version 1 `statistics` was called `counters`, and the engine kept in it numbers that decisions
+rely on; since version 2 these are rows. The new name stops a program that has opened a file as
+version 1 before another one upgrades it: its next statement fails, where it would have counted
+in a place that is read no more.
 """
 
 import os
@@ -16,10 +21,15 @@ import apsw
 from hashrange.kv import SYSTEM_SPACE, Damaged, StoreError
 
 APPLICATION_ID = 0x48527267  # "HRrg"
-VERSION = 1
+VERSION = 2
 
-UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {}
-"""By version, what makes a file of that version one of the next."""
+
+def _rename_counters(connection: apsw.Connection) -> None:
+    connection.execute("ALTER TABLE counters RENAME TO statistics")
+
+
+UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {1: _rename_counters}
+"""By version, the function that makes a file of that version one of the next."""
 
 Durability = Literal["full", "relaxed", "memory"]
 
@@ -48,7 +58,7 @@ def connect(path: str, durability: Durability, busy_seconds: float) -> apsw.Conn
 
 
 def check_folder(path: str) -> None:
-    """Raise what SQLite would report as "unable to open database file"."""
+    """Raise a `StoreError` if SQLite could only say "unable to open database file"."""
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise StoreError(f"{path}: there is no directory {folder}; create it first")
@@ -57,7 +67,7 @@ def check_folder(path: str) -> None:
 
 
 def prepare(connection: apsw.Connection, path: str) -> None:
-    """Make a new file ours, bring an older one up to date, refuse any other. Raises `Damaged`."""
+    """Create the tables of a new file, or upgrade an older one. Raises `Damaged` for any other."""
     if connection.readonly("main"):
         raise StoreError(f"{path}: cannot be written; check its permissions")
     if connection.pragma("journal_mode") == "wal" and _version(connection, path) == VERSION:
@@ -85,7 +95,9 @@ def create_space(connection: apsw.Connection, space: int) -> None:
 
 
 def _create(connection: apsw.Connection) -> None:
-    connection.execute("CREATE TABLE counters (name BLOB NOT NULL UNIQUE, number INTEGER NOT NULL)")
+    connection.execute(
+        "CREATE TABLE statistics (name BLOB NOT NULL UNIQUE, number INTEGER NOT NULL)"
+    )
     connection.execute("CREATE TABLE sequence (number INTEGER NOT NULL)")
     connection.execute("INSERT INTO sequence VALUES (0)")
     create_space(connection, SYSTEM_SPACE)

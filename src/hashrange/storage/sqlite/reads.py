@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import apsw
 
-from hashrange.kv import Answer, Counters, Dropped, Get, Key, Page, Range, Read
+from hashrange.kv import Answer, Counters, Dropped, Get, Head, Key, Page, Range, Read
 from hashrange.storage.paging import page_of
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 
-_COUNTER = "SELECT number FROM counters WHERE name = ?"
+_COUNTER = "SELECT number FROM statistics WHERE name = ?"
 _DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[0-9]*'"
 
 
@@ -18,7 +18,7 @@ class Statements(NamedTuple):
     """SQL by space: the same string each time, so that prepared statements are found."""
 
     get: str
-    glance: str
+    head: str
     put: str
     delete: str
     up: str
@@ -33,7 +33,7 @@ def statements(space: int) -> Statements:
     rows = f"SELECT key, value FROM s{space:d} WHERE key >= ?"
     return Statements(
         get=get,
-        glance=f"SELECT ifnull(({_COUNTER}), 0), ({get})",
+        head=f"SELECT ({get}), ifnull(({_COUNTER}), 0)",
         # An upsert, not REPLACE, which would delete the row and write both trees anew.
         put=f"INSERT INTO s{space:d} VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -53,6 +53,8 @@ def answer(cursor: apsw.Cursor, read: Read) -> Answer:
             return _page(cursor, read)
         case Counters():
             return [counter(cursor, name) for name in read.names]
+        case Head():
+            return head(cursor, read)
         case Dropped():
             return dropped(cursor)
 
@@ -61,16 +63,34 @@ def dropped(cursor: apsw.Cursor) -> list[int]:
     return [int(name[1:]) for (name,) in cursor.execute(_DROPPED)]
 
 
-def glance(connection: apsw.Connection, name: bytes, key: Key) -> tuple[int, bytes | None]:
-    """One statement, so that counter and row come from one snapshot."""
+@lru_cache(maxsize=4096)
+def _glance(one: int, other: int) -> str:
+    return f"SELECT ({statements(one).get}), ({statements(other).get})"
+
+
+def glance(connection: apsw.Connection, one: Key, other: Key) -> tuple[bytes | None, bytes | None]:
+    """One statement, so that both rows come from one snapshot."""
     try:
-        found: tuple[int, bytes | None]
-        found = connection.execute(statements(key[0]).glance, (name, key[1])).get
+        found: tuple[bytes | None, bytes | None]
+        found = connection.execute(_glance(one[0], other[0]), (one[1], other[1])).get
         return found
     except NO_TABLE as error:
         if not absent_space(error):
             raise
-        return counter(connection, name), None
+        first, second = [_value(connection, key) for key in (one, other)]
+        return first, second
+
+
+def head(cursor: apsw.Cursor, read: Head) -> tuple[bytes | None, int]:
+    space, key = read.key
+    try:
+        found: tuple[bytes | None, int]
+        found = cursor.execute(statements(space).head, (key, read.name)).get
+        return found
+    except NO_TABLE as error:
+        if not absent_space(error):
+            raise
+        return None, counter(cursor, read.name)
 
 
 def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
@@ -84,7 +104,18 @@ def _values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     except NO_TABLE as error:
         if not absent_space(error):
             raise
-        return [None] if len(keys) == 1 else [_values(cursor, [key])[0] for key in keys]
+        return [_value(cursor, key) for key in keys]
+
+
+def _value(cursor: apsw.Cursor | apsw.Connection, key: Key) -> bytes | None:
+    """One row, of a space that may be absent."""
+    try:
+        value: bytes | None = cursor.execute(statements(key[0]).get, (key[1],)).get
+        return value
+    except NO_TABLE as error:
+        if not absent_space(error):
+            raise
+        return None
 
 
 def _page(cursor: apsw.Cursor, read: Range) -> Page:

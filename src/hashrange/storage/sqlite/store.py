@@ -64,14 +64,14 @@ class SqliteStore(forks.Forkable):
             connection.close()
             raise explain(error, self.path) from error
 
-    def glance(self, counter: bytes, key: Key, /) -> tuple[int, bytes | None]:
+    def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         # A commit voids the cache of every connection but its own: while others write, the write
         # connection, if it is free, answers two to three times faster than a reader. So do brief
         # snapshots.
         if self._using.acquire(blocking=False):
             try:
                 if self._writer is not None:
-                    return glance(self._writer, counter, key)
+                    return glance(self._writer, one, other)
             except apsw.BusyError:
                 pass  # it never waits; a reader does
             except apsw.Error as error:
@@ -80,7 +80,7 @@ class SqliteStore(forks.Forkable):
                 self._using.release()
         connection = self._take_reader()
         try:
-            return glance(connection, counter, key)
+            return glance(connection, one, other)
         except apsw.Error as error:
             raise explain(error, self.path) from error
         finally:

@@ -12,6 +12,7 @@ from hashrange.kv import (
     CreateSpace,
     Delete,
     DropSpace,
+    Head,
     Max,
     Purge,
     Put,
@@ -21,10 +22,10 @@ from hashrange.kv import (
 )
 from hashrange.storage.sqlite.format import create_space
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
-from hashrange.storage.sqlite.reads import answer, counter, dropped, statements
+from hashrange.storage.sqlite.reads import answer, counter, dropped, head, statements
 
 _COUNT = (
-    "INSERT INTO counters VALUES (?1, max(?2, ?3)) "
+    "INSERT INTO statistics VALUES (?1, max(?2, ?3)) "
     "ON CONFLICT (name) DO UPDATE SET number = max(number + ?2, ?3)"
 )
 """Both kinds of counters in one statement: (name, what is added, what it is at least then)."""
@@ -68,6 +69,9 @@ class SqliteTransaction:
         try:
             if isinstance(read, Counters):
                 return [self._counter(name) for name in read.names]
+            if isinstance(read, Head):
+                value, number = head(self._cursor, read)
+                return value, self._with_pending(read.name, number)
             return answer(self._cursor, read)
         except apsw.Error as error:
             raise self._explain(error, False) from error
@@ -129,7 +133,10 @@ class SqliteTransaction:
                 self._purge(write.space, write.rows_max)
 
     def _counter(self, name: bytes) -> int:
-        number = counter(self._cursor, name) + self._added.get(name, 0)
+        return self._with_pending(name, counter(self._cursor, name))
+
+    def _with_pending(self, name: bytes, stored: int) -> int:
+        number = stored + self._added.get(name, 0)
         return max(number, self._raised.get(name, number))
 
     def _counted(self) -> list[tuple[bytes, int, int]]:

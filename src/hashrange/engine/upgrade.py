@@ -1,0 +1,88 @@
+"""Brings what an older hashrange has stored up to what this one reads and writes.
+
+The row `system.FORMAT` says which version the stored rows are of. Without it they are of version
+1, or there are none: every step finds nothing to do in a new store. Each step is a generator of
+reads that returns writes, like an operation, and brings the rows from one version to the next.
+All the steps that a store needs are run in one transaction, and each sees the writes of those
+before it. So an upgrade that is interrupted has not happened, and begins again.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.model.tables import Table
+
+T = TypeVar("T")
+Reading = Generator[kv.Read, Any, T]
+Step = Callable[[], Reading[list[kv.Write]]]
+
+CHUNK_ROWS = 1000
+
+
+def _guarded_rows() -> Reading[list[kv.Write]]:
+    """Version 1 kept in counters what decisions rely on: the number of spaces, collection sizes.
+
+    The counters of item collections are found by the partitions of their tables.
+    """
+    made, version = yield kv.Counters((b"spaces", b"catalog"))
+    if not made:
+        return []
+    writes: list[kv.Write] = [*_cleared({b"spaces": made, b"catalog": version})]
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
+    for _, value in page.rows:
+        table = system.decode(value, Table)
+        if any(index.local for index in table.indexes):
+            made += 1
+            writes += yield from _collections(table, made)
+    writes.append(kv.Put(*system.SPACES, system.encode_number(made)))
+    return writes
+
+
+def _collections(table: Table, space: int) -> Reading[list[kv.Write]]:
+    """The definition with its space of collection sizes, and the sizes."""
+    changed = replace(table, collections=space)
+    row = system.table_row(table.name)
+    writes: list[kv.Write] = [
+        kv.CreateSpace(space),
+        kv.Put(kv.SYSTEM_SPACE, row, system.encode(changed)),
+    ]
+    start = b""
+    while True:
+        page: kv.Page = yield kv.Range(table.space, start, None, rows_max=CHUNK_ROWS)
+        partitions = sorted({key[: kv.PARTITION_BYTES] for key, _ in page.rows})
+        names = [b"c%d:" % table.space + partition for partition in partitions]
+        sizes: list[int] = yield kv.Counters(tuple(names))
+        writes += [
+            kv.Put(space, partition, system.encode_number(size))
+            for partition, size in zip(partitions, sizes, strict=True)
+        ]
+        if page.exhausted:
+            return writes
+        start = page.rows[-1][0] + b"\x00"
+
+
+def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
+    """Writes after which nothing is left in these counters."""
+    for name, number in counters.items():
+        yield kv.Add(name, -number)
+
+
+STEPS: tuple[Step, ...] = (_guarded_rows,)
+"""Step n, counted from 1, brings the stored rows from version n to n + 1."""
+
+VERSION = len(STEPS) + 1
+
+
+def stored_version() -> Reading[int]:
+    """The version of the stored rows."""
+    [value] = yield kv.Get((system.FORMAT,))
+    return system.decode_number(value) or 1
+
+
+def finished() -> kv.Put:
+    """The write that ends an upgrade."""
+    return kv.Put(*system.FORMAT, system.encode_number(VERSION))

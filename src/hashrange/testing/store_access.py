@@ -1,0 +1,54 @@
+"""Short ways to read and write a store in tests, each in a snapshot or transaction of its own."""
+
+from typing import cast
+
+from hashrange.kv import (
+    SYSTEM_SPACE,
+    Answer,
+    Counters,
+    Get,
+    Key,
+    Page,
+    Read,
+    Snapshot,
+    Store,
+    Transaction,
+    Write,
+)
+
+NOWHERE: Key = (SYSTEM_SPACE, b"a key that no test writes")
+
+
+def commit(store: Store, *writes: Write) -> None:
+    transaction = store.begin()
+    transaction.write(writes)
+    transaction.commit()
+
+
+def read(store: Store, what: Read) -> Answer:
+    snapshot = store.snapshot()
+    try:
+        return snapshot.read(what)
+    finally:
+        snapshot.close()
+
+
+def row(store: Store, key: Key) -> bytes | None:
+    """One row as it is committed, read at a glance."""
+    return store.glance(NOWHERE, key)[1]
+
+
+def counted(store: Store, name: bytes) -> int:
+    """A counter as it is committed."""
+    return cast(list[int], read(store, Counters((name,))))[0]
+
+
+def values(source: Snapshot | Transaction, space: int, *keys: bytes) -> list[bytes | None]:
+    """Rows of one space by key."""
+    return cast(list[bytes | None], source.read(Get(tuple((space, key) for key in keys))))
+
+
+def keys(answer: Answer) -> list[bytes]:
+    """The keys of a page."""
+    assert isinstance(answer, Page)
+    return [key for key, _ in answer.rows]

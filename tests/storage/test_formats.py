@@ -1,0 +1,165 @@
+"""Files of older formats: opened, upgraded at once or not at all, and never misread."""
+
+import json
+import shutil
+from pathlib import Path
+
+import apsw
+import pytest
+
+import hashrange
+from hashrange import kv
+from hashrange.engine import upgrade
+from hashrange.engine.keyspace import system
+from hashrange.kv import Append, Damaged, Dropped, Full, Range
+from hashrange.runtime.runtime import Runtime
+from hashrange.storage import MemoryStore, SqliteStore
+from hashrange.storage.sqlite import format as file_format
+from hashrange.testing import FaultyStore
+from hashrange.testing.store_access import commit, counted, keys, read, row
+from hashrange.testing.store_model import value_of
+
+from .conftest import OpenStore
+from .formats.tables import NOON, ORDERS, SESSIONS, answers, collection_sizes, connect
+
+FORMATS = Path(__file__).parent / "formats"
+LATER = NOON + 1000
+
+
+# ---- the file ----
+
+
+@pytest.mark.parametrize("version", range(1, file_format.VERSION + 1))
+def test_files_of_every_version_open(path: Path, open_store: OpenStore, version: int) -> None:
+    """Each `v<number>.db` in `formats` was written by the version it is named after."""
+    shutil.copy(FORMATS / f"v{version}.db", path)
+    store = open_store()
+    assert (counted(store, b"rows"), row(store, (5, b"a"))) == (2, value_of(1, b"first"))
+    assert keys(read(store, Range(5, b"", None))) == [b"a", b"b", b"l" + bytes(7) + b"\x01"]
+    assert read(store, Dropped()) == [6]
+    assert list(store.verify()) == []
+    commit(store, Append(5, b"l", value_of(1)))
+    assert keys(read(store, Range(5, b"l", b"m")))[1] == b"l" + bytes(7) + b"\x02"
+
+
+def test_an_older_file_is_upgraded_at_once_or_not_at_all(
+    path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = file_format.VERSION
+    shutil.copy(FORMATS / f"v{newest}.db", path)
+
+    def upgrade(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE news (n)")
+
+    def fail(connection: apsw.Connection) -> None:
+        upgrade(connection)
+        raise apsw.FullError("no room")
+
+    monkeypatch.setattr(file_format, "VERSION", newest + 1)
+    monkeypatch.setitem(file_format.UPGRADES, newest, fail)
+    with pytest.raises(Full):
+        open_store()
+    monkeypatch.setitem(file_format.UPGRADES, newest, upgrade)
+    store = open_store()
+    assert (counted(store, b"rows"), row(store, (5, b"a"))) == (2, value_of(1, b"first"))
+    store.close()
+    connection = apsw.Connection(str(path))
+    assert connection.pragma("user_version") == newest + 1
+    assert connection.execute("SELECT count(*) FROM news").get == 0
+    connection.close()
+    monkeypatch.setattr(file_format, "VERSION", newest)
+    with pytest.raises(Damaged, match="install a newer one"):
+        open_store()
+
+
+# ---- what the engine has stored ----
+
+
+@pytest.fixture
+def tables_of_version_1(path: Path) -> Path:
+    """Tables with local and global indexes, streams, expiry, tags and a token: see `formats`."""
+    shutil.copy(FORMATS / "v1-tables.db", path)
+    return path
+
+
+def expected() -> list[object]:
+    """What version 1 answered itself."""
+    found: list[object] = json.loads((FORMATS / "v1-tables.json").read_text())
+    return found
+
+
+def test_an_upgraded_database_answers_as_before(tables_of_version_1: Path) -> None:
+    for opening in range(2):  # the second finds it upgraded
+        with connect(str(tables_of_version_1), LATER + opening * 100) as database:
+            assert list(database.check()) == []
+            assert [*answers(database), *collection_sizes(database)] == expected()
+            assert list(database.check()) == []
+
+
+def test_an_upgraded_database_goes_on(tables_of_version_1: Path) -> None:
+    """New tables get spaces of their own, sizes go on from where they were, streams too."""
+    with connect(str(tables_of_version_1), LATER) as database:
+        item = {"customer": {"S": "a"}, "number": {"N": "100"}, "total": {"N": "9"}}
+        database.execute("PutItem", {"TableName": "orders", "Item": item})
+        for table in (ORDERS, SESSIONS):
+            database.execute("CreateTable", table | {"TableName": f"{table['TableName']}-again"})
+        database.execute("PutItem", {"TableName": "orders-again", "Item": item})
+        assert database.execute("Scan", {"TableName": "sessions-again"})["Items"] == []
+        assert database.execute("Scan", {"TableName": "orders-again"})["Items"] == [item]
+        assert list(database.check()) == []
+        database.execute("DeleteTable", {"TableName": "orders"})
+    with connect(str(tables_of_version_1), LATER + 100) as database:
+        left = ["orders-again", "sessions", "sessions-again"]
+        assert database.execute("ListTables", {})["TableNames"] == left
+        assert list(database.check()) == []
+
+
+def test_an_interrupted_upgrade_starts_again(tables_of_version_1: Path) -> None:
+    """Whichever of its steps fails, nothing has happened."""
+    store = SqliteStore(str(tables_of_version_1))
+    old = (counted(store, b"spaces"), read(store, Range(kv.SYSTEM_SPACE, b"", None)))
+    assert old[0] > 0
+    faults = dict.fromkeys(("begin", "read", "write", "commit"), (Full,))
+    for countdown in range(1000):
+        faulty = FaultyStore(store, countdown=countdown, faults=faults)
+        try:
+            Runtime(faulty)
+        except Full:
+            now = (counted(store, b"spaces"), read(store, Range(kv.SYSTEM_SPACE, b"", None)))
+            assert now == old
+        else:
+            break
+    assert countdown > 15
+    store.close()
+    with connect(str(tables_of_version_1), LATER) as database:
+        assert [*answers(database), *collection_sizes(database)] == expected()
+        assert list(database.check()) == []
+
+
+def test_a_lost_race_to_upgrade_is_not_upgraded_twice(tables_of_version_1: Path) -> None:
+    store = SqliteStore(str(tables_of_version_1))
+    Runtime(FaultyStore(store, countdown=0, faults={"commit": (kv.Conflict,)}))
+    assert counted(store, b"spaces") == 0
+    made = row(store, system.SPACES)
+    Runtime(store).close()
+    reopened = SqliteStore(str(tables_of_version_1))
+    assert row(reopened, system.SPACES) == made
+    reopened.close()
+
+
+def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
+    store = SqliteStore(str(path))
+    newer = system.encode_number(upgrade.VERSION + 1)
+    commit(store, kv.Put(*system.FORMAT, newer))
+    store.close()
+    with pytest.raises(Damaged, match=r"^[^\n]*install a newer one$"):
+        hashrange.connect(path)
+    store = SqliteStore(str(path))  # which the refusal has closed
+    assert row(store, system.FORMAT) == newer
+    store.close()
+
+
+def test_a_new_store_is_of_the_newest_version() -> None:
+    store = MemoryStore()
+    Runtime(store)
+    assert system.decode_number(row(store, system.FORMAT)) == upgrade.VERSION
