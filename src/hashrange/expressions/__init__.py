@@ -1,7 +1,7 @@
 """Expressions: text -> tokens -> tree -> bound -> value.
 
-`Expressions` binds the texts of one request. `legacy` gives objects of the same classes for
-the parameters that expressions replaced.
+`Expressions` binds the texts of one request. `legacy` makes objects of the same classes from the
+parameters that expressions have replaced.
 """
 
 from hashrange.expressions.conditions import Condition

@@ -1,4 +1,4 @@
-"""Checked tree -> bound tree: names and the types of values come in, and operands are checked."""
+"""Checked tree -> bound tree: puts in names and types of values, and checks operands."""
 
 from collections.abc import Sequence
 
@@ -20,9 +20,9 @@ from hashrange.model.limits import EXPRESSION_OPERATORS_MAX
 
 
 class Binding:
-    """One expression on its way to a bound tree. Its methods raise ValidationException.
+    """Binds one expression. Its methods raise ValidationException.
 
-    `used` are the substitutions it asked for, `operations` those it bound.
+    `used` are the substitutions that it asked for, `operations` the operations that it bound.
     """
 
     def __init__(self, parameter: Parameter, substitutions: Substitutions) -> None:
@@ -37,7 +37,7 @@ class Binding:
         return Path(tuple(map(self._part, path.parts)))
 
     def tree(self, nodes: Sequence[Node]) -> Node:
-        """The bound tree of nodes that come each after its operands; so depth does no harm."""
+        """The bound tree of nodes, each of which comes after its operands; depth does no harm."""
         bound: list[Node] = []
         for node in nodes:
             if isinstance(node, Operation):
@@ -58,7 +58,7 @@ class Binding:
         return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.CheckedUpdate) -> None:
-        """Ask for all names of an update, then for all its values."""
+        """Check that all names of an update are defined, then all its values."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
             if isinstance(leaf, AliasedPath):
@@ -68,14 +68,14 @@ class Binding:
                 self._slot(leaf)
 
     def check_literals(self, update: checks.CheckedUpdate) -> None:
-        """Check the operands of ADD and DELETE, which comes before all operands of SET."""
+        """Check the operands of ADD and DELETE, before any operand of SET."""
         for action in update.actions:
             if action.section in ("ADD", "DELETE"):
                 check_action(action.section, self.tree(action.operand))
 
     def check_operators(self, count: int) -> None:
         if count > EXPRESSION_OPERATORS_MAX:
-            # The service stops counting where there are too many.
+            # The service stops counting at the limit.
             raise invalid(
                 self._parameter,
                 "The expression contains too many operators; "

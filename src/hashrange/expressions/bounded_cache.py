@@ -1,4 +1,4 @@
-"""A cache of what one request computed, for later requests like it."""
+"""A cache of results that later requests can use again."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 ENTRIES_MAX = 200
 CHARACTERS_MAX = 5000
-"""The longest key; with longer ones, hostile clients could fill the memory."""
+"""The longest key. With longer ones, hostile clients could fill the memory."""
 
 T = TypeVar("T")
 
@@ -17,11 +17,11 @@ class BoundedCache(Generic[T]):
     def __init__(self) -> None:
         self._values: OrderedDict[Hashable, T] = OrderedDict()
         self.get = self._values.get
-        """`get(key)`: None if the cache does not have it."""
+        """`get(key)` returns None if the key is not in the cache."""
 
     def put(self, key: Hashable, value: T) -> None:
         if len(repr(key)) > CHARACTERS_MAX:
             return
         if len(self._values) >= ENTRIES_MAX:
-            self._values.popitem(last=False)  # atomic: other threads may do the same
+            self._values.popitem(last=False)  # atomic, because other threads may do the same
         self._values[key] = value

@@ -1,8 +1,8 @@
-"""Text -> checked tree: what a text alone can get wrong, one small pass per rule.
+"""Text -> checked tree: finds the errors of a text alone, with one small pass for each rule.
 
-The passes run in DynamoDB's order of precedence, as observed. What depends on names and
-values is checked later, when the tree is bound. Checked trees are kept by their text, since a
-program sends the same few texts over and over.
+The passes run in DynamoDB's order of precedence, as observed. Rules about names and values are
+checked later, when the tree is bound. Checked trees are cached by their text, because programs
+send the same few texts over and over.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX, NESTING
 from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
-"""Of each grammar. The tree of a text of 4 KB may take 100 KB."""
+"""For each grammar. The tree of a text of 4 KB may take 100 KB."""
 
 _FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
 _OPERANDS = {"size", *UPDATE_FUNCTIONS}
@@ -43,14 +43,14 @@ _OPERANDS = {"size", *UPDATE_FUNCTIONS}
 
 
 class CheckedCondition(NamedTuple):
-    """`nodes`: each after its operands."""
+    """`nodes` are the nodes of the tree, each after its operands."""
 
     nodes: Sequence[Node]
     operators: int
 
 
 class CheckedAction(NamedTuple):
-    """`operand`: its nodes, each after its operands; none where the section has no operand."""
+    """`operand` has the nodes of the operand, each after its own operands. REMOVE has none."""
 
     section: Section
     target: Path | AliasedPath
@@ -136,7 +136,7 @@ def _check_function_names(
 
 
 def _check_function_places(parameter: Parameter, root: Node) -> None:
-    """A condition cannot be an operand, nor `size` a condition."""
+    """Refuse conditions as operands, and `size` as a condition."""
     waiting = [(root, True)]
     while waiting:
         node, is_condition = waiting.pop()
@@ -149,7 +149,7 @@ def _check_function_places(parameter: Parameter, root: Node) -> None:
 
 
 def _check_list_append(roots: Iterable[Node]) -> None:
-    """`list_append` is what a SET assigns, never an operand of something else."""
+    """Refuse `list_append` anywhere but as the whole value of a SET."""
     for root in roots:
         for node in walk(root):
             if node is not root and isinstance(node, Operation) and node.operator == "list_append":
@@ -185,7 +185,7 @@ def _check_sections(sections: Iterable[Section]) -> None:
 
 
 def _check_paths(parameter: Parameter, nodes: Iterable[Node]) -> None:
-    """No index beyond what lists can have, no path deeper than items can be."""
+    """Refuse indexes beyond the limit of lists, and paths deeper than items can be."""
     for parts in map(_parts, nodes):
         for part in parts:
             if isinstance(part, int) and part > LIST_INDEX_MAX:

@@ -1,4 +1,4 @@
-"""Conditions and filters: bound trees that an item matches or not."""
+"""Conditions and filters: bound trees that an item matches or does not match."""
 
 from functools import cached_property
 from typing import Self
@@ -10,7 +10,7 @@ from hashrange.model.values import Item
 
 
 class PreparedCondition:
-    """A bound tree, and what follows from it whatever the values are. Made of its root."""
+    """A bound tree, given by its root, and what follows from it for any values."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
@@ -46,7 +46,7 @@ class Condition:
 
     @classmethod
     def of(cls, root: Node) -> Self:
-        """Of a bound tree that has its values in it."""
+        """A condition made from a bound tree that contains its values."""
         return cls(PreparedCondition(root))
 
     def as_key_condition(self) -> KeyCondition:
@@ -64,5 +64,5 @@ class Condition:
 
     @property
     def containers(self) -> frozenset[str]:
-        """Those of them that it looks into, as a map or a list."""
+        """Those of the attributes whose members the condition looks at."""
         return self._prepared.containers

@@ -1,7 +1,7 @@
 """Bound tree -> functions of an item and of the values that fill the slots.
 
-Each operator and function of a condition has one function here that makes its test; operands
-become readers, which give None where the item has nothing.
+Each operator and function of a condition has a function here that makes its test. Operands become
+readers, which return None if the item has no such value.
 
 Source: developer guide, "Expressions.OperatorsAndFunctions"; what it leaves open was observed.
 """
@@ -66,7 +66,7 @@ def _all(tests: tuple[Test, ...]) -> Test:
 
 def _any(tests: tuple[Test, ...]) -> Test:
     def test(item: Item, values: Values) -> bool:
-        for each in tests:  # noqa: SIM110 - as above
+        for each in tests:  # noqa: SIM110 - for the same reason
             if each(item, values):
                 return True
         return False
@@ -82,7 +82,7 @@ def _not(tests: tuple[Test, ...]) -> Test:
 _LOGICAL: dict[str, Callable[[tuple[Test, ...]], Test]] = {"AND": _all, "OR": _any, "NOT": _not}
 
 
-# ---- comparators: without one of the operands only <> holds ----
+# ---- comparators: if an operand is missing, only <> holds ----
 
 
 def _equal(left: Read, right: Read) -> Test:
@@ -175,7 +175,7 @@ def _contains(whole: Read, part: Read) -> Test:
 
 
 def _has(whole: AttributeValue, part: AttributeValue) -> bool:
-    """A text in a text, bytes in bytes, a member in a set, an element in a list."""
+    """Whether a text, bytes, a set or a list contains the operand."""
     [(kind, content)], [(part_kind, sought)] = whole.items(), part.items()
     if kind == "L":
         return is_among(content, part)
@@ -203,7 +203,7 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "B": binary_size,
     **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
 }
-"""`size` by type. A text has the length of its UTF-16 (?)."""
+"""`size` by type. The size of a text is its length in UTF-16 (?)."""
 
 _TESTS: dict[str, Callable[..., Test]] = {
     "=": _equal,

@@ -1,7 +1,7 @@
 """Key conditions: which partition a Query reads, and which part of it.
 
-Source: developer guide, "Query.KeyConditionExpressions" and the pages on keys of several
-attributes; texts observed.
+Source: developer guide, "Query.KeyConditionExpressions" and the pages on multi-attribute keys. The
+messages were observed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The comparators of key conditions, as they read from right to left."""
+"""The comparators of key conditions, and what they are with the operands exchanged."""
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
@@ -29,7 +29,7 @@ class KeyTest(NamedTuple):
 class KeyQuery(NamedTuple):
     """What to read: the partition, values of leading range attributes, a test of the next one.
 
-    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; None: no further test.
+    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`, or None without such a test.
     """
 
     hash_values: list[AttributeValue]
@@ -53,7 +53,7 @@ class _Arrangement(NamedTuple):
 
 
 class PreparedKeyCondition:
-    """Tests of different attributes, whatever their values."""
+    """Tests of different attributes, for any values."""
 
     def __init__(self, tests: Sequence[KeyTest]) -> None:
         self._tests = {test.attribute: test for test in tests}
@@ -87,7 +87,7 @@ class PreparedKeyCondition:
         if len(self._tests) > len(source.hash) + len(source.range) - len(unnamed):
             raise _missed(unnamed[0])
         for test in self._tests.values():
-            # Only legacy parameters come so far: the service looks up the table first, too.
+            # Only legacy parameters get here with such an operator, after the table was looked up.
             if test.operator not in _OPERATORS:
                 raise ValidationException(
                     "Attempted conditional constraint is not an indexable operation"
@@ -110,7 +110,7 @@ class PreparedKeyCondition:
     def _range_tests(
         self, names: Sequence[str], types: Mapping[str, str]
     ) -> tuple[list[KeyTest], KeyTest | None]:
-        """Equalities from the left, then perhaps one other test, and nothing beyond."""
+        """Checks that equalities come first, then at most one other test, and no test after it."""
         equals: list[KeyTest] = []
         last = None
         for name in names:
@@ -141,18 +141,18 @@ class KeyCondition:
 
     @classmethod
     def of(cls, tests: Sequence[KeyTest]) -> Self:
-        """Of tests that have their values in them."""
+        """A key condition made from tests that contain their values."""
         return cls(PreparedKeyCondition(tests))
 
     def check_partition(self, source: TableOrIndex) -> None:
-        """Raises ValidationException for too many tests, or none of a partition key."""
+        """Raises ValidationException if there are too many tests, or a partition key has none."""
         self._prepared.check_partition(source)
 
     def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:
-        """What to read of a table or index. `types`: S, N or B by attribute.
+        """What to read of a table or index. `types` has S, N or B for each attribute.
 
-        Raises ValidationException where the tests do not fit the key schema. `check_partition`
-        came before: what else a request has to do with partitions is checked in between.
+        Raises ValidationException if the tests do not fit the key schema. `check_partition` must
+        have been called before; other checks of a request come between the two.
         """
         _, operands, hashes, equals, operator = self._prepared.arrangement(source, types)
         values = self._values
@@ -165,7 +165,7 @@ class KeyCondition:
 
 
 def key_tests(root: Node) -> list[KeyTest]:
-    """The tests of a bound key condition. Raises ValidationException for what is none."""
+    """The tests of a bound condition. Raises ValidationException if it is no key condition."""
     tests: dict[str, KeyTest] = {}
     waiting = [root]
     while waiting:
@@ -206,7 +206,7 @@ def _key_test(node: Operation) -> KeyTest:
 
 
 def _check_attribute(path: Path, other: Path | None) -> None:
-    """A condition is on one attribute (`other`: the one named before) and not inside of it."""
+    """A test must be of one attribute, not of a member. `other` is an attribute found before."""
     if other is not None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:

@@ -1,8 +1,8 @@
-"""The legacy parameters: conditions, updates and projections that are no text.
+"""The legacy parameters: conditions, updates and projections without expressions.
 
-They become bound trees and changes, with rules and wording of their own. All functions raise
-ValidationException and make the values canonical in place. Source: developer
-guide, "LegacyConditionalParameters"; texts observed.
+They become bound trees and changes, with their own rules and messages. All functions raise
+ValidationException and make the values canonical in place. Source: developer guide,
+"LegacyConditionalParameters". The messages were observed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,7 @@ _COMPARISONS = {
 def condition(
     expected: Mapping[str, requests.ExpectedAttributeValue] | None, operator: str | None
 ) -> Condition | None:
-    """Expected, joined by ConditionalOperator. None: there is nothing to expect."""
+    """Expected, joined by ConditionalOperator. None if it is empty."""
     tests = [_expectation(name, value) for name, value in (expected or {}).items()]
     return _joined(tests, operator)
 
@@ -62,7 +62,7 @@ def condition(
 def filter(
     conditions: Mapping[str, requests.Condition] | None, operator: str | None
 ) -> Condition | None:
-    """QueryFilter or ScanFilter, joined by ConditionalOperator. None: all items pass."""
+    """QueryFilter or ScanFilter, joined by ConditionalOperator. None if it is empty."""
     if conditions is None and operator is None:
         return None
     tests = []
@@ -92,7 +92,7 @@ def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> U
 
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
-    """AttributesToGet: names of top-level attributes, whatever characters they have."""
+    """AttributesToGet: names of top-level attributes, which may have any characters."""
     seen = set()
     for name in attributes_to_get:
         if name in seen:
@@ -129,7 +129,7 @@ def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation
 
 
 def _fault_of(given: requests.ExpectedAttributeValue) -> str | None:
-    """What is wrong with the members of one Expected entry, if anything."""
+    """The fault in the members of one Expected entry, None if there is none."""
     value, exists = given.value is not None, given.exists
     comparison, values = given.comparison_operator, given.attribute_value_list
     takes_none = comparison in ("NULL", "NOT_NULL")
@@ -158,7 +158,7 @@ def _test(name: str, comparison: str, values: Sequence[AttributeValue]) -> Opera
     test = Operation(_COMPARISONS[comparison].operator, operands)
     if comparison != "NOT_CONTAINS":
         return test
-    # Unlike NOT contains(...) it wants the attribute to be there.
+    # Unlike NOT contains(...), it needs the attribute to exist.
     exists = Operation("attribute_exists", (path,))
     return Operation("AND", (exists, Operation("NOT", (test,))))
 

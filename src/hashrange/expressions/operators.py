@@ -1,6 +1,6 @@
-"""What each operator and function asks of its operands, as one table.
+"""The requirements of each operator and function on its operands, in one table.
 
-Source: developer guide, "Expressions.OperatorsAndFunctions"; texts observed.
+Source: developer guide, "Expressions.OperatorsAndFunctions". The messages were observed.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ TYPES = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
 _ORDERED = frozenset("SNB")
 _TYPE_NAMES_TEXT = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 _PATH_TYPES_TEXT = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""What stands for the type of a path, which is not known before the item is."""
+"""Stands for the type of a path, which is not known until the item is."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -35,11 +35,11 @@ Check = Callable[[Parameter, Operation, Values], None]
 class Operator(NamedTuple):
     """A row of the table. The checks run in the order of these members.
 
-    `operands`: how many a function takes; the syntax sees to those of an operator.
-    `needs_path`: the first operand is a document path.
-    `distinct`: the first operand, if a path, is none of the others.
-    `types`: what an operand may be whose type is known before any item is.
-    `further`: what else must hold.
+    `operands`: how many a function takes. The grammar ensures the number for an operator.
+    `needs_path`: the first operand must be a document path.
+    `distinct`: the first operand, if it is a path, must differ from the others.
+    `types`: the allowed types of an operand whose type is known before any item is.
+    `further`: a further check.
     """
 
     operands: int | None = None
@@ -137,14 +137,14 @@ _LONG_NAMES = {
     "M": "MAP",
     "L": "LIST",
 }
-"""The types that ADD or DELETE refuses, as their message alone calls them."""
+"""The names of types in the message of ADD and DELETE, which no other message uses."""
 
 _RESULT_TYPES = {"size": "N", "+": "N", "-": "N", "list_append": "L"}
-"""What an operation is as an operand of another; unlisted ones depend on the item."""
+"""The type of an operation as an operand. The types of other operations depend on the item."""
 
 
 VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
-"""Whether these may have their operands depends on more than the types of the values."""
+"""Whether the operands of these are allowed depends on more than the types of the values."""
 
 
 def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:
@@ -184,12 +184,12 @@ def check_action(section: Section, operand: Node) -> None:
             "UpdateExpression",
             "Incorrect operand type for operator or function; "
             f"operator: {section}, operand type: {_LONG_NAMES[kind]}, "
-            "typeSet: ALLOWED_FOR_ADD_OPERAND",  # which it says of DELETE too
+            "typeSet: ALLOWED_FOR_ADD_OPERAND",  # the service says so of DELETE as well
         )
 
 
 def operators_in(nodes: Iterable[Node]) -> int:
-    """How many operators, as the limit counts them: `a AND b AND c` has two."""
+    """The number of operators as the limit counts them: `a AND b AND c` has two."""
     return sum(
         len(node.operands) - 1 if node.operator in ("AND", "OR") else 1
         for node in nodes
@@ -198,7 +198,7 @@ def operators_in(nodes: Iterable[Node]) -> int:
 
 
 def static_type(node: Node) -> str | None:
-    """The type of an operand, if it is known before the item is."""
+    """The type of an operand, or None if it depends on the item."""
     if isinstance(node, Slot):
         return node.type
     if isinstance(node, Value):
@@ -209,7 +209,7 @@ def static_type(node: Node) -> str | None:
 
 
 def value_of(node: Node, values: Values) -> AttributeValue | None:
-    """The value of an operand that is one."""
+    """The value of an operand that is a value; None for other operands."""
     if isinstance(node, Slot):
         return values[node.name]
     return node.value if isinstance(node, Value) else None
@@ -224,6 +224,6 @@ def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> Except
 
 
 def _show(value: AttributeValue) -> str:
-    """A value as the messages about bounds write it."""
+    """A value as it is written in messages about bounds."""
     [(kind, content)] = value.items()
     return f"AttributeValue: {{{kind}:{content}}}"

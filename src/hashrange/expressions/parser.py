@@ -1,6 +1,6 @@
-"""Tokens -> tree, by recursive trampoline.
+"""Tokens -> tree, by recursive descent on a trampoline.
 
-The methods that may nest are rules for `trampoline`.
+Methods that may nest are rules for `trampoline`.
 
 Source of the grammar: developer guide, pages "Expressions.*"; what they leave open was observed.
 """
@@ -32,7 +32,7 @@ Rule: TypeAlias = trampoline.Rule[Node]
 
 
 class ParsedUpdate(NamedTuple):
-    """`sections` as they came, repeated ones included."""
+    """`sections` are in the order of the text, including repeated ones."""
 
     sections: tuple[Section, ...]
     actions: tuple[ParsedAction, ...]
@@ -75,7 +75,7 @@ def parse_update(text: str) -> ParsedUpdate:
 
 
 class _Parser:
-    """A text with a position in it. `keywords` are the names that its grammar reserves."""
+    """A text and a position in it. `keywords` are the names that the grammar reserves."""
 
     def __init__(self, parameter: Parameter, text: str, keywords: tuple[str, ...]) -> None:
         self._parameter = parameter
@@ -89,7 +89,7 @@ class _Parser:
 
     @property
     def word(self) -> str:
-        """The token to come: its text, keywords in capitals."""
+        """The text of the next token; keywords are in capitals."""
         token = self._tokens[self._position]
         keyword = token.text.upper() if token.kind == "name" else ""
         return keyword if keyword in self._keywords else token.text
@@ -107,7 +107,7 @@ class _Parser:
             raise self.fail()
 
     def _take(self, *kinds: str) -> str:
-        """The text of the token to come, which must be of one of these kinds."""
+        """Take the next token, which must be of one of these kinds, and return its text."""
         token = self._tokens[self._position]
         if token.kind not in kinds or self.word in self._keywords:
             raise self.fail()
@@ -199,9 +199,9 @@ class _Parser:
         raise self.fail()
 
     def _is_group_content(self, start: int) -> bool:
-        """Whether what began at `start` is all there is inside a pair of parentheses.
+        """Whether the operand that began at `start` fills a pair of parentheses, as in `(a) = :v`.
 
-        Only there may an operand stand alone: as in `(a) = :v`.
+        Only there may an operand stand alone.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

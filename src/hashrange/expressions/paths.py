@@ -1,8 +1,8 @@
-"""Sets of document paths: none may overlap another, and together they make a tree.
+"""Sets of document paths, which may not overlap and together make a tree.
 
     a.b, a.c[1], d      {a: {b: 0, c: {1: 1}}, d: 2}      leaves are positions in the list
 
-Projections pick by such a tree, updates write by it.
+Projections and updates use such a tree.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ class PathTree(dict[str | int, "PathTree | int"]):
 
 
 def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:
-    """Raise ValidationException if a path overlaps another (is it, or leads to it), or
-    conflicts with it (takes for a map what the other takes for a list).
+    """Raise ValidationException if a path overlaps another (is the same, or leads to it), or
+    conflicts with it (treats as a map what the other treats as a list).
     """
     if len(paths) == 1:
         return
@@ -34,7 +34,7 @@ def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:
 def path_tree(paths: Sequence[Path]) -> PathTree:
     """The tree of disjoint paths."""
     root = PathTree()
-    # Disjoint paths have an order: where they part, both have a name or both an index.
+    # Disjoint paths have an order: where they differ, both have a name or both have an index.
     for position, path in sorted(enumerate(paths), key=lambda numbered: numbered[1].parts):
         level = root
         for part in path.parts[:-1]:
@@ -46,7 +46,7 @@ def path_tree(paths: Sequence[Path]) -> PathTree:
 
 
 def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
-    """A function that finds the value at a path in an item; it needs no other values."""
+    """A function that finds the value at a path in an item."""
     first, *rest = path.parts
     assert isinstance(first, str), "a path begins with an attribute"
     if not rest:
@@ -64,7 +64,7 @@ def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
 
 
 def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
-    """What a map has under a name, or a list at an index."""
+    """The member of a map by name, or of a list by index; None if there is none."""
     found: AttributeValue | None = None
     if isinstance(part, str):
         found = value["M"].get(part) if "M" in value else None
@@ -73,7 +73,7 @@ def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
     return found
 
 
-# ---- linear in the paths: a projection may have two thousand ----
+# ---- linear in the number of paths: a projection may have two thousand ----
 
 
 def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:

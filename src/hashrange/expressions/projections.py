@@ -1,4 +1,4 @@
-"""Projections: the parts of an item that a list of document paths picks."""
+"""Projections: the parts of an item that a list of document paths selects."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,17 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class Projection:
-    """Disjoint bound paths."""
+    """A list of disjoint bound paths."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._tree = path_tree(paths)
         self.attributes = frozenset(map(str, self._tree))
         """The top-level attributes that the projection names."""
         self.containers = frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)
-        """Those of them that it looks into, as a map or a list."""
+        """Those of the attributes whose members the projection selects."""
 
     def project(self, item: Item) -> Item:
-        """What the item has at the paths. Of a list only what is picked remains, in order."""
+        """The parts of the item at the paths. A list keeps only the selected elements, in order."""
         picked = _pick(self._tree, {"M": item})
         return picked["M"] if picked else {}
 

@@ -1,9 +1,9 @@
-"""What UpdateItem charges an UpdateExpression for, before it knows the item.
+"""The size of an UpdateExpression, which UpdateItem checks before it reads the item.
 
-The sum is held to the limit of an item's size, besides the item that comes of it. What a clause
-reads or removes is free, but for its path; the bytes of a value count wherever it is used.
+Like the new item, it must not exceed the limit of an item's size. Of what a clause reads or
+removes, only the path counts; the bytes of a value count wherever the value is used.
 
-Source: measured on the service in 2026, clause by clause. A third of the regions do without.
+Source: measured on the service in 2026, clause by clause. A third of the regions omit this check.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,20 +15,20 @@ from hashrange.model.values import text_size, value_size
 
 _STATEMENT = 3
 _WRITE = 19
-"""Of a SET or ADD, besides its target and operand."""
+"""The size of a SET or ADD besides its target and operand."""
 _REMOVAL = 1
-"""Of a REMOVE or DELETE, besides its target."""
+"""The size of a REMOVE or DELETE besides its target."""
 _FURTHER_TARGET_PART = 4
 _OPERAND_PATH = 1
 _OPERAND_PATH_PART = 14
 _OPERATIONS = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 SizeOf = Callable[[str], int]
-"""Gives the bytes of a value by its placeholder."""
+"""Returns the bytes of a value by its placeholder."""
 
 
 class Clause(NamedTuple):
-    """A bound action; REMOVE has no operand."""
+    """A bound action. REMOVE has no operand."""
 
     section: Section
     target: Path

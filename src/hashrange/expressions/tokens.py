@@ -1,7 +1,7 @@
 """Text -> tokens.
 
-A token that the grammar does not take at its place is answered with DynamoDB's syntax error,
-which names the token and quotes the text from the token before it to the one after it.
+For a token that the grammar does not allow in its place, DynamoDB's syntax error names the token
+and quotes the text from the token before it to the token after it.
 """
 
 import re
@@ -33,7 +33,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens of the text, END last. Nothing is refused yet."""
+    """All tokens of the text, END last. No token is refused here."""
     tokens = [
         Token(str(match.lastgroup), match.group(), match.start(), match.end())
         for match in _TOKEN.finditer(text)

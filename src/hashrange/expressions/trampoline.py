@@ -1,7 +1,7 @@
-"""A trampoline for rules that may nest: the depth is held in a list, not on Python's stack.
+"""A trampoline for rules that may nest: it keeps the depth in a list, not on Python's stack.
 
-A rule is a generator. It gets the result of another rule by `node = yield other_rule()`, so a
-text of nothing but parentheses is as harmless as any other.
+A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So a
+text of nothing but parentheses does no harm.
 """
 
 from collections.abc import Generator
@@ -24,5 +24,5 @@ def run(rule: Rule[T]) -> T:
                 answer = end.value
                 waiting.pop()
     finally:
-        waiting.clear()  # an error that is kept would keep them, megabytes for a few kilobytes
+        waiting.clear()  # an error that is kept would keep the rules, megabytes for a few kilobytes
     return cast(T, answer)

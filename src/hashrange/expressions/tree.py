@@ -1,9 +1,9 @@
-"""The tree of an expression, and what all its passes share.
+"""The tree of an expression, which all passes share.
 
-A parsed tree holds aliases of names and placeholders of values; binding (`binding.py`) gives
-the same tree with attribute names and values in their place. The legacy parameters and
-PartiQL build bound trees directly. Operators and functions are one kind of node, as they are
-in DynamoDB's own messages.
+A parsed tree has aliases of names and placeholders of values. Binding (`binding.py`) returns the
+same tree with attribute names and values in their places. Legacy parameters and PartiQL are
+turned into bound trees directly. Operators and functions are one kind of node, as in DynamoDB's
+messages.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ Parameter = Literal[
     "UpdateExpression",
     "Statement",
 ]
-"""The request parameter that a text came in; messages begin with it, but for PartiQL's."""
+"""The request parameter that a text came in. Messages begin with it, except for PartiQL."""
 
 Section = Literal["SET", "REMOVE", "ADD", "DELETE"]
 
@@ -34,26 +34,26 @@ class Path(NamedTuple):
     parts: Parts
 
     def __str__(self) -> str:
-        """As messages write it: `[a, [1], b]`."""
+        """The path as messages write it: `[a, [1], b]`."""
         parts = (part if isinstance(part, str) else f"[{part}]" for part in self.parts)
         return f"[{', '.join(parts)}]"
 
 
 class AliasedPath(NamedTuple):
-    """A document path with aliases of names in it, such as `#n`. Not in a bound tree."""
+    """A document path that contains aliases of names, such as `#n`. Not in a bound tree."""
 
     parts: Parts
 
 
 class Placeholder(NamedTuple):
-    """An expression attribute value by its name, as `:v`. Not in a bound tree."""
+    """The name of an expression attribute value, such as `:v`. Not in a bound tree."""
 
     name: str
 
 
 class Slot(NamedTuple):
-    """The place of an expression attribute value of this type. Only in a bound tree, which so
-    serves all requests that differ in their values alone."""
+    """The place of an expression attribute value of this type. Only in a bound tree, which thus
+    serves all requests that differ only in their values."""
 
     name: str
     type: str
@@ -75,7 +75,7 @@ class Operation(NamedTuple):
 Node: TypeAlias = Path | AliasedPath | Placeholder | Slot | Value | Operation
 
 Values: TypeAlias = Mapping[str, AttributeValue]
-"""What fills the slots."""
+"""The values that fill the slots."""
 
 NO_VALUES: Values = {}
 
@@ -111,7 +111,7 @@ def postorder(node: Node) -> list[Node]:
 
 
 def invalid(parameter: Parameter, reason: str, added_by_older: str = "") -> ValidationException:
-    """The error of an expression that cannot be."""
+    """The error of an invalid expression."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"

@@ -1,9 +1,9 @@
-"""Updates: what an item becomes.
+"""Updates: how an item changes.
 
-All operands see the item before the update (so `SET a = b, b = a` swaps), then the results are
-written at their paths. Indexes mean the list before the update too.
+All operands see the item before the update, so `SET a = b, b = a` swaps the two. Then the results
+are written at their paths. List indexes also refer to the item before the update.
 
-Source: developer guide, "Expressions.UpdateExpressions"; texts observed.
+Source: developer guide, "Expressions.UpdateExpressions". The messages were observed.
 """
 
 import operator
@@ -39,21 +39,21 @@ _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
 TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 _FEW = 8
-"""So many changes are not worth being sized before the whole item is."""
+"""Up to this many changes are only sized with the whole item."""
 
 Compute = Callable[[Item, Values], AttributeValue]
-"""Gives the value of an operand, or raises ValidationException."""
+"""Returns the value of an operand, or raises ValidationException."""
 
 
 class Change(NamedTuple):
-    """A path, and what it is to have; a result of None is no value."""
+    """A path and a function of its new value; None removes it."""
 
     target: Path
     result: Read
 
 
 class PreparedUpdate:
-    """Changes at disjoint paths; `clauses` are those of the UpdateExpression, if it was one."""
+    """Changes at disjoint paths. `clauses` are those of an UpdateExpression, empty for others."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PreparedUpdate:
         self.inner = [
             (at, level) for at, level in enumerate(levels) if level > 1 or values_may_be_too_deep
         ]
-        """Of changes whose results may be nested too deep at their level: the number, the level."""
+        """The changes whose results may be nested too deeply: their number and level."""
         self.tree = path_tree(targets)
         self.targets = Projection(targets)
 
@@ -102,26 +102,26 @@ class Update:
 
     @classmethod
     def of(cls, changes: Sequence[Change]) -> Self:
-        """Of changes that have their values in them."""
+        """An update made from changes that contain their values."""
         return cls(PreparedUpdate(changes))
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The top-level attributes that are updated, or in which something is."""
+        """The top-level attributes that are updated, as a whole or in part."""
         return self._prepared.targets.attributes
 
     @property
     def containers(self) -> frozenset[str]:
-        """Those that the UpdateExpression looks into, as a map or a list."""
+        """Those of the attributes whose members the UpdateExpression names."""
         return self._prepared.containers
 
     @property
     def literal_types(self) -> dict[str, str]:
-        """By top-level attribute, the type that it gets where the text and its values tell."""
+        """The types of top-level attributes, as far as the text and its values determine them."""
         return self._prepared.literal_types
 
     def literals(self) -> Iterator[tuple[str, AttributeValue]]:
-        """The top-level attributes to which the UpdateExpression gives a value of the request."""
+        """The top-level attributes that the UpdateExpression sets to a value of the request."""
         for clause in self._prepared.clauses:
             if len(clause.target.parts) == 1 and clause.operand is not None:
                 value = value_of(clause.operand, self._values)
@@ -130,7 +130,7 @@ class Update:
 
     @property
     def computed(self) -> frozenset[str]:
-        """The top-level attributes whose type only the item tells."""
+        """The top-level attributes whose new type depends on the item."""
         return self._prepared.computed
 
     @property
@@ -141,26 +141,26 @@ class Update:
 
     @property
     def statement_bytes(self) -> int:
-        """What the UpdateExpression is charged for, see `statement_size`."""
+        """The size of the UpdateExpression, see `statement_size`."""
         clauses = self._prepared.clauses
         return statement_bytes(clauses, self._values) if clauses else 0
 
     def apply(self, item: Item) -> Item:
-        """A new item that shares with the old one what is unchanged.
+        """A new item that shares its unchanged parts with the old one.
 
-        Raises ValidationException where the item lacks what the update needs.
+        Raises ValidationException if the item lacks something that the update needs.
         """
         prepared = self._prepared
         results = self._results(item)
         for at, level in prepared.inner:
             result = results[at]
             if result is not None:
-                normalize(result, level)  # for the nesting, now that it has its place
+                normalize(result, level)  # checks the nesting, now that the place is known
         return _write_members(prepared.tree, item, results)
 
     def _results(self, item: Item) -> list[AttributeValue | None]:
-        """What the paths are to have. A few kilobytes can ask for hundreds of copies of a large
-        list: they end where no item could hold them.
+        """The new values of the paths. A few kilobytes can ask for hundreds of copies of a large
+        list, so the work ends when no item could hold the result.
         """
         changes, values = self._prepared.changes, self._values
         if len(changes) <= _FEW:
@@ -175,11 +175,11 @@ class Update:
         return results
 
     def old_values(self, old: Item) -> Item:
-        """What UPDATED_OLD returns: the old item at the updated paths."""
+        """The response of UPDATED_OLD: the old item at the updated paths."""
         return self._prepared.targets.project(old)
 
     def new_values(self, new: Item) -> Item:
-        """What UPDATED_NEW returns: the new item at the updated paths."""
+        """The response of UPDATED_NEW: the new item at the updated paths."""
         return self._prepared.targets.project(new)
 
 
@@ -198,12 +198,12 @@ def _write_members(tree: PathTree, old: Item, results: Sequence[AttributeValue |
 def _write(
     tree: PathTree, container: AttributeValue | None, results: Sequence[AttributeValue | None]
 ) -> AttributeValue:
-    """A copy of a map or list with the results in their places. A result of None is no value."""
+    """A copy of a map or list with the results in their places. None removes a member."""
     by_name = isinstance(next(iter(tree), ""), str)
     if container and "M" in container and by_name:
         return {"M": _write_members(tree, container["M"], results)}
     if container and "L" in container and not by_name:
-        # Past the end there is nothing to replace: what is written there is appended.
+        # A value that is written past the end is appended.
         elements: dict[str | int, AttributeValue | None] = dict(enumerate(container["L"]))
         for index, below in tree.items():
             elements[index] = _new(below, elements.get(index), results)
@@ -217,11 +217,11 @@ def _new(
     return results[below] if isinstance(below, int) else _write(below, old, results)
 
 
-# ---- what an action makes of the item before the update ----
+# ---- the result of an action on the item before the update ----
 
 
 def change_of(section: Section, target: Path, operand: Node | None) -> Change:
-    """The change that a bound action makes. Without an operand it is REMOVE."""
+    """The change that a bound action makes. An action without an operand is a REMOVE."""
     if operand is None:
         return Change(target, lambda item, values: None)
     if section == "SET":
@@ -234,7 +234,7 @@ def change_of(section: Section, target: Path, operand: Node | None) -> Change:
 
 
 def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> AttributeValue:
-    """The sum of numbers, the union of sets; lists are joined, which only legacy updates ask.
+    """The sum of numbers or the union of sets. Legacy updates also join lists.
 
     Raises ValidationException with the text `mismatch` if the types differ.
     """
@@ -253,7 +253,7 @@ def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> A
 def delete(
     old: AttributeValue | None, operand: AttributeValue, mismatch: str
 ) -> AttributeValue | None:
-    """The difference of sets; None instead of an empty one.
+    """The difference of sets, None if it is empty.
 
     Raises ValidationException with the text `mismatch` if the types differ.
     """
@@ -304,7 +304,7 @@ def _if_not_exists(path: Read, default: Compute) -> Compute:
 def _combined(
     kind: str, combine: Callable[[Any, Any], Any], left: Compute, right: Compute
 ) -> Compute:
-    """The combination of two operands which both must be of the type `kind`."""
+    """The combination of two operands, both of which must be of the type `kind`."""
 
     def read(item: Item, values: Values) -> AttributeValue:
         a, b = left(item, values), right(item, values)

@@ -1,4 +1,4 @@
-"""The identity behind a request: where it is sent, and by which account and key."""
+"""The identity behind a request: its region, account and access key."""
 
 from msgspec import Struct
 

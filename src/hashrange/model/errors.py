@@ -1,7 +1,7 @@
-"""One class per DynamoDB error; `wire` renders them. Source: the service model's error shapes.
+"""One class for each DynamoDB error, rendered by `wire`. Source: the service model's error shapes.
 
-Raise them with the exact message. Whatever else escapes an operation is our own mistake and
-leaves as InternalServerError with a traceback in the log.
+Raise them with the exact message. Any other exception that leaves an operation is a defect of the
+server; clients get InternalServerError, and the log has the traceback.
 """
 
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class ApiError(Exception):
         return type(self).__name__
 
     def body(self) -> dict[str, Any]:
-        """The JSON body: `__type`, the message (if any) under this error's member, the rest."""
+        """The JSON body: `__type`, the message (if any) under its member, and other members."""
         message = {self.message_member: self.message} if self.message else {}
         return {"__type": self.namespace + self.code, **message, **self.members}
 
@@ -88,7 +88,7 @@ class TableNotFoundException(ApiError):
 
 
 class ConditionalCheckFailedException(ApiError):
-    """`Item` is a member when ReturnValuesOnConditionCheckFailure asked for it."""
+    """`Item` is a member if ReturnValuesOnConditionCheckFailure asked for it."""
 
 
 class ItemCollectionSizeLimitExceededException(ApiError):
@@ -96,7 +96,7 @@ class ItemCollectionSizeLimitExceededException(ApiError):
 
 
 class TransactionCanceledException(ApiError):
-    """`CancellationReasons` is positional: one entry per action of the request."""
+    """`CancellationReasons` has an entry for each action of the request, in the same order."""
 
     message_member = "Message"
 

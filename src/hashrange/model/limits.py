@@ -1,9 +1,8 @@
-"""DynamoDB's limits, each with its source. Those the service model states hold in `requests`.
+"""DynamoDB's limits, each with its source. Limits of the service model are held in `requests`.
 
 Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the
 guide's page of capacity unit calculations, [seen] observed on the real service. A source in a
-heading holds for its group. What is uncertain is marked (?), so that a better fact changes one
-line. Units come last in a name.
+heading holds for its group. Uncertain limits are marked (?). Units come last in a name.
 """
 
 KB = 1024
@@ -35,13 +34,13 @@ LIST_INDEX_MAX = 2**31 - 1
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
 KEY_ATTRIBUTES_MAX = 2
-"""Of a table and of a local index. [M, seen]"""
+"""For a table and for a local index. [M, seen]"""
 GLOBAL_KEY_ATTRIBUTES_MAX = 4
-"""Of a global index, for HASH and for RANGE each. [seen]"""
+"""For a global index, HASH and RANGE counted separately. [seen]"""
 PROJECTED_NAMES_MAX = 100
 """Names in INCLUDE lists, summed over all indexes of a table. [SQ]"""
 TABLE_READ_UNITS_MAX = 40_000
-"""Of a table, and of each index by itself. [SQ, seen]"""
+"""For a table, and for each index by itself. [SQ, seen]"""
 TABLE_WRITE_UNITS_MAX = 40_000
 ACCOUNT_READ_UNITS_MAX = 80_000
 ACCOUNT_WRITE_UNITS_MAX = 80_000
@@ -49,14 +48,14 @@ ON_DEMAND_READ_UNITS_START = 12_000
 """Warm throughput of a new on-demand table."""
 ON_DEMAND_WRITE_UNITS_START = 4_000
 ON_DEMAND_UNITS_CLEARED = -1
-"""Given as a maximum it removes the maximum. [M]"""
+"""As a maximum, this value removes the maximum. [M]"""
 CAPACITY_UNITS_BOUND = 10**12
-"""What no capacity may exceed, whatever the maximum. [seen]"""
+"""No capacity may exceed this, whatever the maximum. [seen]"""
 DAY_SECONDS = 24 * 60 * 60
 FREE_DECREASES_PER_DAY = 4
-"""Of provisioned throughput, in a UTC day. [SQ, seen]"""
+"""Decreases of provisioned throughput in a UTC day. [SQ, seen]"""
 DECREASE_PAUSE_SECONDS = 3600
-"""After the last decrease, before a further one of that day. [SQ, seen]"""
+"""The pause between the last decrease and a further one on that day. [SQ, seen]"""
 TAGS_MAX = 50
 
 # ---- requests ----
@@ -88,5 +87,5 @@ SET_BYTES = 0
 LIST_STREAMS_MAX = 100
 DESCRIBE_STREAM_SHARDS_MAX = 100
 TTL_CHANGE_SECONDS = 31 * 60
-"""Between two changes of a table's time to live. The documentation says an hour; the service was
-seen to refuse one after 1,811 seconds and to make it after 1,872."""
+"""The pause between two changes of a table's time to live. The documentation says an hour; the
+service was seen to refuse a change after 1,811 seconds and to allow it after 1,872."""

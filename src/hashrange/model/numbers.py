@@ -1,7 +1,7 @@
-"""DynamoDB's numbers: exact decimals of 38 digits, always kept in their canonical text.
+"""DynamoDB's numbers: exact decimals of 38 digits, always held as their canonical text.
 
 The canonical text is plain decimal: no exponent, no `+`, no needless zero, no `-0`. So two
-numbers are equal exactly when their canonical texts are. Nothing is ever rounded.
+numbers are equal exactly if their canonical texts are. Numbers are never rounded.
 Source of ranges and spellings: the guide's page of service quotas; observed.
 """
 
@@ -22,7 +22,7 @@ UNDERFLOW = (
 )
 
 _canonical = re.compile(r"-?(?:0\.(?=0*[1-9])|[1-9][0-9]{0,18}\.)[0-9]{0,18}[1-9]").fullmatch
-"""Canonical texts with a fraction, and short enough to be within every limit."""
+"""Matches canonical texts with a fraction that are short enough for every limit."""
 _spelling = re.compile(
     r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -34,7 +34,7 @@ older validation count in 32, where what is too large may come out as too small.
 """
 
 _SHORT = 38
-"""With fewer digits, whole numbers and their sums are within every limit."""
+"""Whole numbers with fewer digits, and their sums, are within every limit."""
 
 _exact = Context(
     prec=limits.NUMBER_DIGITS_MAX,
@@ -62,14 +62,14 @@ def to_decimal(text: str) -> Decimal:
 
 
 def add(a: str, b: str) -> str:
-    """The sum of two canonical texts; ValidationException if it has no exact number."""
+    """The sum of two canonical texts. Raises ValidationException if it is not exact."""
     if len(a) < _SHORT and len(b) < _SHORT and a.isdigit() and b.isdigit():
-        return str(int(a) + int(b))  # what counters do
+        return str(int(a) + int(b))  # the usual case: a counter
     return _plain(_compute(_exact.add, a, b))
 
 
 def subtract(a: str, b: str) -> str:
-    """The difference of two canonical texts; ValidationException if it has no exact number."""
+    """The difference of two canonical texts. Raises ValidationException if it is not exact."""
     return _plain(_compute(_exact.subtract, a, b))
 
 
@@ -99,7 +99,7 @@ def _rewrite(text: str) -> str:
         raise ValidationException(_not_a_number(text))
     exponent = written - len(fraction)
     mantissa = (whole + fraction).lstrip("0")
-    # A zero is held to the exponent that it is written with.
+    # For a zero, the written exponent counts.
     leading = exponent + max(len(mantissa), 1) - 1
     if not limits.NUMBER_EXPONENT_MIN <= leading <= limits.NUMBER_EXPONENT_MAX:
         counted = _fits(written, _OLDER_BITS) and _fits(-exponent, _OLDER_BITS)
@@ -115,7 +115,7 @@ def _rewrite(text: str) -> str:
 
 
 def _exponent(text: str) -> int:
-    """The written exponent; one of absurdly many digits becomes a merely huge one."""
+    """The written exponent. One with very many digits becomes one that is merely huge."""
     digits = text.lstrip("+-").lstrip("0")[:_EXPONENT_BITS] or "0"
     return -int(digits) if text.startswith("-") else int(digits)
 
@@ -125,7 +125,7 @@ def _fits(number: int, bits: int) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """What becomes of a number in 32 bits."""
+    """The number after an overflow in 32 bits."""
     half = 1 << (_OLDER_BITS - 1)
     return (number + half) % (2 * half) - half
 

@@ -1,4 +1,4 @@
-"""What the owner of a database may choose of its behaviour."""
+"""Settings of a database."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX
 
 
 class Settings(NamedTuple):
-    """`table_delay`: how many seconds a new table says CREATING. `shard_seconds`: after how long
-    the shards of a stream that is enabled now roll over. `collection_bytes_max`: how large an
-    item collection may grow in a table with local indexes. `expirations_per_second`, above 0: how
-    many items whose time to live is over are deleted in a second at most.
+    """`table_delay`: how many seconds the status of a new table is CREATING. `shard_seconds`: after
+    how many seconds the shards of a stream roll over. `collection_bytes_max`: the maximum size of
+    an item collection in a table with local indexes. `expirations_per_second`, above 0: how many
+    expired items are deleted in a second at most.
     """
 
     table_delay: float = 0.0

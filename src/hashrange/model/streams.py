@@ -1,8 +1,8 @@
-"""Streams of tables, and how they part into shards.
+"""Streams of tables, and their division into shards.
 
-A stream's shards are ranges of the partition hash (slots) that roll over at a fixed pace: which
-shards there are follows from when the stream was enabled and from the time that has come, so
-nothing needs to be stored when one closes. Source: shapes StreamDescription and Shard.
+A stream's shards are ranges of the partition hash (slots) that roll over at a fixed pace. Which
+shards exist follows from the time when the stream was enabled and the current time, so that
+nothing is stored when a shard closes. Source: shapes StreamDescription and Shard.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 WRITE_UNITS_PER_SLOT = 1000
 READ_UNITS_PER_SLOT = 3000
-"""What a partition of DynamoDB serves a second."""
+"""The units that a partition of DynamoDB serves in a second."""
 RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
@@ -23,7 +23,7 @@ ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 class Stream(Struct, frozen=True, kw_only=True):
     """A stream of one table incarnation; times in milliseconds. `space` holds its records.
 
-    `slots` shards are open at a time: as many ranges of the hash.
+    `slots` is the number of ranges of the hash, and so of shards that are open at a time.
     """
 
     table_name: str
@@ -69,7 +69,7 @@ def shard_id(start: int, slot: int) -> str:
 
 
 def slots_for(read_units: int, write_units: int) -> int:
-    """As many as the table has partitions on DynamoDB when it can serve these units a second."""
+    """The number of partitions that DynamoDB needs to serve these units a second."""
     return max(1, -(-read_units // READ_UNITS_PER_SLOT), -(-write_units // WRITE_UNITS_PER_SLOT))
 
 
@@ -78,12 +78,12 @@ def slot_of(partition: bytes, slots: int) -> int:
 
 
 def sequence_number(milliseconds: int, number: int) -> str:
-    """21 to 40 digits that order as records were committed."""
+    """A text of 21 to 40 digits. Sequence numbers have the order of the commits."""
     return str((milliseconds << 64) + number)
 
 
 def parse_sequence_number(text: str) -> tuple[int, int] | None:
-    """(milliseconds, number); None for what is no sequence number of ours."""
+    """(milliseconds, number), or None if the text is not a sequence number."""
     if not text.isdecimal() or not text.isascii():
         return None
     milliseconds, number = divmod(int(text), 1 << 64)
@@ -91,9 +91,9 @@ def parse_sequence_number(text: str) -> tuple[int, int] | None:
 
 
 def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
-    """The shards that still hold records or may get some, oldest first.
+    """The shards that still have records or may get some, oldest first.
 
-    `latest` is the time of the latest commit: beyond it no shard has begun.
+    `latest` is the time of the latest commit. No shard has begun after it.
     """
     last = max(latest if stream.disabled_at is None else stream.disabled_at, stream.enabled_at)
     period = stream.shard_milliseconds
@@ -126,5 +126,5 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
 
 
 def is_closed(stream: Stream, shard: Shard, latest: int) -> bool:
-    """Whether nothing can be added: commits come in the order of their times."""
+    """Whether no record can be added any more, since commits are in the order of their times."""
     return stream.disabled_at is not None or latest >= shard.end

@@ -1,12 +1,12 @@
 """Attribute values in wire form, as an item holds them: {"S": "x"}, {"N": "12"}, {"L": [...]}.
 
-Who refuses what. The decoder (and the careful validator, when it explains) sees to JSON types:
-of a decoded value each member is a known tag with content of its JSON type. What that content
-means is checked here: exactly one member, base64, numbers, sets, nesting. A value that has
-passed `normalize` is canonical: numbers have one spelling, so equality is equality of texts.
+The decoder, or the careful validator if it refuses a request, checks JSON types: each member of a
+decoded value is a known tag with content of its JSON type. The content is checked here: exactly
+one member, base64, numbers, sets, nesting. A value that has passed `normalize` is canonical:
+numbers have one spelling, so that equality is equality of texts.
 
-Sizes are DynamoDB's own, in bytes, without the 100 bytes that storage metering adds.
-Source: developer guide, service quotas and capacity unit calculations; texts observed.
+Sizes are DynamoDB's, in bytes, without the 100 bytes that storage metering adds. Source: developer
+guide, service quotas and capacity unit calculations. The messages were observed.
 """
 
 from binascii import a2b_base64, b2a_base64
@@ -21,8 +21,8 @@ from hashrange.model.errors import SerializationException, ValidationException
 if TYPE_CHECKING:
     AttributeValue = dict[str, Any]
 else:
-    # For the decoder, which so checks JSON types and drops unknown members in its one pass.
-    # What it makes of this is a plain dict.
+    # With this type, the decoder checks JSON types and drops unknown members in its one pass.
+    # Its result is a plain dict.
     _Name = Annotated[str, Meta(max_length=limits.ATTRIBUTE_NAME_BYTES_MAX)]
 
     class AttributeValue(TypedDict, total=False):
@@ -51,14 +51,14 @@ NESTED_TOO_DEEP = (
     "Attributes in the item have nested levels beyond supported limit"
 )
 BAD_BASE64 = "Invalid last non-pad Base64 character dectected"
-"""(sic) Also where the character is another."""
+"""(sic) The service says this for any invalid character."""
 _INVALID = "One or more parameter values were invalid: "
 
 
 def normalize_item(item: Item) -> int:
     """Check a decoded item, make it canonical in place, and return its size in bytes.
 
-    Raises ValidationException, or SerializationException for what is not base64.
+    Raises ValidationException, or SerializationException for invalid base64.
     """
     size = 0
     if "" in item:
@@ -76,7 +76,7 @@ def normalize_item(item: Item) -> int:
 
 
 def normalize(value: AttributeValue, level: int = 1) -> int:
-    """Check one decoded value at this nesting level, make it canonical in place, size it."""
+    """Check one decoded value at this level, make it canonical in place, return its size."""
     if len(value) != 1:
         _refuse_members(value, level)
     for tag, content in value.items():
@@ -124,7 +124,7 @@ def equal(a: AttributeValue, b: AttributeValue) -> bool:
 
 
 def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
-    """Whether one of canonical values is equal to another."""
+    """Whether a canonical value is equal to one of several others."""
     if value in elements:  # a loop of C's, whose `==` is enough for most types
         return True
     [kind] = value
@@ -214,7 +214,7 @@ def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
         fault = "Input collection contains duplicates"
         raise ValidationException(f"{_INVALID}{fault}.", older=fault)
     size = _number_set_size(canonical)
-    # What fits into no item will be refused for it, and millions of numbers take long to sort.
+    # A set that fits into no item is refused later, and millions of numbers take long to sort.
     fits = size <= limits.ITEM_BYTES_MAX
     value["NS"] = in_order("NS", canonical) if fits else list(canonical)
     return size
@@ -232,7 +232,7 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 
 def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
-    """The service has put them in order up to the first that it has seen before."""
+    """The service's message has the members in order up to the first duplicate."""
     seen: set[str] = set()
     for member in members:
         if member in seen:
@@ -261,7 +261,7 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
 
 
 def _refuse_members(value: AttributeValue, level: int) -> None:
-    """Refuse a value of no member or several; what is wrong inside a member comes first."""
+    """Refuse a value with no member or several. Errors inside of members come first."""
     for tag, content in value.items():
         _NORMALIZE[tag](content, value, level)
     raise ValidationException(SEVERAL if value else EMPTY)
@@ -282,7 +282,7 @@ def check_base64(text: str) -> None:
         raise SerializationException(BAD_BASE64)
 
 
-# ---- sizes of what is already canonical ----
+# ---- sizes of canonical values ----
 
 
 def _map_size(members: Item) -> int:
@@ -333,7 +333,7 @@ def _equal_lists(a: list[AttributeValue], b: list[AttributeValue]) -> bool:
 
 
 def _equal_sets(a: list[str], b: list[str]) -> bool:
-    return set(a).issuperset(b)  # they are of one length, and name nothing twice
+    return set(a).issuperset(b)  # they have the same length and no duplicates
 
 
 _EQUAL: dict[str, Callable[[Any, Any], bool]] = {
@@ -346,4 +346,4 @@ _EQUAL: dict[str, Callable[[Any, Any], bool]] = {
 """The types whose equal values may differ in wire form."""
 
 _ORDER: dict[str, Callable[[str], Any]] = {"S": str, "N": numbers.to_decimal, "B": a2b_base64}
-"""The types that have an order, and what stands for a value in it."""
+"""The types that have an order, and a function for the key to compare by."""

@@ -2,8 +2,8 @@
 
     statement = bind(parse(text), parameters)
 
-`parse` gives what depends on the text alone, `bind` a statement whose conditions and updates
-are the trees that expressions have too. Both raise ValidationException.
+`parse` returns what depends on the text alone. `bind` returns a statement whose conditions and
+updates are trees like those of expressions. Both raise ValidationException.
 """
 
 from hashrange.expressions.partiql.parser import EXISTS_MISPLACED, parse

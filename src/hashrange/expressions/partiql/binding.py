@@ -1,7 +1,7 @@
-"""PartiQL terms and parameters -> bound tree, the same that expressions have.
+"""PartiQL terms and parameters -> bound tree, of the same kind as those of expressions.
 
-Only what PartiQL says differently is here: IS, functions in any case, a condition that is
-compared with true, sets that SET adds to. What operators ask of operands is in `operators`.
+Only the peculiarities of PartiQL are here: IS, functions in any case, conditions compared with
+true, SET of sets. The requirements of operators on operands are in `operators`.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ _TYPES = {
     "TUPLE": "M",
     "LIST": "L",
 }
-"""What IS compares with, but for MISSING."""
+"""The types that IS compares with, except MISSING."""
 _SET_FUNCTIONS: dict[str, Section] = {"set_add": "ADD", "set_delete": "DELETE"}
 _NOT_BOOLEAN = "WHERE clause must contain an expression that resolves to a boolean"
 _BAD_IN = (
@@ -57,7 +57,7 @@ _BAD_IN = (
 
 
 def path_of(term: Term) -> Path:
-    """The document path that a term is."""
+    """The document path of a term that is one."""
     if term.kind != "path":
         raise ValidationException(f"Unexpected path component {term.at.place}")
     if len(term.content) > NESTING_LEVELS_MAX:
@@ -78,7 +78,7 @@ def update_of(assignments: Iterable[Assignment], parameters: Parameters) -> Upda
     """The bound update of SET and REMOVE clauses. Raises ValidationException."""
     binding = _Binding(parameters)
     bound = [binding.assignment(each) for each in assignments]
-    # Of two paths messages name the later one first, as the service does.
+    # Of two paths, the service's messages name the later one first.
     check_disjoint("Statement", [target for _, target, _ in reversed(bound)])
     _check_count([operand for *_, operand in bound if operand is not None])
     return Update.of([change_of(*each) for each in bound])
@@ -93,7 +93,7 @@ def _check_count(roots: Iterable[Node]) -> None:
 
 
 class _Binding:
-    """The rules, each of a term in its place. They raise ValidationException."""
+    """The rules for binding terms. They raise ValidationException."""
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -172,7 +172,7 @@ class _Binding:
         if term.kind == "missing":
             raise ValidationException("MISSING must be compared using IS operator")
         value = value_of(term, self._parameters)
-        normalize(value)  # for the nesting of parameters inside literals
+        normalize(value)  # checks the nesting of parameters inside literals
         return Value(value)
 
     # ---- updates ----
@@ -186,7 +186,7 @@ class _Binding:
         return "SET", target, trampoline.run(self._assigned(value))
 
     def _members(self, target: Path, term: Term) -> Value:
-        """What `set_add` or `set_delete` adds to the target, or removes from it."""
+        """The operand that `set_add` adds to the target, or `set_delete` removes from it."""
         name = term.content.upper()
         if len(term.terms) != 2:
             raise ValidationException(f"{name} must have exactly two arguments {term.at.place}")
@@ -203,7 +203,7 @@ class _Binding:
         return operand
 
     def _assigned(self, term: Term) -> Rule:
-        """The value of a SET: as operands, but with arithmetic and functions of its own."""
+        """The value of a SET: an operand, or arithmetic, or a function that only SET has."""
         if term.kind == "call":
             _check_update_function(term)
         elif term.kind in ("operator", "is"):

@@ -1,7 +1,7 @@
-"""Which rows a WHERE clause reads or writes: what it says of key attributes.
+"""Finds which rows a WHERE clause reads or writes, from its conditions on key attributes.
 
-A SELECT is planned as queries of partitions where it names the partition key's values, else as
-a scan. All that the queries do not see to is left as a filter.
+If a SELECT names values of the partition key, it is planned as queries of those partitions, and
+otherwise as a scan. The conditions that the queries do not cover become a filter.
 """
 
 from collections import defaultdict
@@ -14,16 +14,16 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.values import AttributeValue, Item
 
 Types: TypeAlias = Mapping[str, str]
-"""S, N or B by key attribute."""
+"""S, N or B for each key attribute."""
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
 
 
 class Plan(NamedTuple):
-    """`queries` None: scan. `filter`: what is left to be tested of each row.
+    """`queries` is None for a scan. `filter` is what remains to be tested of each row.
 
-    `filtered` are the attributes tested beside a key that was named, in the order of the text.
+    `filtered` are the attributes that are tested besides the key, in the order of the text.
     """
 
     queries: list[KeyQuery] | None
@@ -40,9 +40,9 @@ class _Test(NamedTuple):
 
 
 def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | None:
-    """The one full key that a WHERE clause names, and what else must hold; None: it names none.
+    """The full key that a WHERE clause names, and the other conditions. None if it names no key.
 
-    Raises ValidationException where it names several.
+    Raises ValidationException if it names several.
     """
     key: Item = {}
     others: list[Node] = []
@@ -62,7 +62,7 @@ def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | Non
 
 
 def check_key(key: Item, names: Sequence[str], types: Types) -> None:
-    """Raises ValidationException where one of the key attributes is missing or of another type."""
+    """Raises ValidationException if a key attribute is missing or of another type."""
     for name in names:
         if name not in key:
             raise ValidationException(f"Key attribute should be present in the item: Key {name}")
@@ -71,7 +71,7 @@ def check_key(key: Item, names: Sequence[str], types: Types) -> None:
 
 
 def all_of(conditions: Sequence[Node]) -> Node | None:
-    """The conjunction; None of nothing."""
+    """The conjunction of the nodes, None if there are none."""
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return Operation("AND", tuple(conditions))
@@ -93,7 +93,7 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     sorts = [(part, test) for part in parts if (test := _sort_test(part, range_name))]
     for _, each in sorts:
         _check_type(each, types)
-    sort = next((pair for pair in sorts if pair[1].operator != "IN"), None)  # that is filtered
+    sort = next((pair for pair in sorts if pair[1].operator != "IN"), None)  # an IN is filtered
     if sort:
         used.append(sort[0])
     rest = [part for part in parts if all(part is not other for other in used)]
@@ -104,7 +104,7 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
 def _plan_branches(
     where: Node, branches: Sequence[Node], hash_name: str, range_name: str | None, types: Types
 ) -> Plan:
-    """A partition that several branches name is read as a whole, so that no row comes twice."""
+    """A partition that several branches name is read as a whole, so that no row is read twice."""
     found: defaultdict[str, list[KeyQuery]] = defaultdict(list)
     extents: defaultdict[str, set[str]] = defaultdict(set)
     for branch in branches:
@@ -138,7 +138,7 @@ def _query(value: AttributeValue, test: _Test | None) -> KeyQuery:
 
 
 def _partitions(node: Node, name: str, types: Types) -> list[AttributeValue] | None:
-    """The values of the partition key that a condition allows; None if it says nothing of it."""
+    """The values of the partition key that a condition allows, None if it allows all."""
     assert isinstance(node, Operation), "a condition is an operation"
     if node.operator == "AND":
         return next((v for part in node.operands if (v := _partitions(part, name, types))), None)
@@ -168,7 +168,7 @@ def _sort_test(node: Node, name: str | None) -> _Test | None:
 
 
 def _test_of(node: Node) -> _Test | None:
-    """What a condition tests, if it is one attribute against values."""
+    """The test that a condition makes, if it compares one attribute with values."""
     assert isinstance(node, Operation), "a condition is an operation"
     operator, operands = node
     if operator in _MIRRORED and isinstance(operands[0], Value):
@@ -202,7 +202,7 @@ def _wrong_type(name: str) -> ValidationException:
 
 
 def _parts(operator: str, node: Node) -> list[Node]:
-    """What AND or OR joins, also where parentheses are around some of it."""
+    """The conditions that AND or OR joins, including those in nested parentheses."""
     found: list[Node] = []
     waiting = [node]
     while waiting:

@@ -1,7 +1,7 @@
-"""PartiQL text -> statement, by recursive trampoline.
+"""PartiQL text -> statement, by recursive descent on a trampoline.
 
 Source of the grammar: developer guide, "PartiQL - a SQL-compatible query language for Amazon
-DynamoDB"; of what is said where it is broken: observed.
+DynamoDB". The messages about syntax errors were observed.
 """
 
 from functools import lru_cache
@@ -45,11 +45,11 @@ _NO_STATEMENTS = {
     "set": "Seq",
     "struct": "Struct",
 }
-"""What a term is called that stands where a statement should."""
+"""The names of terms in the message about a term in the place of a statement."""
 
 
 class _Parser(TermParser):
-    """A text with a position in it, and the rules of statements."""
+    """A text and a position in it, with the rules of statements."""
 
     # ---- statements ----
 
@@ -109,7 +109,7 @@ class _Parser(TermParser):
         return tuple(members)
 
     def _check_last_clause(self) -> None:
-        """What the service can read but not do; it points at what is asked for."""
+        """Refuses statements that the service parses but does not support."""
         if self.accept("GROUP"):
             raise ValidationException("Unsupported clause: GROUP BY")
         if self.word in ("LIMIT", "HAVING"):
@@ -140,7 +140,7 @@ class _Parser(TermParser):
         return Update(source, assignments, self._where(), self._returning())
 
     def _from_first(self) -> Update:
-        """An update that names the item before what becomes of it."""
+        """An update with the WHERE clause before SET and REMOVE."""
         source = self._source("Unexpected term", "Unexpected keyword")
         self._check_no_alias()
         where = self._where()
@@ -155,7 +155,7 @@ class _Parser(TermParser):
     # ---- clauses ----
 
     def _source(self, missing: str, keyword: str | None = None) -> Source:
-        """A table, or a table and an index. `keyword` is of places where a term may stand."""
+        """A table, or a table and an index. `keyword` is what stands before it."""
         if keyword and (self.token.kind in ("string", "number") or self.word == "?"):
             raise ValidationException("Unexpected from source")
         fault = keyword if keyword and self.token.kind == "keyword" else missing
@@ -217,7 +217,7 @@ class _Parser(TermParser):
 
 
 def _no_statement(term: Term) -> ValidationException:
-    """Operators are taken for EXISTS, which is a call like them."""
+    """EXISTS, which is parsed like an operator."""
     if term.kind in ("operator", "call"):
         return ValidationException(EXISTS_MISPLACED)
     name = term.kind == "path" and len(term.content) == 1

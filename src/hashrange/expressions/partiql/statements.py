@@ -1,4 +1,4 @@
-"""PartiQL statements, and binding: a parsed statement and its parameters -> a bound one."""
+"""PartiQL statements: binds a parsed statement to its parameters."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ MANDATORY_KEY = "Where clause does not contain a mandatory equality on all key a
 
 
 class Columns:
-    """The columns of a SELECT: unlike a projection's paths they come out flat, by last name."""
+    """The columns of a SELECT, which are flat and named by the last name in their paths."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._columns = [(_column_name(path), reader(path)) for path in paths]
@@ -35,7 +35,7 @@ class Columns:
 
 
 class Select(NamedTuple):
-    """`columns` None: all attributes. `order`: as in ORDER BY."""
+    """`columns` is None for all attributes. `order` holds the terms of ORDER BY."""
 
     table_name: str
     index_name: str | None
@@ -73,7 +73,7 @@ Statement: TypeAlias = Select | Write | Exists
 
 
 def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
-    """The statement with its parameters, which are canonical, in their places."""
+    """The statement with its canonical parameters in their places."""
     match parsed:
         case tree.Select():
             return _select(parsed, parameters)
@@ -94,7 +94,7 @@ def _select(parsed: tree.Select, parameters: Parameters) -> Select:
     if parsed.columns is not None:
         paths = [path_of(column) for column in parsed.columns]
         columns = Columns(paths)
-        check_disjoint("Statement", paths[::-1])  # messages name the later path first
+        check_disjoint("Statement", paths[::-1])  # the service's messages name the later path first
     if parsed.order and parsed.where is None:
         raise ValidationException(
             "Must have WHERE clause in the statement when using ORDER BY clause."
@@ -142,7 +142,7 @@ def _required(where: tree.Term | None, parameters: Parameters) -> Node:
 
 
 def _column_name(path: Path) -> str:
-    """The last name in the path, and the indexes behind it: `m.a[0]` comes out as `a[0]`."""
+    """The last name in the path, with the indexes after it: `m.a[0]` becomes `a[0]`."""
     parts = path.parts
     last = max(at for at, part in enumerate(parts) if isinstance(part, str))
     return str(parts[last]) + "".join(f"[{index}]" for index in parts[last + 1 :])

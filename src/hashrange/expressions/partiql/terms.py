@@ -1,4 +1,4 @@
-"""PartiQL terms: from conditions down to values and paths (see `partiql_parser`)."""
+"""PartiQL terms: the grammar of conditions, values and paths (see `parser`)."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -14,7 +14,7 @@ Rule: TypeAlias = trampoline.Rule[Term]
 _COMPARATORS = ("=", "<>", "!=", "<", "<=", ">", ">=")
 _WORDS_BETWEEN_TERMS = ("AND", "OR", "IS", "IN", "BETWEEN", "LIKE")
 _FUNCTIONS = ("SIZE", "EXISTS", "COUNT", "SUM", "AVG", "MIN", "MAX")
-"""Keywords that may be called."""
+"""Keywords that are also names of functions."""
 _CONSTANTS = {"TRUE": {"BOOL": True}, "FALSE": {"BOOL": False}, "NULL": {"NULL": True}}
 # fmt: off
 _TYPES = frozenset({
@@ -29,7 +29,7 @@ _INDEX_DIGITS_MAX = len(str(LIST_INDEX_MAX))
 
 
 class TermParser:
-    """A text with a position in it, and the rules of terms. Those that may nest are `Rule`s."""
+    """A text and a position in it, with the rules of terms. Those that may nest are `Rule`s."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokenize(text)
@@ -44,12 +44,12 @@ class TermParser:
 
     @property
     def word(self) -> str:
-        """The keyword, symbol or END to come; nothing if it is a name or a value."""
+        """The next token if it is a keyword, a symbol or END; empty if it is a name or a value."""
         token = self.token
         return token.text if token.kind in ("keyword", "symbol", END) else ""
 
     def accept(self, *words: str) -> bool:
-        """Take these words if they are all to come."""
+        """Take these words if all of them come next."""
         if self.word != words[0]:
             return False
         ahead = self._tokens[self._position : self._position + len(words)]
@@ -65,7 +65,7 @@ class TermParser:
             raise malformed(fault)
 
     def take(self) -> Token:
-        """The token to come. At the END it stays there."""
+        """Take the next token. At END the position does not move."""
         token = self.token
         self._position += token.kind != END
         return token
@@ -133,7 +133,7 @@ class TermParser:
         if self.word == END:
             raise malformed("Missing right-hand side expression of infix operator")
 
-    # ---- arithmetic; but for + and - it is refused when it is bound ----
+    # ---- arithmetic, of which binding refuses all but + and - ----
 
     def _sum(self) -> Rule:
         left = yield self._sign()
@@ -206,7 +206,7 @@ class TermParser:
         raise malformed("Unexpected term")
 
     def _sequence(self, kind: Kind, end: str) -> Rule:
-        """Terms with commas between them, behind an opening bracket."""
+        """Terms with commas between them, after an opening bracket."""
         at = self._tokens[self._position - 1]
         terms: list[Term] = []
         while not self.accept(end):

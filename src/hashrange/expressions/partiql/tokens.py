@@ -1,6 +1,6 @@
 """PartiQL text -> tokens, each with its place in the text, which messages name.
 
-Source of the lexical rules: the PartiQL specification; texts observed.
+Source of the lexical rules: the PartiQL specification. The messages were observed.
 """
 
 import re
@@ -13,11 +13,11 @@ from hashrange.model.errors import ValidationException
 KEYWORDS = frozenset(
     (get_data("hashrange.expressions", "partiql_keywords.txt") or b"").decode("ascii").split()
 )
-"""Words that are no attribute's name unless quoted. Source: observed."""
+"""Words that cannot be names of attributes unless quoted. Source: observed."""
 
 END = "<end>"
 _EXPONENT_MAX = 2**31 - 1
-"""What a number's exponent, and its scale, may be before the number is even looked at."""
+"""The bounds of a number's exponent and scale, which are checked before the number itself."""
 _EXPONENT_DIGITS_MAX = 10
 
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
 class Token(NamedTuple):
     """`kind` is a group of the pattern above, or keyword, or END.
 
-    `text` is without quotes, a keyword's in capitals. `place` is as messages have it.
+    `text` has no quotes; keywords are in capitals. `place` is the place as messages write it.
     """
 
     kind: str
@@ -55,7 +55,7 @@ def malformed(detail: str = "") -> ValidationException:
 
 
 def check_components(parts: Collection[str | int]) -> None:
-    """Raises ValidationException where a name in a path, or of a member of a map, is empty."""
+    """Raises ValidationException if a name in a path or of a map's member is empty."""
     if "" in parts:
         raise ValidationException("Path component cannot be an empty string")
 
@@ -91,7 +91,7 @@ def _read(kind: str, text: str) -> tuple[str, str]:
 
 
 def _check_scale(number: str) -> None:
-    """The exponent, and the digits behind the point less the exponent, have 32 bits."""
+    """Checks that the exponent, and the scale after it is applied, fit into 32 bits."""
     mantissa, _, written = number.lower().partition("e")
     digits = written.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _EXPONENT_DIGITS_MAX:

@@ -1,6 +1,6 @@
-"""PartiQL as it is written: terms with their places, and statements made of them.
+"""Parsed PartiQL: terms with their places, and statements made of them.
 
-Binding (`partiql_binding.py`) makes of terms the tree that expressions have as well.
+Binding (`binding.py`) turns terms into trees like those of expressions.
 """
 
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -32,7 +32,7 @@ class Term(NamedTuple):
 
 
 Source: TypeAlias = tuple[str, ...]
-"""A table's name, and perhaps an index's."""
+"""The name of a table, and of an index if there is one."""
 
 
 class Order(NamedTuple):
@@ -50,7 +50,7 @@ class Returning(NamedTuple):
 
 
 class Select(NamedTuple):
-    """`columns` None: all attributes."""
+    """`columns` is None for all attributes."""
 
     source: Source
     columns: tuple[Term, ...] | None
@@ -64,7 +64,7 @@ class Insert(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """SET `target` = `value`; without a value REMOVE `target`."""
+    """SET `target` = `value`, or REMOVE `target` if there is no value."""
 
     target: Term
     value: Term | None

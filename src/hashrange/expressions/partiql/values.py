@@ -12,7 +12,7 @@ from hashrange.model.values import NESTED_TOO_DEEP, AttributeValue, Item, normal
 Parameters = Sequence[AttributeValue]
 
 ROOT = "root"
-"""What messages call the value that a path inside a value begins at."""
+"""The name in messages of the value that a path begins at."""
 _SETS = {"S": "SS", "N": "NS", "B": "BS"}
 _TERM_NAMES = {"path": "VariableReference", "parameter": "Parameter", "literal": "Literal"}
 
@@ -20,9 +20,9 @@ _TERM_NAMES = {"path": "VariableReference", "parameter": "Parameter", "literal":
 def value_of(
     term: Term, parameters: Parameters, under: str = ROOT, level: int = 1
 ) -> AttributeValue:
-    """The canonical value of a term. Raises ValidationException for what has none.
+    """The canonical value of a term. Raises ValidationException if the term is not a value.
 
-    `under` says where in a value the term is, `level` how deep.
+    `under` tells where in a value the term is, and `level` how deep.
     """
     match term.kind:
         case "literal":
@@ -50,7 +50,7 @@ def value_of(
 
 
 def item_of(term: Term, parameters: Parameters) -> Item:
-    """The item that a map describes. Of each attribute messages speak as of a root."""
+    """The item that a map describes. In messages, each attribute is the start of a path."""
     return {name: value_of(member, parameters) for name, member in _members(term, ROOT)}
 
 
