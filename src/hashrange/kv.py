@@ -10,8 +10,22 @@ and a Scan (over partitions, in the order of their hash) alike.
 A store looks at nothing of a value but its weight: the size, by DynamoDB's rules, of the item
 or index entry. It knows nothing of items, indexes, streams or expiry.
 
-A store makes two promises. All reads of one snapshot come from one moment. And what a
-transaction read still holds when its writes land, or `commit` raises `Conflict`.
+A store makes two promises:
+
+- All reads of one snapshot, and of one transaction, come from one moment.
+- What a transaction has read of rows still holds when its writes land, or `commit` raises
+  `Conflict`. This covers rows that were absent, ranges, and the list of dropped spaces.
+
+Where a promise would make every writer wait for one hot row, it is weaker, so that a store may
+have many writers at once:
+
+- A counter is a statistic. Additions commute and a read of a counter need not still hold at
+  commit, so a store may keep it in several places and sum them up. A number that a decision relies
+  on (the version of the catalog, the number of spaces, the size of an item collection) is a row.
+- The clock is raised, which commutes too, or it is the store's own.
+- Appended rows are ordered within one slot of one space, not over the whole store: one order for
+  all would be one counter that every commit waits for.
+- A commit may end without anybody knowing if it landed: a connection can be lost just then.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,7 +77,10 @@ class Page(Struct, gc=False):
 
 
 class Counters(Struct, gc=False):
-    """Counters by name. Answer: `list[int]`; one that was never added to is 0."""
+    """Counters by name. Answer: `list[int]`; a counter that was never written is 0.
+
+    They are statistics: what was read may have changed by the time the transaction commits.
+    """
 
     names: tuple[bytes, ...]
 
@@ -101,7 +118,10 @@ class Delete(Struct, gc=False):
 
 
 class Add(Struct, gc=False):
-    """Add to a counter, which may go negative."""
+    """Add to a counter, which may go negative.
+
+    Additions commute, so no two transactions ever conflict over them, and none is lost.
+    """
 
     name: bytes
     delta: int
@@ -123,11 +143,15 @@ class Max(Struct, gc=False):
 class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
-    The numbers rise strictly over the whole store, in the order of commits, and are never
-    used twice: who reads from where he stopped misses nothing.
+    Within one slot of one space the numbers rise strictly, in the order of commits, and none is
+    used twice: a reader that resumes after its last number misses no record. Numbers of different
+    slots are not comparable, although a store with a single writer may number all of them in one
+    sequence. So `prefix` names the slot, or the keys of two slots could meet. A transaction need
+    not see its own appended rows: a store may number them only when it commits.
     """
 
     space: int
+    slot: int
     prefix: bytes
     value: bytes
 
@@ -137,7 +161,7 @@ class CreateSpace(Struct, gc=False):
 
 
 class DropSpace(Struct, gc=False):
-    """Instant at any size: the space reads as absent, its rows wait for `Purge`."""
+    """Make a space absent, at once whatever its size. Its rows wait for `Purge`."""
 
     space: int
 
@@ -156,7 +180,7 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """A moment of the store, for one run of an operation. To be closed, from any thread."""
+    """The store at one moment, for one run of an operation. Close it, from any thread."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
@@ -186,7 +210,7 @@ class Store(Protocol):
     def snapshot(self, brief: bool = False, /) -> Snapshot:
         """A `brief` one costs less and may keep writers waiting.
 
-        It is closed before its thread begins a transaction or waits for anything.
+        The caller closes it before its thread begins a transaction or waits for anything.
         """
         ...
 
@@ -195,10 +219,10 @@ class Store(Protocol):
         ...
 
     def begin(self, wait: bool = True, /) -> Transaction:
-        """Start the one writing transaction.
+        """Start a transaction.
 
-        Raises `Busy` if another process (or thread) is writing: at once, or, with `wait`,
-        after the store's time limit.
+        A store with a single writer raises `Busy` while another process or thread is writing: at
+        once, or, with `wait`, after the store's time limit.
         """
         ...
 
@@ -221,7 +245,7 @@ class StoreError(Exception):
 
 
 class Conflict(StoreError):
-    """Something that was read has changed before the writes could land: run it again."""
+    """A row that was read has changed before the writes could land. Run the decision again."""
 
 
 class OutcomeUnknown(StoreError):

@@ -38,7 +38,7 @@ def test_files_of_every_version_open(path: Path, open_store: OpenStore, version:
     assert keys(read(store, Range(5, b"", None))) == [b"a", b"b", b"l" + bytes(7) + b"\x01"]
     assert read(store, Dropped()) == [6]
     assert list(store.verify()) == []
-    commit(store, Append(5, b"l", value_of(1)))
+    commit(store, Append(5, 0, b"l", value_of(1)))
     assert keys(read(store, Range(5, b"l", b"m")))[1] == b"l" + bytes(7) + b"\x02"
 
 

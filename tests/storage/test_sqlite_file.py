@@ -34,12 +34,12 @@ from .conftest import OpenStore
 def test_a_second_opening_finds_everything(open_store: OpenStore) -> None:
     first = open_store()
     commit(first, CreateSpace(5), CreateSpace(6), Put(5, b"a", value_of(1)), Add(b"n", 3))
-    commit(first, Append(5, b"l", value_of(2)), DropSpace(6))
+    commit(first, Append(5, 0, b"l", value_of(2)), DropSpace(6))
     first.close()
     second = open_store()
     assert (counted(second, b"n"), row(second, (5, b"a"))) == (3, value_of(1))
     assert read(second, Dropped()) == [6]
-    commit(second, Append(5, b"l", value_of(2)))
+    commit(second, Append(5, 0, b"l", value_of(2)))
     one, two = keys(read(second, Range(5, b"l", b"m")))
     assert one < two
 

@@ -88,8 +88,8 @@ def test_each_process_sees_the_spaces_and_rows_of_the_other(
     assert read(store, wanted) == Page([], True)
     other.submit(_commit, [CreateSpace(5), Put(5, b"a", value_of(1))]).result()
     assert keys(read(store, wanted)) == [b"a"]
-    commit(store, Put(5, b"b", value_of(1)), Append(5, b"l", value_of(1)))
-    other.submit(_commit, [Append(5, b"l", value_of(1))]).result()
+    commit(store, Put(5, b"b", value_of(1)), Append(5, 0, b"l", value_of(1)))
+    other.submit(_commit, [Append(5, 0, b"l", value_of(1))]).result()
     found = other.submit(_read, wanted).result()
     assert keys(found) == [b"a", b"b", b"l" + bytes(7) + b"\x01", b"l" + bytes(7) + b"\x02"]
     snapshot = store.snapshot()

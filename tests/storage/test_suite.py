@@ -4,16 +4,16 @@ from pathlib import Path
 
 from hashrange.kv import Store
 from hashrange.storage import MemoryStore, SqliteStore
-from hashrange.testing.store_suite import StoreSuite
+from hashrange.testing.single_writer import SingleWriterSuite
 
 
-class TestMemoryStore(StoreSuite):
+class TestMemoryStore(SingleWriterSuite):
     histories = 200
 
     def make_store(self, folder: Path) -> Store:
         return MemoryStore()
 
 
-class TestSqliteStore(StoreSuite):
+class TestSqliteStore(SingleWriterSuite):
     def make_store(self, folder: Path) -> Store:
         return SqliteStore(str(folder / "suite.db"), durability="relaxed")

@@ -1,6 +1,6 @@
 """What a store must answer, as plainly as it can be said, and random histories to compare by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import cast
 from zlib import crc32
@@ -40,9 +40,11 @@ from hashrange.kv import (
     Write,
     unpack_weight,
 )
+from hashrange.testing.store_access import read
 
 CLOCK = b"clock"
-LOG = b"log"
+LOG = b"0log"
+LOG_SPACE = 900
 NEVER_CREATED = 999
 
 
@@ -59,7 +61,8 @@ class Model:
         self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
         self.dropped: dict[int, int] = {}  # rows left
         self.counters: dict[bytes, int] = {}
-        self.last_number = 0  # of the log; those of a transaction rolled back may come again
+        self.numbers: dict[int, int] = {}
+        """The last number of each slot of the log; one that was rolled back may come again."""
 
     def row(self, space: int, key: bytes) -> bytes | None:
         return self.spaces.get(space, {}).get(key)
@@ -94,7 +97,7 @@ class Model:
             case Purge(space, rows_max):
                 self._purge(space, rows_max)
             case Append():
-                raise AssertionError("only the store knows the number: see `History.append`")
+                raise AssertionError("only the store knows the number: see `find_appended`")
 
     def _page(self, read: Range) -> Page:
         rows = [
@@ -136,6 +139,7 @@ class History(RuleBasedStateMachine):
         self.committed = Model()
         self.transaction: Transaction | None = None
         self.pending = self.committed  # what the open transaction must see
+        self.appended: list[Append] = []  # by the open transaction, which need not see them
         self.snapshots: list[tuple[Snapshot, Model]] = []
         self.spaces_created = 0
 
@@ -153,6 +157,7 @@ class History(RuleBasedStateMachine):
         self.begin(True)
         self.create_space()
         self.create_space()
+        self.write([CreateSpace(LOG_SPACE)])
         self.put_and_delete(rows)
         self.commit()
 
@@ -174,12 +179,33 @@ class History(RuleBasedStateMachine):
     def commit(self) -> None:
         self.open_transaction().commit()
         self.transaction, self.committed = None, self.pending
+        self.find_appended()
+
+    def find_appended(self) -> None:
+        """What was appended is there, numbered within its slot in the order of the appends."""
+        model, wanted = self.committed, Range(LOG_SPACE, b"", None)
+        page = read(self.store, wanted)
+        assert isinstance(page, Page)
+        before = model.spaces.setdefault(LOG_SPACE, {})
+        new = [row for row in page.rows if row[0] not in before]
+        for append in self.appended:
+            key, value = next(row for row in new if row[0][: len(LOG)] == append.prefix)
+            new.remove((key, value))
+            number = int.from_bytes(key[len(LOG) :], "big")
+            assert len(key) == len(LOG) + 8
+            assert value == append.value
+            assert number > model.numbers.get(append.slot, 0)
+            model.numbers[append.slot] = number
+            before[key] = value
+        assert not new
+        self.appended = []
+        assert page == model.read(wanted)
 
     @precondition(lambda self: self.transaction is not None)
     @rule()
     def roll_back(self) -> None:
         self.open_transaction().rollback()
-        self.transaction, self.pending = None, self.committed
+        self.transaction, self.pending, self.appended = None, self.committed, []
 
     def open_transaction(self) -> Transaction:
         assert self.transaction is not None
@@ -210,21 +236,10 @@ class History(RuleBasedStateMachine):
         self.write([Max(CLOCK, value)])
 
     @precondition(lambda self: self.transaction is not None)
-    @rule(space=spaces, value=values)
-    def append(self, space: int, value: bytes) -> None:
-        if space not in self.pending.spaces:
-            return
-        before = self.pending.spaces[space]
-        self.open_transaction().write([Append(space, LOG, value)])
-        page = self.open_transaction().read(Range(space, LOG, LOG + b"\xff" * 9))
-        assert isinstance(page, Page)
-        ((key, stored),) = (row for row in page.rows if row[0] not in before)
-        assert stored == value
-        assert len(key) == len(LOG) + 8
-        number = int.from_bytes(key[len(LOG) :], "big")
-        assert number > self.pending.last_number
-        self.pending.last_number = number
-        before[key] = value
+    @rule(slot=st.integers(0, 2), value=values)
+    def append(self, slot: int, value: bytes) -> None:
+        self.appended.append(Append(LOG_SPACE, slot, b"%d" % slot + LOG[1:], value))
+        self.open_transaction().write(self.appended[-1:])
 
     @precondition(lambda self: self.transaction is not None)
     @rule()
@@ -281,23 +296,34 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def counters(self) -> None:
-        self.compare(Counters((b"rows", b"bytes", b"", CLOCK)))
+        self.compare(Counters((b"rows", b"bytes", b"")))
+
+    @rule()
+    def clock(self) -> None:
+        """A store may answer its own time, which must not be before the one it was raised to."""
+        for source, model in self.sources():
+            [now] = cast(list[int], source.read(Counters((CLOCK,))))
+            assert now >= model.counters.get(CLOCK, 0)
 
     @rule(space=spaces, key=keys, name=names)
     def head(self, space: int, key: bytes, name: bytes) -> None:
         self.compare(Head((space, key), name))
-        self.compare(Head((NEVER_CREATED, key), CLOCK))
+        self.compare(Head((NEVER_CREATED, key), name))
 
     @rule()
     def dropped(self) -> None:
         self.compare(Dropped())
 
-    def compare(self, read: Read) -> None:
+    def compare(self, what: Read) -> None:
         """The transaction and each snapshot answer as the model of their moment does."""
-        for snapshot, model in self.snapshots:
-            assert in_order(read, snapshot.read(read)) == model.read(read)
+        for source, model in self.sources():
+            assert in_order(what, source.read(what)) == model.read(what)
+
+    def sources(self) -> Iterator[tuple[Snapshot | Transaction, Model]]:
+        """Everything that can be read from, with the model of its moment."""
+        yield from self.snapshots
         if self.transaction is not None:
-            assert in_order(read, self.transaction.read(read)) == self.pending.read(read)
+            yield self.transaction, self.pending
 
 
 def in_order(read: Read, answer: Answer) -> Answer:

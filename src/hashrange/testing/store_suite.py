@@ -5,7 +5,12 @@
             return MyStore(folder / "db")
 
 `make_store` gives an empty store; it may use the empty `folder`. Beyond the words of the waist,
-the suite holds that writing to a space which is not there raises `LookupError`.
+the suite demands that a write to a space that is not there raises `LookupError`.
+
+`StoreSuite` is for any store: one writer or many, counters in one place or in several, a clock of
+its own or the one that is raised. `hashrange.testing.single_writer` has `SingleWriterSuite`, which
+adds what a store with a single writer promises besides. Every answer is compared with that of a
+model: sorted rows, as plain as can be (`hashrange.testing.store_model`).
 """
 
 import threading
@@ -21,7 +26,6 @@ from hashrange.kv import (
     SYSTEM_SPACE,
     Add,
     Append,
-    Busy,
     Conflict,
     Counters,
     CreateSpace,
@@ -39,7 +43,8 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.testing.store_access import commit, counted, keys, read, row, values
-from hashrange.testing.store_model import run_histories, value_of
+from hashrange.testing.store_model import CLOCK, run_histories, value_of
+from hashrange.testing.store_races import run_races
 
 SPACE = 7
 ROW = Put(SPACE, b"key", value_of(1, b"old"))
@@ -81,6 +86,9 @@ class StoreSuite:
         store.close()
 
     def test_any_history(self, tmp_path: Path) -> None:
+        run_histories(self._maker(tmp_path), examples=self.histories, steps=40)
+
+    def _maker(self, tmp_path: Path) -> Callable[[], Store]:
         folders = (tmp_path / str(number) for number in count())
 
         def make() -> Store:
@@ -88,7 +96,7 @@ class StoreSuite:
             folder.mkdir()
             return self.make_store(folder)
 
-        run_histories(make, examples=self.histories, steps=40)
+        return make
 
     # ---- a new store ----
 
@@ -145,6 +153,10 @@ class StoreSuite:
 
     # ---- snapshots and transactions ----
 
+    def test_any_race(self, tmp_path: Path) -> None:
+        """Of transactions that are open at once, if the store lets them be."""
+        run_races(self._maker(tmp_path), examples=self.histories, steps=30)
+
     def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
         commit(store, Add(b"n", 1))
         wanted: Sequence[Read] = (
@@ -195,7 +207,7 @@ class StoreSuite:
 
     def test_a_rollback_undoes_everything(self, store: Store) -> None:
         transaction = store.begin()
-        transaction.write([Put(SPACE, b"key", value_of(2)), Append(SPACE, b"log", value_of(1))])
+        transaction.write([Put(SPACE, b"key", value_of(2)), Append(SPACE, 0, b"log", value_of(1))])
         transaction.write([Add(b"n", 5), CreateSpace(8), Put(8, b"key", value_of(2))])
         transaction.write([Delete(SPACE, b"key"), DropSpace(SPACE), Purge(SPACE, 10)])
         transaction.rollback()
@@ -214,37 +226,38 @@ class StoreSuite:
     # ---- counters ----
 
     def test_a_raised_counter_never_falls(self, store: Store) -> None:
-        def now() -> int:
-            return cast(list[int], read(store, Counters((b"clock",))))[0]
-
-        commit(store, Max(b"clock", 5))
-        assert now() >= 5
-        commit(store, Max(b"clock", 3), Max(b"clock", 9), Max(b"clock", 7))
-        latest = now()
+        commit(store, Max(CLOCK, 5))
+        assert counted(store, CLOCK) >= 5
+        commit(store, Max(CLOCK, 3), Max(CLOCK, 9), Max(CLOCK, 7))
+        latest = counted(store, CLOCK)
         assert latest >= 9
         lost = store.begin()
-        lost.write([Max(b"clock", 20)])
-        assert cast(list[int], lost.read(Counters((b"clock",))))[0] >= 20
+        lost.write([Max(CLOCK, 20)])
+        assert cast(list[int], lost.read(Counters((CLOCK,))))[0] >= 20
         lost.rollback()
-        commit(store, Max(b"clock", 1))
-        assert now() >= latest
+        commit(store, Max(CLOCK, 1))
+        assert counted(store, CLOCK) >= latest
 
     # ---- the log ----
 
-    def test_numbers_of_the_log_rise_over_transactions_and_spaces(self, store: Store) -> None:
-        commit(store, CreateSpace(8), Append(SPACE, b"l", value_of(1)))
+    def test_numbers_of_one_slot_rise_and_are_never_used_twice(self, store: Store) -> None:
+        """Also if a transaction is rolled back, and if a row is deleted."""
+        seen: list[bytes] = []
+        commit(store, CreateSpace(8))
         for _ in range(3):
-            commit(store, Append(8, b"l", value_of(1)), Append(SPACE, b"l", value_of(2)))
+            one, other = Append(8, 1, b"\x01", value_of(1)), Append(8, 2, b"\x02", value_of(2))
+            commit(store, one, other, one)
             lost = store.begin()
-            lost.write([Append(SPACE, b"l", value_of(3))])
+            lost.write([one, Append(SPACE, 1, b"\x01", value_of(3))])
             lost.rollback()
-        there = keys(read(store, Range(SPACE, b"l", b"m")))
-        other = keys(read(store, Range(8, b"l", b"m")))
-        assert (len(there), len(other)) == (4, 3)
-        assert [key for pair in zip(there[1:], other, strict=True) for key in pair[::-1]] == sorted(
-            there[1:] + other
-        )
-        assert {len(key) for key in there + other} == {1 + 8}
+            there = keys(read(store, Range(8, b"\x01", b"\x02")))
+            new = [key for key in there if key not in seen]
+            assert len(new) == 2
+            assert seen + new == sorted(seen + new)
+            seen += new
+            commit(store, Delete(8, new[1]))
+        assert len(keys(read(store, Range(8, b"\x02", None)))) == 3
+        assert {len(key) for key in seen} == {1 + 8}
 
     # ---- spaces ----
 
@@ -292,27 +305,6 @@ class StoreSuite:
         assert list(store.verify()) == []
 
     # ---- threads ----
-
-    def test_one_writes_at_a_time(self, store: Store) -> None:
-        transaction = store.begin()
-
-        def refused() -> None:
-            with pytest.raises(Busy):
-                store.begin(False)
-
-        in_thread(refused)
-        transaction.rollback()
-        in_thread(lambda: store.begin(False).rollback())
-
-    def test_begin_waits_for_the_other_to_end(self, store: Store) -> None:
-        transaction = store.begin()
-        ending = threading.Timer(0.1, transaction.commit)
-        ending.start()
-        transaction.write([Put(SPACE, b"key", value_of(9))])
-        second = store.begin()
-        assert second.read(Get(((SPACE, b"key"),))) == [value_of(9)]
-        second.rollback()
-        ending.join()
 
     def test_another_thread_may_commit_and_close(self, store: Store) -> None:
         transaction = store.begin()

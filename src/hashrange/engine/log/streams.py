@@ -57,8 +57,9 @@ def appended(stream: Stream, change: ItemChange, milliseconds: int) -> Iterator[
     record: dict[str, Any] = {"eventName": _event(change), "dynamodb": content}
     if change.expired:
         record["userIdentity"] = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
-    prefix = bytes([slot_of(change.key.key, stream.slots)]) + milliseconds.to_bytes(8, "big")
-    yield kv.Append(stream.space, prefix, encode_row(b"", encode(record), size))
+    slot = slot_of(change.key.key, stream.slots)
+    prefix = bytes([slot]) + milliseconds.to_bytes(8, "big")
+    yield kv.Append(stream.space, slot, prefix, encode_row(b"", encode(record), size))
 
 
 def _event(change: ItemChange) -> str:

@@ -1,0 +1,69 @@
+"""What a store with a single writer promises besides what every store does.
+
+class TestMyStore(SingleWriterSuite):
+    def make_store(self, folder: Path) -> Store:
+        return MyStore(folder / "db")
+"""
+
+import threading
+
+import pytest
+
+from hashrange.kv import (
+    Append,
+    Busy,
+    CreateSpace,
+    Get,
+    Max,
+    Put,
+    Range,
+    Store,
+)
+from hashrange.testing.store_access import commit, counted, keys, read
+from hashrange.testing.store_model import CLOCK, value_of
+from hashrange.testing.store_suite import SPACE, StoreSuite, in_thread
+
+
+class SingleWriterSuite(StoreSuite):
+    """Subclass it as you would `StoreSuite`."""
+
+    def test_one_writes_at_a_time(self, store: Store) -> None:
+        transaction = store.begin()
+
+        def refused() -> None:
+            with pytest.raises(Busy):
+                store.begin(False)
+
+        in_thread(refused)
+        transaction.rollback()
+        in_thread(lambda: store.begin(False).rollback())
+
+    def test_begin_waits_for_the_other_to_end(self, store: Store) -> None:
+        transaction = store.begin()
+        ending = threading.Timer(0.1, transaction.commit)
+        ending.start()
+        transaction.write([Put(SPACE, b"key", value_of(9))])
+        second = store.begin()
+        assert second.read(Get(((SPACE, b"key"),))) == [value_of(9)]
+        second.rollback()
+        ending.join()
+
+    def test_the_clock_is_what_it_was_raised_to(self, store: Store) -> None:
+        commit(store, Max(CLOCK, 5))
+        commit(store, Max(CLOCK, 9), Max(CLOCK, 7))
+        assert counted(store, CLOCK) == 9
+
+    def test_numbers_of_the_log_rise_over_transactions_and_spaces(self, store: Store) -> None:
+        commit(store, CreateSpace(8), Append(SPACE, 1, b"l", value_of(1)))
+        for _ in range(3):
+            commit(store, Append(8, 2, b"l", value_of(1)), Append(SPACE, 1, b"l", value_of(2)))
+            lost = store.begin()
+            lost.write([Append(SPACE, 1, b"l", value_of(3))])
+            lost.rollback()
+        there = keys(read(store, Range(SPACE, b"l", b"m")))
+        other = keys(read(store, Range(8, b"l", b"m")))
+        assert (len(there), len(other)) == (4, 3)
+        assert [key for pair in zip(there[1:], other, strict=True) for key in pair[::-1]] == sorted(
+            there[1:] + other
+        )
+        assert {len(key) for key in there + other} == {1 + 8}
