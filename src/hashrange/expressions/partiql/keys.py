@@ -20,7 +20,7 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
 
 
-class Plan(NamedTuple):
+class ReadPlan(NamedTuple):
     """`queries` is None for a scan. `filter` is what remains to be tested of each row.
 
     `filtered` are the attributes that are tested besides the key, in the order of the text.
@@ -77,10 +77,10 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
     return Operation("AND", tuple(conditions))
 
 
-def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> Plan:
+def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
     """How to read what a WHERE clause selects. Raises ValidationException."""
     if where is None:
-        return Plan(None, None)
+        return ReadPlan(None, None)
     branches = _parts("OR", where)
     if len(branches) > 1:
         return _plan_branches(where, branches, hash_name, range_name, types)
@@ -88,7 +88,7 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     allowed = ((part, _partitions(part, hash_name, types)) for part in parts)
     named, values = next(((part, found) for part, found in allowed if found), (where, None))
     if values is None:
-        return Plan(None, where)
+        return ReadPlan(None, where)
     used = [named] if _is_equality(named, hash_name) else []
     sorts = [(part, test) for part in parts if (test := _sort_test(part, range_name))]
     for _, each in sorts:
@@ -98,19 +98,19 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
         used.append(sort[0])
     rest = [part for part in parts if all(part is not other for other in used)]
     queries = [_query(value, sort[1] if sort else None) for value in values]
-    return Plan(queries, all_of(rest), _names_in(rest))
+    return ReadPlan(queries, all_of(rest), _names_in(rest))
 
 
 def _plan_branches(
     where: Node, branches: Sequence[Node], hash_name: str, range_name: str | None, types: Types
-) -> Plan:
+) -> ReadPlan:
     """A partition that several branches name is read as a whole, so that no row is read twice."""
     found: defaultdict[str, list[KeyQuery]] = defaultdict(list)
     extents: defaultdict[str, set[str]] = defaultdict(set)
     for branch in branches:
         part = plan(branch, hash_name, range_name, types)
         if part.queries is None:
-            return Plan(None, where)
+            return ReadPlan(None, where)
         for query in part.queries:
             partition = str(query.hash_values)
             found[partition].append(query)
@@ -126,7 +126,7 @@ def _plan_branches(
         same[0] if len(same) == 1 else _query(same[0].hash_values[0], None)
         for same in found.values()
     ]
-    return Plan(queries, where)
+    return ReadPlan(queries, where)
 
 
 def _query(value: AttributeValue, test: _Test | None) -> KeyQuery:

@@ -20,7 +20,7 @@ from hashrange.engine.fetch import Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
-from hashrange.expressions.partiql.keys import Plan
+from hashrange.expressions.partiql.keys import ReadPlan
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.model.tables import Table, TableOrIndex
@@ -127,7 +127,7 @@ def _columns(statement: Select) -> Sequence[str]:
     return statement.columns.attributes if statement.columns else ()
 
 
-def _plan(table: Table, source: TableOrIndex, statement: Select) -> Plan:
+def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
     range_name = source.range[0] if source.range else None
     plan = partiql_keys.plan(statement.where, source.hash[0], range_name, table.types)
     for order in statement.order:
@@ -148,7 +148,7 @@ def _plan(table: Table, source: TableOrIndex, statement: Select) -> Plan:
 def _bounds(
     table: Table,
     source: TableOrIndex,
-    plan: Plan,
+    plan: ReadPlan,
     order: Sequence[Order],
     start: Position,
     reverse: bool,
