@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from world import Response, Violation, World
 
+from hashrange.model.errors import InternalServerError
+
 TABLE = "bank-table"
 SCRATCH = "scratch-table"
 INDEX = "by-bank"
@@ -139,6 +141,9 @@ def _records(world: World) -> Iterator[Response]:
         page = world.call("GetShardIterator", start)
         iterator = page["ShardIterator"]
         while iterator:
-            page = world.call("GetRecords", {"ShardIterator": iterator})
+            try:
+                page = world.call("GetRecords", {"ShardIterator": iterator})
+            except InternalServerError as error:
+                raise Violation("the stream cannot be read") from error
             yield from page["Records"]
             iterator = page.get("NextShardIterator") if page["Records"] else None

@@ -12,7 +12,7 @@ from hashrange.engine.indexes import MAINTAINERS
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import collection_key, parse_raw
 from hashrange.engine.keyspace.rows import encode_row
-from hashrange.engine.log import streams
+from hashrange.engine.log import records
 
 
 def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
@@ -26,8 +26,8 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
         table = change.table
         for index in table.maintained:
             MAINTAINERS[type(index)].derive(index, change, effects)
-        if table.stream and table.stream.disabled_at is None:
-            effects.writes.extend(streams.appended(table.stream, change, effects.now))
+        if table.log is not None:
+            records.append(table.log, change, effects)
     for change in changes:
         if change.collection_size is not None:
             _weigh_collection(change, effects)

@@ -9,7 +9,8 @@ from hashrange.engine.capacity import Receipt
 from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
-from hashrange.model.streams import Stream
+from hashrange.engine.log.sequencer import Place
+from hashrange.model.streams import Log, Stream
 from hashrange.model.tables import Index, Table, TimeToLive
 from hashrange.model.values import Item
 
@@ -86,11 +87,18 @@ class StreamChange(NamedTuple):
     new: Stream | None
 
 
-class Trim(NamedTuple):
-    """Records of a stream that are past their day, by key."""
+class LogChange(NamedTuple):
+    """A change log that is opened (`old` is None), or dropped with all that it holds."""
 
-    stream: Stream
-    keys: Sequence[bytes]
+    old: Log | None
+    new: Log | None
+
+
+class Trim(NamedTuple):
+    """Records of a change log that nobody wants any more."""
+
+    log: Log
+    places: Sequence[Place]
 
 
 class Empty(NamedTuple):
@@ -100,7 +108,17 @@ class Empty(NamedTuple):
     rows_max: int
 
 
-AnyChange = ItemChange | TableChange | Remember | Forget | Backfill | StreamChange | Trim | Empty
+AnyChange = (
+    ItemChange
+    | TableChange
+    | StreamChange
+    | LogChange
+    | Remember
+    | Forget
+    | Backfill
+    | Trim
+    | Empty
+)
 
 
 class Decision(Struct, gc=False):

@@ -16,7 +16,6 @@ from hashrange.engine.keyspace.keys import (
 )
 from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import KeyQuery
-from hashrange.model.streams import slots_for
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 
@@ -44,7 +43,7 @@ def of_scan(segment: int | None, total: int | None) -> Bounds:
 def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
     """The positions in the hash where each partition begins that DynamoDB would have."""
     warm = source.warm if isinstance(source, Index) and not source.local else table.warm
-    return bound.segment_starts(slots_for(warm.read, warm.write))
+    return bound.segment_starts(warm.partitions)
 
 
 def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:

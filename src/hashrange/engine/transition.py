@@ -12,6 +12,7 @@ from hashrange.engine.decision import (
     Empty,
     Forget,
     ItemChange,
+    LogChange,
     Remember,
     StreamChange,
     TableChange,
@@ -54,8 +55,10 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _forget(change)
         case StreamChange():
             return _stream(change)
+        case LogChange():
+            return _log(change)
         case Trim():
-            return [kv.Delete(change.stream.space, key) for key in change.keys]
+            return [kv.Delete(change.log.space, place.key) for place in change.places]
         case Empty():
             return [kv.Purge(change.space, change.rows_max)]
         case _:
@@ -90,11 +93,15 @@ def _stream(change: StreamChange) -> list[kv.Write]:
     assert stream, "a stream's definition changes from something or to something"
     row = system.stream_row(stream.table_name, stream.label)
     if change.new is None:
-        return [kv.Delete(kv.SYSTEM_SPACE, row), kv.DropSpace(stream.space)]
-    put = kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))
-    if change.old is not None:
-        return [put]
-    return [put, kv.CreateSpace(stream.space)]
+        return [kv.Delete(kv.SYSTEM_SPACE, row)]
+    return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
+
+
+def _log(change: LogChange) -> list[kv.Write]:
+    if change.new is not None:
+        return [kv.CreateSpace(change.new.space)]
+    assert change.old, "a log is opened or dropped"
+    return [kv.DropSpace(change.old.space)]
 
 
 def _milliseconds(now: float) -> int:

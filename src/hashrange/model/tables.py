@@ -11,9 +11,13 @@ from typing import Literal
 from msgspec import Struct, field
 
 from hashrange.model.limits import DAY_SECONDS
-from hashrange.model.streams import Stream
+from hashrange.model.streams import Log, Stream
 
 KeyType = Literal["S", "N", "B"]
+
+WRITE_UNITS_PER_PARTITION = 1000
+READ_UNITS_PER_PARTITION = 3000
+"""What a partition of DynamoDB serves a second."""
 
 
 class Throughput(Struct, frozen=True):
@@ -39,6 +43,12 @@ class WarmThroughput(Struct, frozen=True):
 
     read: int = 0
     write: int = 0
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions DynamoDB needs to serve as much."""
+        reads = -(-self.read // READ_UNITS_PER_PARTITION)
+        return max(1, reads, -(-self.write // WRITE_UNITS_PER_PARTITION))
 
     def raised(self, read: int = 0, write: int = 0) -> "WarmThroughput":
         return WarmThroughput(max(self.read, read), max(self.write, write))
@@ -158,6 +168,16 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def index_keys(self) -> frozenset[str]:
         """The names of all attributes that are part of an index's key."""
         return frozenset(name for index in self.indexes for name in index.key)
+
+    @cached_property
+    def log(self) -> Log | None:
+        """The table's change log, which is written while anybody wants it.
+
+        Each reader remembers the log that it reads, and one that begins joins the log that is
+        being written. The only reader is an enabled stream.
+        """
+        stream = self.stream
+        return stream.log if stream is not None and stream.disabled_at is None else None
 
     @cached_property
     def has_local_indexes(self) -> bool:

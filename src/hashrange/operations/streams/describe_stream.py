@@ -6,10 +6,12 @@ from typing import Any
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.log import streams
+from hashrange.engine.log.sequencer import sequence_number
+from hashrange.engine.log.shards import Shard, is_closed, shards
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import DESCRIBE_STREAM_SHARDS_MAX
-from hashrange.model.streams import Shard, Stream, is_closed, sequence_number, shards
+from hashrange.model.streams import Stream
 from hashrange.operations.common.parse import decode
 from hashrange.operations.streams import lookup
 

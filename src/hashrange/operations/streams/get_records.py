@@ -1,16 +1,11 @@
 """GetRecords: the records of a shard after the position of an iterator, at most 1,000 or 1 MB."""
 
-from typing import Any
-
-from msgspec import Raw
-from msgspec.json import decode as decode_json
-
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.log import streams
-from hashrange.engine.log.streams import RECORDS_MAX, Record
+from hashrange.engine.log.shards import is_closed
+from hashrange.engine.log.streams import RECORDS_MAX
 from hashrange.model import requests
-from hashrange.model.streams import Stream, is_closed, sequence_number
 from hashrange.operations.common.parse import decode
 from hashrange.operations.streams import lookup, shard_iterator
 
@@ -27,25 +22,10 @@ def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     stream = yield from lookup.find(iterator.stream_arn)
     latest = yield from streams.latest_commit()
     shard = lookup.shard_of(stream, iterator.shard_id, latest)
-    found, position, exhausted = yield from streams.records(
-        stream, shard, iterator.position, now, given.limit or RECORDS_MAX
-    )
-    response: Response = {"Records": [_shown(stream, record) for record in found]}
-    if not (exhausted and is_closed(stream, shard, latest)):
-        following = shard_iterator.ShardIterator(stream.arn, shard.id, position, now)
+    limit = given.limit or RECORDS_MAX
+    page = yield from streams.read(stream, shard, iterator.position, now, limit)
+    response: Response = {"Records": page.records}
+    if not (page.exhausted and is_closed(stream, shard, latest)):
+        following = shard_iterator.ShardIterator(stream.arn, shard.id, page.position, now)
         response["NextShardIterator"] = following.text()
     return answer(response)
-
-
-def _shown(stream: Stream, record: Record) -> dict[str, Any]:
-    number = sequence_number(record.milliseconds, record.number)
-    content = decode_json(record.members["dynamodb"], type=dict[str, Raw])
-    region = stream.table_arn.split(":")[3]
-    return {
-        "eventID": f"{record.number:032x}",
-        "eventVersion": "1.1",
-        "eventSource": "aws:dynamodb",
-        "awsRegion": region,
-        **record.members,
-        "dynamodb": {**content, "SequenceNumber": number},
-    }

@@ -3,10 +3,12 @@
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keys import invalid_parameter
-from hashrange.engine.log import streams
+from hashrange.engine.log import records, streams
+from hashrange.engine.log.sequencer import parse_sequence_number
+from hashrange.engine.log.shards import Shard
 from hashrange.model import requests
 from hashrange.model.errors import TrimmedDataAccessException, ValidationException
-from hashrange.model.streams import RETENTION_SECONDS, Shard, Stream, parse_sequence_number
+from hashrange.model.streams import Stream
 from hashrange.operations.common.parse import decode
 from hashrange.operations.streams import lookup
 from hashrange.operations.streams.shard_iterator import ShardIterator
@@ -51,10 +53,10 @@ def _position(
         milliseconds = int(given.timestamp * 1000)
         if milliseconds > now:
             raise ValidationException("Timestamp must not be in the future")
-        return streams.position(shard, max(milliseconds, 0))
+        return shard.key_at(max(milliseconds, 0))
     if given.sequence_number is not None:
         return _at_sequence_number(given, given.sequence_number, shard, now)
-    return streams.position(shard, shard.start)
+    return shard.first_key
 
 
 def _at_sequence_number(
@@ -66,7 +68,7 @@ def _at_sequence_number(
             f"Invalid SequenceNumber: {text} is not in the range of shard {shard.id}"
         )
     milliseconds, number = parsed
-    if milliseconds < now - RETENTION_SECONDS * 1000:
+    if milliseconds < records.oldest_wanted(now):
         raise TrimmedDataAccessException(lookup.TRIMMED)
-    at = streams.position(shard, milliseconds, number)
+    at = shard.key_at(milliseconds, number)
     return at + b"\x00" if given.shard_iterator_type == "AFTER_SEQUENCE_NUMBER" else at

@@ -7,8 +7,9 @@ import re
 
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.log import streams
+from hashrange.engine.log.shards import Shard, find_shard
 from hashrange.model.errors import ResourceNotFoundException, ValidationException
-from hashrange.model.streams import Shard, Stream, find_shard
+from hashrange.model.streams import Stream
 
 INVALID_ARN = "Invalid StreamArn"
 TRIMMED = "The data you are trying to access has been trimmed"

@@ -5,13 +5,13 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from hashrange.engine.decision import StreamChange
+from hashrange.engine.decision import LogChange, StreamChange
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.streams import Stream, slots_for
+from hashrange.model.streams import Log, Stream
 from hashrange.model.tables import Table
 
 
@@ -45,10 +45,17 @@ def is_enabled(table: Table) -> bool:
     return table.stream is not None and table.stream.disabled_at is None
 
 
+Changes = list[StreamChange | LogChange]
+
+
 def changed(
     table: Table, given: requests.StreamSpecification | None, spaces: Iterator[int], moment: Moment
-) -> Fetch[tuple[Table, list[StreamChange]]]:
-    """The table with its stream enabled, in the next of `spaces`, or disabled."""
+) -> Fetch[tuple[Table, Changes]]:
+    """The table with its stream enabled or disabled.
+
+    A stream reads the table's change log. If nobody does so yet, the log is opened in the next of
+    `spaces`.
+    """
     if given is None:
         return table, []
     if not given.stream_enabled:
@@ -58,24 +65,32 @@ def changed(
     if is_enabled(table):
         raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
     assert given.stream_view_type, "checked before"
+    enabled_at = ceil(moment.now * 1000)
+    if table.stream is not None and table.stream.disabled_at is not None:
+        # The last record of the stream before is not one of this stream too.
+        enabled_at = max(enabled_at, table.stream.disabled_at + 1)
+    log = table.log or Log(next(spaces), table.warm.partitions, enabled_at)
     stream = Stream(
         table_name=table.name,
         table_arn=table.arn,
         view=given.stream_view_type,
-        space=next(spaces),
+        space=log.space,
         hash=table.hash[0],
         range=table.range[0] if table.range else None,
-        enabled_at=ceil(moment.now * 1000),
+        enabled_at=enabled_at,
         shard_milliseconds=int(moment.settings.shard_seconds * 1000),
-        slots=slots_for(table.warm.read, table.warm.write),
+        slots=log.slots,
     )
     while (yield from streams.find(stream.arn)) is not None:
         # No two streams have the same label, even if they are enabled within a millisecond.
         stream = replace(stream, enabled_at=stream.enabled_at + 1)
-    return replace(table, stream=stream), [StreamChange(None, stream)]
+    changes: Changes = [StreamChange(None, stream)]
+    if table.log is None:
+        changes.append(LogChange(None, log))
+    return replace(table, stream=stream), changes
 
 
-def disabled(table: Table, moment: Moment) -> tuple[Table, list[StreamChange]]:
+def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
     """The table with its stream, if it has one, disabled. The records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []

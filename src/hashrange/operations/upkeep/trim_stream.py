@@ -1,11 +1,15 @@
-"""Delete some records that are past their day; forget a closed stream when it is."""
+"""Delete some records that nobody wants any more; forget a stream that was disabled a day ago."""
 
 import msgspec
 
-from hashrange.engine.decision import Decide, Decision, StreamChange, Trim, answer
-from hashrange.engine.fetch import Moment
-from hashrange.engine.log import streams
-from hashrange.model.streams import RETENTION_SECONDS
+from hashrange.engine import fetch
+from hashrange.engine.decision import AnyChange, Decide, Decision, LogChange, StreamChange, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.log import records, streams
+from hashrange.model.streams import Stream
+
+STREAMS_MAX = 10_000
+"""More than a table can have: all but one of them were disabled within the last day."""
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -21,10 +25,21 @@ def decide(request: Request, moment: Moment) -> Decide:
     stream = yield from streams.find(request.stream_arn)
     if stream is None:
         return answer({"Done": True})
-    if stream.disabled_at is not None and now - stream.disabled_at > RETENTION_SECONDS * 1000:
-        return Decision([StreamChange(stream, None)], {"Done": True})
-    for slot in range(stream.slots):
-        keys = yield from streams.trimmable(stream, slot, now)
-        if keys:
-            return Decision([Trim(stream, keys)], {"Done": False})
-    return answer({"Done": True})
+    if stream.disabled_at is not None and stream.disabled_at < records.oldest_wanted(now):
+        forgotten: list[AnyChange] = [StreamChange(stream, None)]
+        if not (yield from _is_log_shared(stream)):
+            forgotten.append(LogChange(stream.log, None))
+        return Decision(forgotten, {"Done": True})
+    trim = yield from records.trim(stream.log, now)
+    if trim is None:
+        return answer({"Done": True})
+    return Decision([trim], {"Done": False})
+
+
+def _is_log_shared(stream: Stream) -> Fetch[bool]:
+    """Whether the log has another reader, or its table still writes it."""
+    table = yield from fetch.find_table(stream.table_name)
+    if table is not None and table.log is not None and table.log.space == stream.space:
+        return True
+    others = yield from streams.listed(stream.table_name, None, STREAMS_MAX)
+    return any(other.space == stream.space and other.arn != stream.arn for other in others)

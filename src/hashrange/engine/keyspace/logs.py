@@ -1,0 +1,24 @@
+"""Keys of the records of a change log: slot (1) | milliseconds (8) | the store's number (8).
+
+A slot is one of the equal parts of the hash that the log was opened with.
+"""
+
+from struct import Struct
+
+_KEY = Struct(">BQQ")
+
+parse = _KEY.unpack
+"""(slot, milliseconds, number) of a key"""
+
+
+def slot_of(partition: bytes, slots: int) -> int:
+    return partition[0] * slots // 256
+
+
+def prefix(slot: int, milliseconds: int) -> bytes:
+    """The start of the keys of all records of this time, to which the store adds its number."""
+    return bytes([slot]) + milliseconds.to_bytes(8, "big")
+
+
+def key(slot: int, milliseconds: int, number: int) -> bytes:
+    return _KEY.pack(slot, milliseconds, number)

@@ -1,0 +1,108 @@
+"""Records of a table's change log: appended by writes of items, read back in order, trimmed.
+
+A record is a row (its key: `engine.keyspace.logs`) with the raw key of the item that changed; its
+weight is the size in bytes of both images, and its content is `Logged` as JSON. A log is
+written while anybody wants it: `Table.log` says who.
+"""
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder, Encoder
+
+from hashrange import kv
+from hashrange.engine.decision import ItemChange, Trim
+from hashrange.engine.effects import Effects
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.rows import Row, encode_row
+from hashrange.engine.log import sequencer
+from hashrange.engine.log.sequencer import Place
+from hashrange.model.streams import RETENTION_SECONDS, Log
+from hashrange.model.values import equal
+
+CHUNK_BYTES = 1024 * 1024
+"""How much of a log one read takes: between chunks others are served."""
+TRIM_ROWS = 500
+NO_IMAGE = Raw(b"")
+
+
+class Logged(Struct, omit_defaults=True, gc=False):
+    """What a record says of a change: both images as stored, their sizes, and its cause.
+
+    An item has at least its key, so an image of no bytes is none.
+    """
+
+    old: Raw = NO_IMAGE
+    new: Raw = NO_IMAGE
+    old_bytes: int = 0
+    new_bytes: int = 0
+    cause: Literal["USER", "TTL"] = "USER"
+
+
+class Record(Struct, gc=False):
+    """A record of a log as it was read. `row.raw` is the raw key of the item that changed."""
+
+    place: Place
+    row: Row
+
+    @property
+    def logged(self) -> Logged:
+        return _decode(self.row.json)
+
+
+_encode = Encoder().encode
+_decode = Decoder(Logged).decode
+
+
+def append(log: Log, change: ItemChange, effects: Effects) -> None:
+    """Add the record of a change to its table's log, unless it changes nothing."""
+    old, new = change.old, change.new
+    if old is None and new is None:
+        return
+    if old is not None and new is not None and equal({"M": old.item}, {"M": new}):
+        return
+    logged = Logged(
+        NO_IMAGE if old is None else Raw(old.json),
+        NO_IMAGE if new is None else Raw(change.json()),
+        0 if old is None else old.size,
+        change.new_size,
+        "TTL" if change.expired else "USER",
+    )
+    value = encode_row(change.key.raw, _encode(logged), logged.old_bytes + logged.new_bytes)
+    effects.writes.append(sequencer.append(log, change.key.key, effects.now, value))
+
+
+def read(log: Log, start: bytes, end: bytes, records_max: int) -> Fetch[tuple[list[Record], bool]]:
+    """The next chunk of a slot's records between two keys, and whether there are no more."""
+    page: kv.Page = yield kv.Range(
+        log.space, start, end, rows_max=records_max, weight_max=CHUNK_BYTES
+    )
+    placed = sequencer.in_order(page.rows)
+    return [Record(place, Row(value)) for place, value in placed], page.exhausted
+
+
+def latest(log: Log, start: bytes, end: bytes) -> Fetch[Place | None]:
+    """The place of the last record of a slot between two keys."""
+    page: kv.Page = yield kv.Range(log.space, start, end, reverse=True, rows_max=1)
+    return Place.of(page.rows[0][0]) if page.rows else None
+
+
+def oldest_wanted(now: int) -> int:
+    """The time in milliseconds before which nobody wants records any more, as of `now`."""
+    return max(now - RETENTION_SECONDS * 1000, 0)
+
+
+def trim(log: Log, now: int) -> Fetch[Trim | None]:
+    """Some of the records that nobody wants any more, of one slot; None if there are none."""
+    for slot in range(log.slots):
+        page: kv.Page = yield kv.Range(
+            log.space,
+            logs.prefix(slot, 0),
+            logs.prefix(slot, oldest_wanted(now)),
+            rows_max=TRIM_ROWS,
+            weight_max=CHUNK_BYTES,
+        )
+        if page.rows:
+            return Trim(log, [Place.of(key) for key, _ in page.rows])
+    return None

@@ -1,0 +1,75 @@
+"""The order of the records of a log's slot, and the time and the number that each bears.
+
+Readers rely on this: records come in the order of their commits, a record that is added later
+comes after all that could be read before, and neither times nor numbers ever fall.
+
+A store with one writer promises as much by itself. It numbers appended rows over the whole
+store in the order of commits, and the time of a commit never falls: so the places in the keys
+are the order, and the sequencer is the identity. A store that promises order within a slot
+alone needs one that gives places to records after their commit; nothing but this module knows
+where places come from.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+from msgspec import Struct
+
+from hashrange import kv
+from hashrange.engine.keyspace import logs
+from hashrange.model.streams import Log
+
+
+class Place(Struct, frozen=True, gc=False):
+    """Where a record is in its log: `number` rises with every commit of the store."""
+
+    slot: int
+    milliseconds: int
+    number: int
+
+    @classmethod
+    def of(cls, key: bytes) -> Self:
+        return cls(*logs.parse(key))
+
+    @property
+    def key(self) -> bytes:
+        return logs.key(self.slot, self.milliseconds, self.number)
+
+    @property
+    def sequence_number(self) -> str:
+        return sequence_number(self.milliseconds, self.number)
+
+    @property
+    def event_id(self) -> str:
+        return f"{self.number:032x}"
+
+
+def append(log: Log, partition: bytes, milliseconds: int, value: bytes) -> kv.Append:
+    """A record at the end of the slot that the partition is in."""
+    slot = logs.slot_of(partition, log.slots)
+    prefix = logs.prefix(slot, max(milliseconds, log.since))
+    return kv.Append(log.space, slot, prefix, value)
+
+
+def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
+    """Rows of one slot as records in their order: each with its place."""
+    placed, last = [], -1
+    for key, value in rows:
+        place = Place(*logs.parse(key))
+        assert place.number > last, "the numbers of a slot's records rise with their times"
+        last = place.number
+        placed.append((place, value))
+    return placed
+
+
+def sequence_number(milliseconds: int, number: int) -> str:
+    """A text of 21 to 40 digits. Sequence numbers have the order of the commits."""
+    return str((milliseconds << 64) + number)
+
+
+def parse_sequence_number(text: str) -> tuple[int, int] | None:
+    """(milliseconds, number), or None if the text is not a sequence number."""
+    if not text.isdecimal() or not text.isascii():
+        return None
+    milliseconds, number = divmod(int(text), 1 << 64)
+    return (milliseconds, number) if milliseconds < 1 << 63 else None

@@ -1,0 +1,84 @@
+"""What a stream shows of the records of its table's log.
+
+Source: shapes Record and StreamRecord.
+"""
+
+from typing import Any
+
+from msgspec import Raw
+from msgspec.json import Decoder
+
+from hashrange.engine.keyspace.keys import parse_raw
+from hashrange.engine.log.records import Logged, Record
+from hashrange.model.streams import Stream
+from hashrange.model.values import item_size
+
+_SERVICE = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
+_decode_members = Decoder(dict[str, Raw]).decode
+
+
+class StreamView:
+    """Renders records of the log as GetRecords answers them."""
+
+    __slots__ = ("_key", "_new", "_old", "_region", "_type")
+
+    def __init__(self, stream: Stream) -> None:
+        self._type = stream.view
+        self._new = stream.view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
+        self._old = stream.view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+        self._key = (stream.hash,) if stream.range is None else (stream.hash, stream.range)
+        self._region = stream.table_arn.split(":")[3]
+
+    def render(self, record: Record) -> tuple[dict[str, Any], int]:
+        """The stream record, and its SizeBytes: the size of what it shows."""
+        raw = record.row.raw
+        if not raw:
+            return self._render_first_format(record)
+        logged, place = record.logged, record.place
+        keys = dict(zip(self._key, parse_raw(raw), strict=True))
+        size = item_size(keys)
+        content: dict[str, Any] = {
+            "ApproximateCreationDateTime": place.milliseconds // 1000,
+            "Keys": keys,
+        }
+        if self._new and logged.new_bytes:
+            content["NewImage"] = logged.new
+            size += logged.new_bytes
+        if self._old and logged.old_bytes:
+            content["OldImage"] = logged.old
+            size += logged.old_bytes
+        content["SizeBytes"] = size
+        content["StreamViewType"] = self._type
+        shown = self._shown(record, {"eventName": _event_name(logged)}, content)
+        if logged.cause == "TTL":
+            shown["userIdentity"] = _SERVICE
+        return shown, size
+
+    def _render_first_format(self, record: Record) -> tuple[dict[str, Any], int]:
+        """A record of a file of format 1 was rendered when it was written, and has no raw key.
+
+        None is older than a day, so these are read as they are rather than rewritten.
+        """
+        members = _decode_members(record.row.json)
+        content = _decode_members(members["dynamodb"])
+        return self._shown(record, members, content), record.row.size
+
+    def _shown(
+        self, record: Record, members: dict[str, Any], content: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A stream record of these members, the content of its `dynamodb` among them."""
+        content["SequenceNumber"] = record.place.sequence_number
+        return {
+            "eventID": record.place.event_id,
+            "eventVersion": "1.1",
+            "eventSource": "aws:dynamodb",
+            "awsRegion": self._region,
+            **members,
+            "dynamodb": content,
+        }
+
+
+def _event_name(logged: Logged) -> str:
+    if not logged.old_bytes:
+        return "INSERT"
+    return "MODIFY" if logged.new_bytes else "REMOVE"
