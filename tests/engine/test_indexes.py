@@ -176,7 +176,7 @@ def _content(rows: dict[Any, bytes]) -> dict[Any, Any]:
     }
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(images())
 def test_rows_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -184,7 +184,7 @@ def test_rows_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     assert _content(_applied(_expected(old), writes)) == _content(_expected(new))
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(images())
 def test_counters_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -207,7 +207,7 @@ def _counted(item: Item | None) -> dict[bytes, int]:
     return counters
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(images())
 def test_the_size_of_the_collection_follows_a_change(
     pair: tuple[Item | None, Item | None],
@@ -228,7 +228,7 @@ def test_the_size_of_the_collection_follows_a_change(
     assert found == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(images())
 def test_each_index_charges_for_what_changes_in_it(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -253,6 +253,7 @@ def test_each_index_charges_for_what_changes_in_it(pair: tuple[Item | None, Item
         assert [(charge.place, charge.units) for charge in charged] == expected
 
 
+@settings(deadline=None)
 @given(st.lists(attributes, max_size=4))
 def test_a_build_makes_the_rows_that_writes_would_have_made(drawn: list[dict[str, Any]]) -> None:
     items = [_stored({**image, "sk": {"N": str(at)}}) for at, image in enumerate(drawn)]
@@ -267,7 +268,7 @@ def test_a_build_makes_the_rows_that_writes_would_have_made(drawn: list[dict[str
         assert _applied({}, writes) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(images())
 def test_a_check_finds_nothing_wrong_with_what_was_derived(
     pair: tuple[Item | None, Item | None],
@@ -282,6 +283,7 @@ def test_a_check_finds_nothing_wrong_with_what_was_derived(
             assert checked.rows == sum(space == index.space for space, _ in rows)
 
 
+@settings(deadline=None)
 @given(attributes.map(_stored), st.binary(max_size=40))
 def test_a_check_finds_rows_that_are_missing_or_wrong(item: Item, other: bytes) -> None:
     for (space, key), value in _expected(item).items():
