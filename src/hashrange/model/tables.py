@@ -171,10 +171,10 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def log(self) -> Log | None:
-        """The table's change log, which is written while anybody wants it.
+        """The table's change log if anybody reads it, and so it is written; otherwise None.
 
-        Each reader remembers the log that it reads, and one that begins joins the log that is
-        being written. The only reader is an enabled stream.
+        The definition of each reader says which log it reads. A reader that begins while the log
+        is written joins it. So far the only kind of reader is an enabled stream.
         """
         stream = self.stream
         return stream.log if stream is not None and stream.disabled_at is None else None

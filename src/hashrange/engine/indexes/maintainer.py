@@ -1,4 +1,4 @@
-"""What every kind of index does in its own way: the functions that its module has."""
+"""The functions that the module of every kind of index has."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -12,8 +12,9 @@ from hashrange.model.tables import Index, Table, TimeToLive
 
 
 class Checked(NamedTuple):
-    """What a check of one item found: the rows that the item should have in an index, their size
-    in bytes, and what is wrong with them, in a few words (None: nothing).
+    """The result of a check: the rows that an item should have in an index, and their size.
+
+    `problem` says in a few words what is wrong with these rows, None if nothing is.
     """
 
     rows: int = 0
@@ -25,15 +26,15 @@ class Maintainer(Protocol):
     """The module of one kind of index. `index` is the definition: `Index` or `TimeToLive`."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """What a change of an item does to the index; nothing before the build has come to it."""
+        """Change the index with an item, unless its build has yet to come to the item."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:
-        """Rows of items that the build of the index has come to."""
+        """Add the rows of items that the build of the index has come to."""
         ...
 
     def check(self, table: Table, index: Any, key: RowKey, item: Row, /) -> Fetch[Checked]:
-        """Whether the item at `key` has the rows in the index that follow from it."""
+        """Compare the index's rows for the item at `key` with those that it should have."""
         ...
 
     def count(

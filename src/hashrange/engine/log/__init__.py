@@ -1,8 +1,8 @@
-"""The change log of a table: what was written, in order, for everybody who wants to know.
+"""The change log of a table: every change of an item, in order, and the streams that read it.
 
-log          records: old and new image, cause, time; appended by writes, read back, trimmed
-sequencer    the order of a slot's records, and the number that each bears
-shards       how a stream's records part into shards
-streams      streams by ARN, and their pages of the log
+records      records of changes: appended by writes, read in order, trimmed
+sequencer    the order of a slot's records, and their times and numbers
+shards       the division of a stream's records into shards
+streams      lookup of streams, and the pages that GetRecords reads
 views        what a stream shows of a record
 """

@@ -1,8 +1,8 @@
-"""Records of a table's change log: appended by writes of items, read back in order, trimmed.
+"""Records of a table's change log: appended by writes of items, read in order, trimmed.
 
-A record is a row (its key: `engine.keyspace.logs`) with the raw key of the item that changed; its
-weight is the size in bytes of both images, and its content is `Logged` as JSON. A log is
-written while anybody wants it: `Table.log` says who.
+A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item,
+its weight is the size in bytes of both images, and its content is `Logged` as JSON. A log is
+written while anybody wants it, which `Table.log` decides.
 """
 
 from typing import Literal
@@ -22,15 +22,15 @@ from hashrange.model.streams import RETENTION_SECONDS, Log
 from hashrange.model.values import equal
 
 CHUNK_BYTES = 1024 * 1024
-"""How much of a log one read takes: between chunks others are served."""
+"""A read of a log ends with the record that reaches this size; then other requests have a turn."""
 TRIM_ROWS = 500
 NO_IMAGE = Raw(b"")
 
 
 class Logged(Struct, omit_defaults=True, gc=False):
-    """What a record says of a change: both images as stored, their sizes, and its cause.
+    """The content of a record: both images as they are stored, their sizes, and the cause.
 
-    An item has at least its key, so an image of no bytes is none.
+    Every item has a key, so a size of 0 means that there is no image.
     """
 
     old: Raw = NO_IMAGE
@@ -41,7 +41,7 @@ class Logged(Struct, omit_defaults=True, gc=False):
 
 
 class Record(Struct, gc=False):
-    """A record of a log as it was read. `row.raw` is the raw key of the item that changed."""
+    """A record that was read. `row.raw` is the raw key of the item that changed."""
 
     place: Place
     row: Row
@@ -74,7 +74,7 @@ def append(log: Log, change: ItemChange, effects: Effects) -> None:
 
 
 def read(log: Log, start: bytes, end: bytes, records_max: int) -> Fetch[tuple[list[Record], bool]]:
-    """The next chunk of a slot's records between two keys, and whether there are no more."""
+    """The first records of a slot between two keys, and whether these are all."""
     page: kv.Page = yield kv.Range(
         log.space, start, end, rows_max=records_max, weight_max=CHUNK_BYTES
     )
@@ -89,12 +89,12 @@ def latest(log: Log, start: bytes, end: bytes) -> Fetch[Place | None]:
 
 
 def oldest_wanted(now: int) -> int:
-    """The time in milliseconds before which nobody wants records any more, as of `now`."""
+    """The time of the oldest records that anybody may read; times are in milliseconds."""
     return max(now - RETENTION_SECONDS * 1000, 0)
 
 
 def trim(log: Log, now: int) -> Fetch[Trim | None]:
-    """Some of the records that nobody wants any more, of one slot; None if there are none."""
+    """Some records of one slot that nobody may read any more, None if there are none."""
     for slot in range(log.slots):
         page: kv.Page = yield kv.Range(
             log.space,

@@ -1,13 +1,14 @@
-"""The order of the records of a log's slot, and the time and the number that each bears.
+"""The order of the records in a slot of a log, and the time and number of each.
 
-Readers rely on this: records come in the order of their commits, a record that is added later
-comes after all that could be read before, and neither times nor numbers ever fall.
+Readers of a shard rely on three properties: records are in the order of their commits, a record
+that is added later comes after all those that could be read before, and times and numbers never
+fall.
 
-A store with one writer promises as much by itself. It numbers appended rows over the whole
-store in the order of commits, and the time of a commit never falls: so the places in the keys
-are the order, and the sequencer is the identity. A store that promises order within a slot
-alone needs one that gives places to records after their commit; nothing but this module knows
-where places come from.
+A store with a single writer has these properties itself: it numbers all appended rows in one
+sequence, and the time of a commit never falls. So the order of the keys is the order of the
+records, a number identifies a record, and the sequencer is the identity. A store with many
+writers, which only promises that the numbers of one slot rise, needs a sequencer that gives
+records their places after they are committed. No other module knows where places come from.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from hashrange.model.streams import Log
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where a record is in its log: `number` rises with every commit of the store."""
+    """The place of a record in its log; `number` is the one that the store gave it."""
 
     slot: int
     milliseconds: int
@@ -52,7 +53,7 @@ def append(log: Log, partition: bytes, milliseconds: int, value: bytes) -> kv.Ap
 
 
 def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
-    """Rows of one slot as records in their order: each with its place."""
+    """Rows of one slot in the order of their records, each with its place."""
     placed, last = [], -1
     for key, value in rows:
         place = Place(*logs.parse(key))

@@ -28,7 +28,7 @@ class Shard(NamedTuple):
 
     @property
     def first_key(self) -> bytes:
-        """Where the records of the shard begin in the log."""
+        """The key of the log at which the shard's records begin."""
         return logs.prefix(self.slot, self.start)
 
     @property
@@ -36,7 +36,7 @@ class Shard(NamedTuple):
         return logs.prefix(self.slot, self.end)
 
     def key_at(self, milliseconds: int, number: int = 0) -> bytes:
-        """Where the first record is, or will be, that does not come before this place."""
+        """The key at which the shard's records from this time and number on begin."""
         if not self.start <= milliseconds < self.end:
             return self.first_key if milliseconds < self.start else self.end_key
         return logs.key(self.slot, milliseconds, number)

@@ -1,4 +1,4 @@
-"""Streams by ARN, and the pages in which GetRecords reads their part of a table's log."""
+"""Lookup of streams, and the pages of records that GetRecords reads."""
 
 from typing import Any, NamedTuple
 
@@ -13,14 +13,15 @@ from hashrange.model.streams import Stream
 
 RECORDS_MAX = 1000
 VIEW_BYTES_MAX = 1024 * 1024
-"""A page ends with the record with which what the stream shows has this size."""
+"""A page ends with the record that brings the size of what the stream shows to this."""
 RAW_BYTES_MAX = 8 * 1024 * 1024
-"""A page ends as well with the record with which what the log holds has this size."""
+"""A page also ends with the record that brings the size of what the log holds to this."""
 
 
 class StreamPage(NamedTuple):
-    """Records as GetRecords answers them, the key of the log from which to go on, and whether
-    there are no more as of now.
+    """A page of GetRecords: the next page starts at the key `position` of the log.
+
+    `exhausted` says that there were no more records when the page was read.
     """
 
     records: list[dict[str, Any]]
@@ -59,7 +60,7 @@ def latest_position(stream: Stream, shard: Shard) -> Fetch[bytes]:
 
 
 def read(stream: Stream, shard: Shard, start: bytes, now: int, limit: int) -> Fetch[StreamPage]:
-    """The records of a shard from the key `start` on, at most `limit`, as of `now`."""
+    """At most `limit` records of a shard, starting at the key `start` of the log."""
     found: list[dict[str, Any]] = []
     shown_bytes = raw_bytes = 0
     view = StreamView(stream)

@@ -1,7 +1,8 @@
-"""Operations that the server sends itself, in bounded steps, so that none keeps others waiting.
+"""Operations that the server sends to itself.
 
-Each step is decided like any request, on the state that it finds: it does not matter which
-process runs it, nor whether two do.
+Their work is done in small steps, so that other requests need not wait. Each step is decided
+like any request, on the state that it finds: it does not matter which process runs it, or
+whether two processes do.
 """
 
 from hashrange.operations.operation import Operation

@@ -1,4 +1,4 @@
-"""Delete some rows of a dropped table or index. The step is done again until it is gone."""
+"""Delete some rows of a dropped space. The step is repeated until no rows are left."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Delete some items whose time to live is over, or do a step of building the index by expiry."""
+"""Delete some expired items, or do one step of building the index by expiry."""
 
 from math import ceil
 

@@ -1,4 +1,4 @@
-"""What is to be done: a list of steps, each the name and the body of an upkeep operation."""
+"""The steps of upkeep that are waiting: the name and the body of an operation for each."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer
@@ -6,7 +6,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.log import streams
 
 STREAMS_MAX = 10_000
-"""More than there can be: one a table, and those closed in the last day."""
+"""More than a database has: one for each table, and those disabled within the last day."""
 
 
 def parse(body: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Delete some records that nobody wants any more; forget a stream that was disabled a day ago."""
+"""Delete some records that are too old, or forget a stream that was disabled a day ago."""
 
 import msgspec
 
@@ -37,7 +37,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _is_log_shared(stream: Stream) -> Fetch[bool]:
-    """Whether the log has another reader, or its table still writes it."""
+    """Whether another stream reads the log, or its table still writes it."""
     table = yield from fetch.find_table(stream.table_name)
     if table is not None and table.log is not None and table.log.space == stream.space:
         return True
