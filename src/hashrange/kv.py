@@ -240,6 +240,46 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+# ---- a store that is awaited ----
+
+
+class AsyncSnapshot(Protocol):
+    """A moment of the store, for reads. It must be closed."""
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        """Answer several reads in one round trip."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class AsyncTransaction(Protocol):
+    """Reads that come from one moment, followed by writes that land together.
+
+    Reads do not see the transaction's own writes, which are only known when it commits. Exactly
+    one of `commit` and `rollback` ends it. A `commit` that raises has ended it too, and nothing
+    of it was written, unless it raises `OutcomeUnknown`.
+    """
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        """Answer several reads in one round trip."""
+        ...
+
+    async def commit(self, writes: Sequence[Write], /) -> None:
+        """Write in this order. Raises `Conflict` if anything that was read no longer holds."""
+        ...
+
+    async def rollback(self) -> None: ...
+
+
+class AsyncStore(Protocol):
+    """One database. Its methods are awaited on one event loop; many transactions may be open."""
+
+    async def snapshot(self) -> AsyncSnapshot: ...
+    async def begin(self) -> AsyncTransaction: ...
+    async def close(self) -> None: ...
+
+
 class StoreError(Exception):
     """The store cannot do what it was asked to; the message is one line for the operator."""
 

@@ -1,4 +1,7 @@
-"""Where the suite runs: in the process and over HTTP, or at every `--endpoint` that is given."""
+"""Where the suite runs: in the process, over HTTP and over a store that is awaited.
+
+If any `--endpoint` is given, it runs there instead.
+"""
 
 import re
 import subprocess
@@ -14,6 +17,7 @@ from .raw import Wire
 from .support import Client, NewTable, Table, tables
 
 IN_PROCESS = "in-process"
+AWAITED = "awaited"
 HTTP = "http"
 
 # Faulty requests have to reach the server, and its first answer is the one that counts.
@@ -39,8 +43,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "url" in metafunc.fixturenames:
         metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
-        # The second pass over HTTP is left out of the fast tier.
-        targets = given or [IN_PROCESS, pytest.param(HTTP, marks=pytest.mark.slow)]
+        # The other passes are left out of the fast tier.
+        second = [pytest.param(name, marks=pytest.mark.slow) for name in (HTTP, AWAITED)]
+        targets = given or [IN_PROCESS, *second]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
 
 
@@ -71,7 +76,14 @@ def wire(url: str) -> Iterator[Wire]:
 
 @pytest.fixture(scope="session")
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    if request.param == IN_PROCESS:
+    if request.param == AWAITED:
+        from hashrange.interfaces.boto import boto3_session
+
+        from .awaited import awaited_database
+
+        with awaited_database() as awaited:
+            yield _client(boto3_session(awaited))
+    elif request.param == IN_PROCESS:
         import hashrange  # not needed where only other endpoints are tested
 
         with hashrange.connect() as database:

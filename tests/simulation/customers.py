@@ -27,7 +27,7 @@ from bank import (
     open_bank,
     s,
 )
-from world import Response, Violation, World
+from world import Process, Response, Violation, World
 
 from hashrange.model.errors import (
     ApiError,
@@ -286,9 +286,11 @@ class Client:
             raise Violation(f"{self.name} was told {answer!r}")
 
 
-def simulate(seed: int, steps: int = 1500, clients: int = 5) -> World:
+def simulate(
+    seed: int, steps: int = 1500, clients: int = 5, kind: type[Process] = Process
+) -> World:
     """Raises Violation with the seed if something did not hold."""
-    world = World(seed)
+    world = World(seed, kind)
     names = [f"client {number}" for number in range(clients)]
     ledger = Ledger(names, world.unknown_outcomes)
 
@@ -304,4 +306,6 @@ def simulate(seed: int, steps: int = 1500, clients: int = 5) -> World:
         check_end(world, ledger)
     except Violation as violation:
         raise Violation(f"seed {seed}: {violation}") from violation
+    finally:
+        world.close()
     return world

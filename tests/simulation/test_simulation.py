@@ -4,7 +4,7 @@ A failure names its seed: `simulate(seed)` runs it again, step for step.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
@@ -13,23 +13,28 @@ from unittest.mock import patch
 import pytest
 import world
 from customers import simulate
-from world import Violation
+from world import AwaitedProcess, Violation
 
 from hashrange import kv
 from hashrange.engine import changes, transition
 from hashrange.engine.effects import Effects
 from hashrange.engine.log import records
-from hashrange.runtime import committer, drive
-from hashrange.runtime.batch import Batch
+from hashrange.runtime import committer, decisions, drive
+from hashrange.runtime.batch import Batch, call_done
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
+from hashrange.runtime.overlay import Overlay
 from hashrange.storage.memory import MemorySnapshot, MemoryStore
+from hashrange.testing import async_memory
 from hashrange.testing.faulty import LandedUnknown
 
 pytestmark = pytest.mark.slow
 
 SEEDS = 25
 FRESH_SEEDS = 10
+AWAITED_STEPS = 6000
+"""A request takes more steps of the loop there."""
+
 PLANTED_SEEDS = 60
 """Within so many a planted bug has to show; most show in the first few."""
 
@@ -37,6 +42,11 @@ PLANTED_SEEDS = 60
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_promises_hold(seed: int) -> None:
     simulate(seed)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_promises_hold_on_a_store_that_is_awaited(seed: int) -> None:
+    simulate(seed, steps=AWAITED_STEPS, kind=AwaitedProcess)
 
 
 def test_promises_hold_with_fresh_seeds() -> None:
@@ -57,9 +67,9 @@ def test_faults_strike_and_processes_die() -> None:
     assert sum(line.endswith("TransactWriteItems done") for line in traces) > 100
 
 
-def simulate_all(seeds: Iterable[int]) -> None:
+def simulate_all(seeds: Iterable[int], **how: Any) -> None:
     for seed in seeds:
-        simulate(seed)
+        simulate(seed, **how)
 
 
 # ---- bugs that are planted ----
@@ -93,7 +103,7 @@ def acknowledged_before_the_commit() -> Iterator[None]:
     def planted(batch: Batch, *rest: Any) -> None:
         for submission in batch.submissions:
             if submission.loop:
-                submission.loop.call_soon_threadsafe(committer.call_done, [submission])
+                submission.loop.call_soon_threadsafe(call_done, [submission])
         batch.submissions = [one for one in batch.submissions if not one.loop]
         drive.commit_batch(batch, *rest)
 
@@ -246,6 +256,37 @@ def the_stream_has_gaps() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def decisions_see_no_earlier_ones() -> Iterator[None]:
+    with patch.object(Overlay, "_write", lambda self, write: None):
+        yield
+
+
+@contextmanager
+def every_decision_stands() -> Iterator[None]:
+    def planted(earlier: decisions.Footprint) -> Generator[kv.Read, Any, bool]:
+        for read, _ in earlier.reads:
+            yield read
+        return True
+
+    with patch.object(decisions, "_reads_the_same", planted):
+        yield
+
+
+@contextmanager
+def races_go_unnoticed() -> Iterator[None]:
+    with patch.object(async_memory, "guarded", lambda read, answer: None):
+        yield
+
+
+PLANTED_WHERE_AWAITED = [
+    decisions_see_no_earlier_ones,
+    every_decision_stands,
+    races_go_unnoticed,
+    tables_are_cached_for_ever,
+    index_entries_stay,
+]
+
 PLANTED = [
     index_entries_stay,
     counters_stand_still,
@@ -266,3 +307,9 @@ PLANTED = [
 def test_a_planted_bug_is_found(plant: Callable[[], Any]) -> None:
     with plant(), pytest.raises(Violation, match=r"^seed \d+: "):
         simulate_all(range(PLANTED_SEEDS))
+
+
+@pytest.mark.parametrize("plant", PLANTED_WHERE_AWAITED, ids=lambda plant: plant.__name__)
+def test_a_bug_planted_where_the_store_is_awaited_is_found(plant: Callable[[], Any]) -> None:
+    with plant(), pytest.raises(Violation, match=r"^seed \d+: "):
+        simulate_all(range(PLANTED_SEEDS), steps=AWAITED_STEPS, kind=AwaitedProcess)

@@ -8,7 +8,7 @@ transaction open, and all of it happens again with the same seed.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
@@ -22,12 +22,14 @@ import msgspec
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
+from hashrange.runtime.asynchronous import AsyncRuntime
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
+from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
 
 Response = dict[str, Any]
@@ -50,6 +52,7 @@ FAULTS = {
     ),
 }
 
+PROCESSES = 2
 LOOP_STEPS = 4
 """How much likelier a step of a loop is than one of its thread: a commit takes its time."""
 
@@ -65,18 +68,49 @@ class Loop:
         self.ready: deque[Job] = deque()
         self.closed = False
 
-    def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
+    def call_soon(self, function: Callable[..., object], *arguments: Any, **_: Any) -> Any:
         if self.closed:
             raise RuntimeError("the loop is closed")
         self.ready.append((function, arguments))
 
     call_soon_threadsafe = call_soon
 
+    def close(self) -> None:
+        self.closed = True
+
     def is_closed(self) -> bool:
         return self.closed
 
     def is_running(self) -> bool:
         return not self.closed
+
+
+class TaskLoop(Loop):
+    """One that runs tasks as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._works: list[Coroutine[Any, Any, Any]] = []
+
+    def create_task(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        self._works.append(work)
+        return asyncio.Task(work, loop=self)  # type: ignore[arg-type]
+
+    def create_future(self) -> "asyncio.Future[Any]":
+        return asyncio.Future(loop=self)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        super().close()
+        for work in self._works:
+            work.close()
+
+    def get_debug(self) -> bool:
+        return False
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Tasks of a process that died end in the middle; no other may fail."""
+        if not self.closed:
+            raise Violation(context["message"])
 
 
 class Store(FaultyStore):
@@ -127,14 +161,17 @@ class QueueingExecutor(Executor):
 class Process:
     def __init__(self, world: "World", seed: int) -> None:
         self.world = world
-        self.loop = Loop()
         self.store = Store(world.inner, seed, world.rival)
         world.stores.append(self.store)
-        self.executor = QueueingExecutor()
-        self.thread = self.executor.jobs
-        clock = Clock(world.now, world.ticks)
-        self.runtime = Runtime(self.store, clock, executor=self.executor)
+        self.thread: deque[Job] = deque()
+        self.start(Clock(world.now, world.ticks), seed)
         self.store.rate = FAULT_RATE
+
+    def start(self, clock: Clock, seed: int) -> None:
+        self.loop = Loop()
+        executor = QueueingExecutor()
+        self.thread = executor.jobs
+        self.runtime: Runtime | AsyncRuntime = Runtime(self.store, clock, executor=executor)
 
     def steps(self) -> Iterator[Callable[[], object]]:
         if self.loop.ready:
@@ -155,7 +192,7 @@ class Process:
                 self.runtime.submit(operation, body, done)
 
     def die(self) -> None:
-        self.loop.closed = True
+        self.loop.close()
         if self.store.open:
             self.store.open.rollback()
 
@@ -177,14 +214,24 @@ class Process:
             asyncio._set_running_loop(None)
 
 
+class AwaitedProcess(Process):
+    """Its store is awaited, and its transactions do not exclude those of other processes."""
+
+    def start(self, clock: Clock, seed: int) -> None:
+        self.loop = TaskLoop()
+        store = AsyncMemoryStore(self.store, seed=seed)
+        self.runtime = AsyncRuntime(store, self.loop, clock)  # type: ignore[arg-type]
+
+
 class World:
     """`clients` are generators that yield (operation, request) and are sent what came of it.
 
     A response, an error, or None where the process died before it answered.
     """
 
-    def __init__(self, seed: int, processes: int = 2) -> None:
+    def __init__(self, seed: int, kind: type[Process] = Process) -> None:
         self.random = Random(seed)
+        self.kind = kind
         self.inner = MemoryStore()
         self.inner.busy_seconds = 0.0
         self.trace: list[str] = []
@@ -193,7 +240,7 @@ class World:
         self._seconds = count()
         self._slices = count()
         self._rival = Runtime(self.inner, Clock(self.now))
-        self.processes = [self._process() for _ in range(processes)]
+        self.processes = [self._process() for _ in range(PROCESSES)]
         self._clients: dict[str, Any] = {}
         self._waiting: dict[str, tuple[Process, object]] = {}
         self._answers: dict[str, Response | BaseException | None] = {}
@@ -225,6 +272,10 @@ class World:
             self._settle()
         self.check()
 
+    def close(self) -> None:
+        for process in self.processes:
+            process.loop.close()
+
     def check(self) -> None:
         found = list(problems(self.inner))
         if found:
@@ -237,7 +288,7 @@ class World:
         )
 
     def _process(self) -> Process:
-        return Process(self, self.random.randrange(1 << 30))
+        return self.kind(self, self.random.randrange(1 << 30))
 
     def _step(self) -> None:
         if self.random.random() < CRASH_RATE:

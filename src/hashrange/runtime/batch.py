@@ -8,7 +8,9 @@ after the commit.
 import logging
 import os
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from math import ceil
 from threading import Event
 from typing import Any
@@ -24,8 +26,12 @@ from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import begin
+from hashrange.runtime.decisions import Memory, begin
 from hashrange.runtime.environment import HEAD, Environment
+
+BATCH_REQUESTS_MAX = 128
+BATCH_BYTES_MAX = 8 * 1024 * 1024
+ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
 """How often a batch is run again before its requests are refused."""
@@ -59,6 +65,39 @@ class Submission(Struct, eq=False):
     outcome: Outcome | None = None
 
 
+def submission_of(
+    operation: Operation, request: Any, body: bytes, caller: Caller, done: Done | None = None
+) -> Submission:
+    entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
+    return Submission(operation, request, len(body), entropy, caller, done)
+
+
+def take(waiting: deque[Submission]) -> list[Submission]:
+    """The submissions of the next batch, in the order they came."""
+    taken: list[Submission] = []
+    size = 0
+    while waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
+        submission = waiting.popleft()
+        if submission.loop and submission.loop.is_closed():
+            continue  # there is no longer a caller to tell
+        size += submission.size_bytes
+        taken.append(submission)
+    return taken
+
+
+def call_done(submissions: Sequence[Submission]) -> None:
+    for submission in submissions:
+        if submission.done and submission.outcome is not None:
+            tell(submission.done, submission.outcome)
+
+
+def tell(done: Done, outcome: Outcome) -> None:
+    try:
+        done(outcome)
+    except Exception:  # a caller that fails must not keep the others waiting
+        logger.exception("a caller could not be told of its outcome")
+
+
 def internal_error(error: BaseException) -> InternalServerError:
     """What the caller is told of our own mistake, or of a failure of the store. It is logged."""
     if isinstance(error, kv.StoreError):
@@ -69,8 +108,11 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 
 class Batch(Struct, eq=False):
+    """`memory` is given if the batch may have to be decided again, on a store that is awaited."""
+
     environment: Environment
     submissions: Sequence[Submission]
+    memory: Memory | None = None
     needs_upkeep: bool = False
     """Whether it changed or dropped a table."""
 
@@ -80,7 +122,7 @@ class Batch(Struct, eq=False):
         Yields reads, and writes that later reads must see. Returns the remaining writes, or
         None if there is nothing to commit.
         """
-        head = yield HEAD
+        head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings = self.environment.settings
         self.needs_upkeep = redefined = wrote = False
@@ -94,9 +136,11 @@ class Batch(Struct, eq=False):
             reply: Any = None
             try:
                 try:
-                    decide = begin(submission.operation, submission.request, moment, tables)
+                    steps = begin(submission.operation, submission.request, moment, tables)
+                    if self.memory is not None:
+                        steps = self.memory.steps(id(submission), (head[0], redefined), steps)
                     while True:
-                        reply = yield decide.send(reply)
+                        reply = yield steps.send(reply)
                 except StopIteration as end:
                     decision: Decision = end.value
                 derived = transition.derive(decision, now)
@@ -120,6 +164,14 @@ class Batch(Struct, eq=False):
         if milliseconds > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
+
+    def first_reads(self) -> Iterator[kv.Read]:
+        """What the decisions will read first, unless the tables have changed meanwhile."""
+        tables, now = self.environment.catalog.known[1], self.environment.clock.now()
+        for submission in self.submissions:
+            moment = Moment(now, submission.entropy, submission.caller, self.environment.settings)
+            with suppress(Exception):  # a refusal, or our own mistake: it will come up again
+                yield next(begin(submission.operation, submission.request, moment, tables))
 
     def fail(self, error: BaseException) -> None:
         """Answer every submission with an internal error. Raises what is not an Exception again.

@@ -9,19 +9,16 @@ loop never waits for a lock.
 
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Lock
 from typing import Any
 
 from hashrange import forks, kv
-from hashrange.runtime.batch import Batch, Submission, logger
+from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission, call_done, take
 from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
 from hashrange.runtime.environment import Environment
-
-BATCH_REQUESTS_MAX = 128
-BATCH_BYTES_MAX = 8 * 1024 * 1024
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS
 """How long a batch waits for more, as long as each turn of the loop brings some. A commit costs
@@ -191,26 +188,15 @@ class Committer(forks.Forkable):
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:
                 raise
-            batch = self._take()
+            batch = Batch(self._environment, take(self._waiting))
             batch.fail(error)
             return batch, None
-        batch = self._take()
+        batch = Batch(self._environment, take(self._waiting))
         try:
             return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:
             self._tell(batch)
             raise
-
-    def _take(self) -> Batch:
-        taken: list[Submission] = []
-        size = 0
-        while self._waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
-            submission = self._waiting.popleft()
-            if submission.loop and submission.loop.is_closed():
-                continue  # there is no longer a caller to tell
-            size += submission.size_bytes
-            taken.append(submission)
-        return Batch(self._environment, taken)
 
     def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
         """Wake threads, and call `done` on the loop it is of (`here` is the running one)."""
@@ -229,12 +215,3 @@ class Committer(forks.Forkable):
                     loop.call_soon_threadsafe(call_done, submissions)
         if batch.needs_upkeep:
             self._wake_upkeep()
-
-
-def call_done(submissions: Sequence[Submission]) -> None:
-    for submission in submissions:
-        if submission.done and submission.outcome is not None:
-            try:
-                submission.done(submission.outcome)
-            except Exception:  # a caller that fails must not keep the others waiting
-                logger.exception("a caller could not be told of its outcome")

@@ -1,10 +1,12 @@
 """A decision with its tables looked up: what is left to answer are the reads of `kv`."""
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Hashable, Iterator
+from typing import Any, NamedTuple
 
+from hashrange import kv
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
+from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables, find_table
 
@@ -40,3 +42,64 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
     except StopIteration as end:
         decision: Decision = end.value
         return decision
+
+
+class Footprint(NamedTuple):
+    """What a decision read, with the answers, and what it came to.
+
+    It comes to the same with the same tables if it reads the same. `tables` says which they were.
+    """
+
+    tables: Hashable
+    reads: list[tuple[kv.Read, Any]]
+    result: Decision | ApiError
+
+    def decision(self) -> Decision:
+        if isinstance(self.result, ApiError):
+            raise self.result
+        if self.result.changes:
+            self.result.receipt = None  # it is filled anew
+        return self.result
+
+
+class Memory:
+    """The decisions of a batch, for when it has lost a race and is decided again.
+
+    Only those that would read something else now are run again; the others stand.
+    """
+
+    def __init__(self) -> None:
+        self._footprints: dict[int, Footprint] = {}
+
+    def steps(self, key: int, tables: Hashable, steps: Steps) -> Steps:
+        """The remembered decision if it stands; else `steps` are run, and remembered."""
+        earlier = self._footprints.get(key)
+        if earlier and earlier.tables == tables and (yield from _reads_the_same(earlier)):
+            return earlier.decision()
+        reads: list[tuple[kv.Read, Any]] = []
+        result: Decision | ApiError
+        reply: Any = None
+        try:
+            while True:
+                read = steps.send(reply)
+                reply = yield read
+                reads.append((read, reply))
+        except StopIteration as end:
+            result = end.value
+        except ApiError as refusal:
+            result = refusal
+        footprint = self._footprints[key] = Footprint(tables, reads, result)
+        return footprint.decision()
+
+    def reads(self) -> Iterator[kv.Read]:
+        """What the remembered decisions read."""
+        for footprint in self._footprints.values():
+            for read, _ in footprint.reads:
+                yield read
+
+
+def _reads_the_same(earlier: Footprint) -> Generator[kv.Read, Any, bool]:
+    for read, answer in earlier.reads:
+        if (yield read) != answer:
+            return False
+    return True

@@ -1,14 +1,20 @@
-"""The loops that advance decisions and batches over a store that is called and answers.
+"""The loops that advance decisions and batches, over a store that is called or awaited.
 
 A decision, and a batch of them, is a generator of reads that does not know what answers them.
-`asynchronous` has the loops for a store that is awaited.
+A store that is called answers one read at a time, and decisions are driven one by one. Each
+answer of a store that is awaited takes a round trip. So reads of many requests are driven
+together, and what the decisions of a batch read first is asked for ahead, in one round trip;
+then they are decided one by one, over an overlay of what the batch writes.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from hashrange import kv
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
+from hashrange.runtime.decisions import Memory
+from hashrange.runtime.environment import HEAD
+from hashrange.runtime.overlay import Asking, Overlay
 
 T = TypeVar("T")
 
@@ -117,5 +123,146 @@ def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> 
 def _roll_back(transaction: kv.Transaction) -> None:
     try:
         transaction.rollback()
+    except kv.StoreError as error:
+        internal_error(error)
+
+
+# ---- a store that is awaited ----
+
+
+class Driven(Generic[T]):
+    """One of several generators of reads that are driven together, at its next read or its end.
+
+    `done` is called with its result, or with the error that it raised.
+    """
+
+    def __init__(
+        self, steps: Generator[kv.Read, Any, T], done: Callable[[T | Exception], None]
+    ) -> None:
+        self.done = done
+        self._steps = steps
+        self.advance(None)
+
+    def advance(self, reply: Any) -> None:
+        self.read: kv.Read | None = None
+        """None if it is over."""
+        self.result: T | Exception
+        try:
+            self.read = self._steps.send(reply)
+        except StopIteration as end:
+            self.result = end.value
+        except Exception as error:
+            self.result = error
+
+
+async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
+    """Answer what all of them ask in one round trip, until all are over."""
+    running = driven
+    while True:
+        for one in running:
+            if one.read is None:
+                one.done(one.result)
+        running = [one for one in running if one.read is not None]
+        if not running:
+            return
+        await advance_together(running, snapshot)
+
+
+async def advance_together(
+    driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, *first: kv.Read
+) -> list[Any]:
+    """One round trip. Returns the answers to other reads that are made `first`."""
+    reads = [one.read for one in driven if one.read is not None]
+    answers = await snapshot.read([*first, *reads])
+    asking = (one for one in driven if one.read is not None)
+    for one, answer in zip(asking, answers[len(first) :], strict=True):
+        one.advance(answer)
+    return answers[: len(first)]
+
+
+async def run_batch(batch: Batch, store: kv.AsyncStore) -> None:
+    """Decide and commit a batch. Every submission has its outcome afterwards.
+
+    If it has lost a race, the decisions that would read something else now are run again.
+    """
+    batch.memory = Memory()
+    try:
+        for _ in range(CONFLICTS_MAX):
+            transaction = await store.begin()
+            writes = await _decide(batch, transaction)
+            if writes is None:
+                return
+            try:
+                await transaction.commit(writes)
+                return
+            except kv.Conflict:
+                pass
+        raise kv.Conflict(f"lost {CONFLICTS_MAX} races")
+    except GeneratorExit:  # the event loop is gone: there is nobody to tell
+        raise
+    except BaseException as error:
+        batch.fail(error)
+
+
+async def _decide(batch: Batch, transaction: kv.AsyncTransaction) -> list[kv.Write] | None:
+    """The writes of a batch. If there are none, or deciding fails, the transaction is over."""
+    overlay = Overlay()
+    try:
+        writes = await _decide_over(overlay, batch, transaction)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        await _roll_back_async(transaction)
+        raise
+    if writes is None:
+        await _roll_back_async(transaction)
+    return writes
+
+
+async def _decide_over(
+    overlay: Overlay, batch: Batch, transaction: kv.AsyncTransaction
+) -> list[kv.Write] | None:
+    assert batch.memory is not None
+    ahead = [HEAD, *batch.first_reads(), *batch.memory.reads()]
+    for read, answer in zip(ahead, await transaction.read(ahead), strict=True):
+        overlay.learn(read, answer)
+    return await drive_over(overlay, batch.decide(), transaction)
+
+
+async def drive_over(
+    overlay: Overlay,
+    steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
+    transaction: kv.AsyncTransaction,
+) -> list[kv.Write] | None:
+    """Answer reads over what has been written. Returns all writes, or None if there are none."""
+    reply: Any = None
+    while True:
+        try:
+            step = steps.send(reply)
+        except StopIteration as end:
+            if end.value is None:
+                return None
+            return [*overlay.writes, *end.value]
+        if type(step) is list:
+            overlay.write(step)
+            reply = None
+        else:
+            reply = await _ask(overlay.read(step), transaction)  # type: ignore[arg-type]
+
+
+async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
+    """Answer a read over the overlay."""
+    reply: Any = None
+    while True:
+        try:
+            read = asking.send(reply)
+        except StopIteration as end:
+            return end.value
+        [reply] = await transaction.read([read])
+
+
+async def _roll_back_async(transaction: kv.AsyncTransaction) -> None:
+    try:
+        await transaction.rollback()
     except kv.StoreError as error:
         internal_error(error)

@@ -1,11 +1,9 @@
 """Runs operations by name on one store, from any thread or on an event loop."""
 
-import os
 from asyncio import get_running_loop
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import closing
-from typing import Any
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER, Caller
@@ -14,7 +12,7 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
-from hashrange.runtime.batch import Done, Outcome, Submission, internal_error
+from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.committer import Committer
@@ -22,8 +20,6 @@ from hashrange.runtime.environment import Environment
 from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
-
-ENTROPY_BYTES = 16
 
 
 class Runtime:
@@ -107,7 +103,7 @@ class Runtime:
         try:
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
-                return self._committer.execute(_submission(operation, request, body, caller))
+                return self._committer.execute(submission_of(operation, request, body, caller))
             return self._reads.call(operation, request, caller)
         except ApiError:
             raise
@@ -121,7 +117,7 @@ class Runtime:
         try:
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
-                submission = _submission(operation, request, body, caller, done)
+                submission = submission_of(operation, request, body, caller, done)
                 self._committer.submit(submission, get_running_loop())
                 return
             outcome = self._reads.start(operation, request, caller, done, turn)
@@ -134,10 +130,3 @@ class Runtime:
 
     def _refused(self, name: object) -> Exception:
         return closed() if self._closed else unknown(name)
-
-
-def _submission(
-    operation: Operation, request: Any, body: bytes, caller: Caller, done: Done | None = None
-) -> Submission:
-    entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
-    return Submission(operation, request, len(body), entropy, caller, done)

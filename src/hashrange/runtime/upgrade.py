@@ -1,10 +1,14 @@
 """Upgrades the stored rows when a store is opened: see `hashrange.engine.upgrade`."""
 
+from collections.abc import Generator
 from contextlib import suppress
+from typing import Any
 
 from hashrange import kv
 from hashrange.engine import upgrade
-from hashrange.runtime.drive import drive
+from hashrange.runtime.batch import CONFLICTS_MAX
+from hashrange.runtime.drive import drive, drive_over
+from hashrange.runtime.overlay import Overlay
 
 
 def bring_up_to_date(store: kv.Store) -> None:
@@ -17,11 +21,7 @@ def bring_up_to_date(store: kv.Store) -> None:
     while version < upgrade.VERSION:
         with suppress(kv.Conflict):  # then another process has upgraded it, and it is read again
             version = _upgraded(store)
-    if version > upgrade.VERSION:
-        raise kv.Damaged(
-            f"the database is of version {version}, and this hashrange knows {upgrade.VERSION}; "
-            "install a newer one"
-        )
+    _check(version)
 
 
 def _upgraded(store: kv.Store) -> int:
@@ -40,3 +40,43 @@ def _upgraded(store: kv.Store) -> int:
         raise
     transaction.commit()
     return upgrade.VERSION
+
+
+async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
+    """The same for a store that is awaited."""
+    for _ in range(CONFLICTS_MAX):
+        transaction = await store.begin()
+        try:
+            writes = await drive_over(Overlay(), _upgrading(), transaction)
+        except GeneratorExit:  # the event loop is gone
+            raise
+        except BaseException:
+            await transaction.rollback()
+            raise
+        if writes is None:
+            await transaction.rollback()
+            return
+        with suppress(kv.Conflict):  # then another process may have upgraded it
+            await transaction.commit(writes)
+            return
+    raise kv.Conflict(f"lost {CONFLICTS_MAX} races")
+
+
+def _upgrading() -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
+    """Yields reads, and writes that later steps must see. Returns the remaining writes."""
+    version = yield from upgrade.stored_version()
+    _check(version)
+    if version == upgrade.VERSION:
+        return None
+    for step in upgrade.STEPS[version - 1 :]:
+        writes = yield from step()
+        yield writes
+    return [upgrade.finished()]
+
+
+def _check(version: int) -> None:
+    if version > upgrade.VERSION:
+        raise kv.Damaged(
+            f"the database is of version {version}, and this hashrange knows {upgrade.VERSION}; "
+            "install a newer one"
+        )

@@ -1,0 +1,109 @@
+"""A store that is awaited, in memory: the same answers at their own pace, and real races.
+
+It is for tests of whatever works over a store that is awaited. Each step first lets the event
+loop go on for a drawn number of turns, so that others come in between. Transactions do not
+exclude each other. One whose reads no longer hold at its commit raises `Conflict`.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from hashrange.kv import (
+    Answer,
+    Conflict,
+    Counters,
+    Head,
+    Read,
+    Snapshot,
+    Store,
+    Write,
+)
+from hashrange.storage import MemoryStore
+
+
+class AsyncMemoryStore:
+    """Over `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
+
+    def __init__(self, store: Store | None = None, *, seed: int = 0, turns_max: int = 3) -> None:
+        self.store: Store = store or MemoryStore()
+        self._random = random.Random(seed)
+        self._turns_max = turns_max
+
+    async def snapshot(self) -> "AsyncMemorySnapshot":
+        await self.pause()
+        return AsyncMemorySnapshot(self, self.store.snapshot())
+
+    async def begin(self) -> "AsyncMemoryTransaction":
+        await self.pause()
+        return AsyncMemoryTransaction(self, self.store.snapshot())
+
+    async def close(self) -> None:
+        await self.pause()
+        self.store.close()
+
+    async def pause(self) -> None:
+        for _ in range(self._random.randint(0, self._turns_max)):
+            await asyncio.sleep(0)
+
+
+class AsyncMemorySnapshot:
+    def __init__(self, store: AsyncMemoryStore, snapshot: Snapshot) -> None:
+        self._store = store
+        self._snapshot = snapshot
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        await self._store.pause()
+        answers = [self._snapshot.read(read) for read in reads]
+        await self._store.pause()
+        return answers
+
+    async def close(self) -> None:
+        self._snapshot.close()
+
+
+class AsyncMemoryTransaction(AsyncMemorySnapshot):
+    """Reads come from a snapshot, and are made again when the writes land."""
+
+    def __init__(self, store: AsyncMemoryStore, snapshot: Snapshot) -> None:
+        super().__init__(store, snapshot)
+        self._reads: list[tuple[Read, Any]] = []
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        answers = await super().read(reads)
+        self._reads += zip(reads, answers, strict=True)
+        return answers
+
+    async def commit(self, writes: Sequence[Write], /) -> None:
+        self._snapshot.close()
+        await self._store.pause()
+        self._land(writes)
+        await self._store.pause()
+
+    async def rollback(self) -> None:
+        self._snapshot.close()
+        await self._store.pause()
+
+    def _land(self, writes: Sequence[Write]) -> None:
+        transaction = self._store.store.begin()
+        try:
+            for read, answer in self._reads:
+                if guarded(read, transaction.read(read)) != guarded(read, answer):
+                    raise Conflict("something that was read has changed")
+            transaction.write(writes)
+        except BaseException:
+            transaction.rollback()
+            raise
+        transaction.commit()
+
+
+def guarded(read: Read, answer: Any) -> Any:
+    """The part of an answer that must still hold at a commit: counters are statistics."""
+    match read:
+        case Counters():
+            return None
+        case Head():
+            return answer[0]
+        case _:
+            return answer

@@ -1,0 +1,34 @@
+"""A database over a store that is awaited, with real races between its requests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hashrange.runtime.asynchronous import AsyncRuntime, LoopThread
+from hashrange.runtime.upkeep import Upkeep
+from hashrange.testing.async_memory import AsyncMemoryStore
+
+
+class AwaitedDatabase:
+    """As much of a database as `boto3_session` needs, with its upkeep."""
+
+    def __init__(self, store: AsyncMemoryStore) -> None:
+        self._loop = LoopThread()
+        self.runtime = AsyncRuntime(store, self._loop.loop, wake_upkeep=self._wake_upkeep)
+        self._upkeep = Upkeep(self.runtime)
+
+    def _wake_upkeep(self) -> None:
+        self._upkeep.wake()
+
+    def close(self) -> None:
+        self._upkeep.close()
+        self.runtime.close()
+        self._loop.close()
+
+
+@contextmanager
+def awaited_database() -> Iterator[AwaitedDatabase]:
+    database = AwaitedDatabase(AsyncMemoryStore())
+    try:
+        yield database
+    finally:
+        database.close()
