@@ -61,7 +61,7 @@ ROOMS = {
     "wire":        room("model",                               WIRE,                NETWORK),
     "interfaces":  room("hashrange wire runtime model design", INTERFACES,          frozenset()),
     "design":      room("model expressions",                   DESIGN,              SOCKETS),
-    "testing":     room("runtime storage kv model",            "hypothesis pytest", NETWORK),
+    "testing":     room("runtime storage kv model",            "hypothesis pytest", SOCKETS),
     # The composition root joins the rooms.
     "hashrange":   room("runtime storage interfaces model kv", "boto3",             NETWORK),
 }

@@ -198,10 +198,16 @@ class AsyncRuntime:
         except Exception as error:
             done(internal_error(error))
         else:
-            if asyncio._get_running_loop() is self._loop:
+            if self._is_running_here():
                 start()
             else:
                 self._loop.call_soon_threadsafe(start)
+
+    def _is_running_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # the thread runs no loop
+            return False
 
     async def _open(self) -> None:
         """Upgrade the stored rows before the first request."""

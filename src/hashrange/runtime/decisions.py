@@ -36,7 +36,7 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
         while True:
             read = decide.send(reply)
             if type(read) is TableNamed:
-                reply = yield from find_table(tables, read.name)
+                reply = tables.get(read.name) or (yield from find_table(tables, read.name))
             else:
                 reply = yield read
     except StopIteration as end:

@@ -10,6 +10,7 @@ snapshot: a store answers it in one statement, together with the catalog's versi
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any, cast
 
@@ -121,12 +122,18 @@ class Reads:
             opened.snapshot.close()
 
     def start(
-        self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn
+        self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn | None
     ) -> bytes | None:
         """On an event loop: the response if one slice of time is enough for it.
 
-        Otherwise None, and `done` is called with the outcome later.
+        Otherwise None, and `done` is called with the outcome later. `turn` is None for a request
+        by itself.
         """
+        if turn is None:
+            if operation.single_read:
+                return self.call(operation, request, caller)
+            with closing(self.turn()) as turn:
+                return self.start(operation, request, caller, done, turn)
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if operation.single_read:

@@ -3,7 +3,6 @@
 from asyncio import get_running_loop
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import closing
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER, Caller
@@ -71,11 +70,8 @@ class Runtime:
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             done(self._refused(name))
-        elif turn:
-            self._submit(operation, body, done, caller, turn)
         else:
-            with closing(self.turn()) as turn:
-                self._submit(operation, body, done, caller, turn)
+            self._submit(operation, body, done, caller, turn)
 
     def turn(self) -> Turn:
         """For the requests of one turn of an event loop; to be closed at the end of the turn."""
@@ -89,8 +85,7 @@ class Runtime:
 
     def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
         """The same on an event loop."""
-        with closing(self.turn()) as turn:
-            self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, turn)
+        self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, None)
 
     def close(self) -> None:
         """Wait for commits under way, then close the store."""
@@ -111,7 +106,7 @@ class Runtime:
             raise internal_error(error) from error
 
     def _submit(
-        self, operation: Operation, body: bytes, done: Done, caller: Caller, turn: Turn
+        self, operation: Operation, body: bytes, done: Done, caller: Caller, turn: Turn | None
     ) -> None:
         outcome: Outcome | None
         try:
