@@ -1,8 +1,10 @@
 """A store that is awaited, in memory: the same answers at their own pace, and real races.
 
-It is for tests of whatever works over a store that is awaited. Each step first lets the event
-loop go on for a drawn number of turns, so that others come in between. Transactions do not
-exclude each other. One whose reads no longer hold at its commit raises `Conflict`.
+It is for tests of code that works over a store that is awaited. Each step lets the event loop go
+on for a drawn number of turns, so that others come in between. Transactions do not exclude each
+other: the commit of one whose reads no longer hold raises `Conflict`. So does a commit that
+comes after one of a later time, because the log of a table relies on the order of times where
+the store itself numbers its records.
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from hashrange.kv import (
     Conflict,
     Counters,
     Head,
+    Max,
     Read,
     Snapshot,
     Store,
@@ -89,13 +92,23 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
         transaction = self._store.store.begin()
         try:
             for read, answer in self._reads:
-                if guarded(read, transaction.read(read)) != guarded(read, answer):
+                found: Any = transaction.read(read)
+                if guarded(read, found) != guarded(read, answer):
                     raise Conflict("something that was read has changed")
+                if isinstance(read, Head) and found[1] > _clock(answer, writes):
+                    raise Conflict("a transaction of a later time has landed")
             transaction.write(writes)
         except BaseException:
             transaction.rollback()
             raise
         transaction.commit()
+
+
+def _clock(answer: Any, writes: Sequence[Write]) -> int:
+    """The time of a transaction that begins with this read."""
+    raised = [write.value for write in writes if isinstance(write, Max)]
+    stored: int = answer[1]
+    return max([stored, *raised])
 
 
 def guarded(read: Read, answer: Any) -> Any:
