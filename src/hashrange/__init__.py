@@ -15,10 +15,14 @@ __all__ = ["Database", "Settings", "StoreError", "connect"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first asked for: who only designs tables, or only installed the pytest plugin,
-    # does not pay for a database.
+    # Loaded when first asked for: a program that only designs tables, or has only installed the
+    # pytest plugin, does not pay for a database.
     if name in __all__:
         from hashrange import database
 
         return getattr(database, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

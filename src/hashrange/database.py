@@ -8,7 +8,7 @@ from hashrange import kv
 from hashrange.kv import StoreError
 from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime.clock import Clock
+from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
 
 if TYPE_CHECKING:
@@ -48,16 +48,17 @@ def connect(
     path: str | bytes | os.PathLike[str] | None = None,
     *,
     durability: Durability = "full",
-    clock: Clock | None = None,
+    clock: TimeSource | None = None,
     region: str = DEFAULT_REGION,
     settings: Settings = DEFAULT_SETTINGS,
 ) -> Database:
     """Open the database in this file, which is made if it is not there; without one, in memory.
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
-    process but not a power cut; "memory" promises nothing. `settings` has what else can be
-    chosen. Raises `StoreError` with one line that says what to do; ValueError or TypeError for
-    an argument that cannot be.
+    process but not a power cut; "memory" promises nothing. `clock` is any object whose `now()`
+    gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
+    `StoreError` with one line that says what to do; ValueError or TypeError for an argument
+    that cannot be.
     """
     from hashrange import storage
 

@@ -7,8 +7,21 @@ database later, or commits after another process, goes on from there.
 import time
 from collections.abc import Callable
 from threading import Lock
+from typing import Protocol, Self
 
 from hashrange import forks
+
+
+class TimeSource(Protocol):
+    """Any object that tells the time, such as `hashrange.testing.TestClock`."""
+
+    def now(self) -> float:
+        """Epoch seconds. They may jump, also backwards."""
+
+
+def wall_clock() -> float:
+    """Epoch seconds. `time.time` is looked up at each call, so tools that replace it are heard."""
+    return time.time()
 
 
 class Clock(forks.Forkable):
@@ -19,7 +32,7 @@ class Clock(forks.Forkable):
 
     def __init__(
         self,
-        source: Callable[[], float] = time.time,
+        source: Callable[[], float] = wall_clock,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.timer = timer
@@ -27,6 +40,13 @@ class Clock(forks.Forkable):
         self._latest = 0.0
         self.after_fork_in_child()
         forks.watch(self)
+
+    @classmethod
+    def of(cls, source: TimeSource | None) -> Self:
+        """A clock that follows the source; without one, the wall clock."""
+        if isinstance(source, cls):
+            return source
+        return cls() if source is None else cls(source.now)
 
     def after_fork_in_child(self) -> None:
         self._lock = Lock()

@@ -10,7 +10,7 @@ from hashrange import kv
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime.clock import Clock
+from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
@@ -35,7 +35,7 @@ class Database:
         self,
         store: kv.Store,
         *,
-        clock: Clock | None = None,
+        clock: TimeSource | None = None,
         region: str = DEFAULT_REGION,
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:

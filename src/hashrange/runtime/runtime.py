@@ -13,7 +13,7 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
-from hashrange.runtime.clock import Clock
+from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.names import API, closed, unknown
@@ -33,7 +33,7 @@ class Runtime:
     def __init__(
         self,
         store: kv.Store,
-        clock: Clock | None = None,
+        clock: TimeSource | None = None,
         settings: Settings = DEFAULT_SETTINGS,
         wake_upkeep: Callable[[], None] = lambda: None,
         executor: Executor | None = None,
@@ -43,7 +43,7 @@ class Runtime:
         self._closed = False
         self._store = store
         bring_up_to_date(store)
-        environment = Environment(Catalog(), clock or Clock(), settings)
+        environment = Environment(Catalog(), Clock.of(clock), settings)
         self._reads = Reads(store, environment)
         self._committer = Committer(store, environment, wake_upkeep, executor)
 
