@@ -9,6 +9,26 @@ from .support import Table, cases
 
 UNREADABLE = [
     ("SLECT * FROM T WHERE pk = 'a'", "Expected data manipulation"),
+    ("SLECT * FROM", "Unexpected term"),
+    ("FOO = FROM", "Unexpected term"),
+    ("FOO (", "Unexpected term"),
+    (";", "Unexpected term"),
+    ("FOO.", "Invalid path dot component"),
+    ("FOO;;", "Unexpected token after semicolon. (Only one query is allowed.)"),
+    (
+        "SELECT * FROM T; SELECT * FROM T",
+        "Unexpected token after semicolon. (Only one query is allowed.)",
+    ),
+    *(
+        (text.replace("_", space), "")  # only ASCII has blanks
+        for space in ("\u00a0", "\u2003", "\u3000")
+        for text in (
+            "_SELECT * FROM T",
+            "SELECT *_FROM T",
+            "SELECT * FROM T WHERE pk = 'x'_",
+            "SELECT a_ FROM T",
+        )
+    ),
     ("SELECT * FROM T WHERE", "Unexpected term"),
     ("SELECT * FROM T WHERE;", "Unexpected term"),
     ("SELECT pk FROM T WHERE   ", "Unexpected term"),
@@ -67,7 +87,6 @@ LEFT_OVER = [
     "SELECT * FROM T ORDER BY pk WHERE pk = 'a'",
     "FROM T SET c = 1 WHERE pk = 'a'",
     "FROM T SET c = 1 WHERE pk = 'a' SET d = 2",
-    "SELECT * FROM T;;",
 ]
 
 
@@ -110,14 +129,25 @@ REFUSED = [
     ("SELECT * FROM T GROUP BY pk", "Unsupported clause: GROUP BY"),
     ("SELECT * FROM T WHERE pk = 'a' ORDER BY pk GROUP BY pk", "Unsupported clause: GROUP BY"),
     ("SELECT pk, m.pk FROM T", "Duplicate identifiers in select clause: pk"),
-    ("x IS INT4", "Unsupported operation: IsType"),
-    ("x IS DOUBLE PRECISION", "Unsupported operation: IsType"),
-    ("x", "Unsupported operation: VariableReference"),
-    ("x.y", "Unsupported operation: Path"),
-    ("x[0]", "Unsupported operation: Path"),
-    ("'x'", "Unsupported operation: Literal"),
-    ("?", "Unsupported operation: Parameter"),
-    ("{'x': 1}", "Unsupported operation: Struct"),
+    *(
+        (text, f"Unsupported operation: {kind}")
+        for kind, texts in {
+            "Bag": ["<<1>>"],
+            "Id": ["FOO", "FOO;", "(FOO)", '"FOO"', "INSRT"],
+            "IsType": ["x IS INT4", "x IS DOUBLE PRECISION", "x IS MISSING"],
+            "List": ["[1]"],
+            "Lit": ["1", "-1", "'x'", "TRUE", "NULL"],
+            "Missing": ["MISSING"],
+            "Parameter": ["?"],
+            "Path": ["x.y", "x[0]", "x.y.z", "x.*", '"x".y'],
+            "Struct": ["{'x': 1}"],
+        }.items()
+        for text in texts
+    ),
+    *(
+        (text, EXISTS_MISPLACED)
+        for text in ("x AND y", "1 + 1", "NOT x", "x IS NOT MISSING", "x LIKE 'y'", "SLECT * 1")
+    ),
     ("x = 1", EXISTS_MISPLACED),
     ("size(x)", EXISTS_MISPLACED),
     *(

@@ -26,7 +26,7 @@ Test = Callable[[Item, Values], bool]
 
 
 def read_of(node: Node) -> Read:
-    """The reader of a bound operand: a path, a value or `size`."""
+    """The reader of a bound operand: a path, a value, `size`, or in PartiQL another function."""
     if isinstance(node, Path):
         return reader(node)
     if isinstance(node, Value):
@@ -35,8 +35,11 @@ def read_of(node: Node) -> Read:
     if isinstance(node, Slot):
         return _slot(node.name)
     assert isinstance(node, Operation)
-    assert node.operator == "size", "no other function is an operand of a condition"
-    return _size(read_of(node.operands[0]))
+    operands = [read_of(operand) for operand in node.operands]
+    if node.operator == "size":
+        return _size(*operands)
+    test = _TESTS[node.operator](*operands)
+    return lambda item, values: {"BOOL": test(item, values)}
 
 
 def _slot(name: str) -> Read:

@@ -139,7 +139,13 @@ _LONG_NAMES = {
 }
 """The names of types in the message of ADD and DELETE, which no other message uses."""
 
-_RESULT_TYPES = {"size": "N", "+": "N", "-": "N", "list_append": "L"}
+_RESULT_TYPES = {
+    **dict.fromkeys(CONDITION_FUNCTIONS, "BOOL"),
+    "size": "N",
+    "+": "N",
+    "-": "N",
+    "list_append": "L",
+}
 """The type of an operation as an operand. The types of other operations depend on the item."""
 
 

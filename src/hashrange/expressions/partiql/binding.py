@@ -1,7 +1,8 @@
 """PartiQL terms and parameters -> bound tree, of the same kind as those of expressions.
 
-Only the peculiarities of PartiQL are here: IS, functions in any case, conditions compared with
-true, SET of sets. The requirements of operators on operands are in `operators`.
+
+Only the peculiarities of PartiQL are here: IS, functions in any case, conditions and functions
+compared with a boolean, SET of sets. The requirements of operators on operands are in `operators`.
 """
 
 from collections.abc import Iterable
@@ -127,7 +128,7 @@ class _Binding:
     def _comparison(self, term: Term) -> Rule:
         operator = _COMPARATORS[term.content]
         truths = [each for each in term.terms if each.kind == "literal" and "BOOL" in each.content]
-        tests = [each for each in term.terms if _is_condition(each)]
+        tests = [each for each in term.terms if each.kind in ("operator", "is")]
         if operator in ("=", "<>") and len(truths) == len(tests) == 1:
             test = yield self.condition(tests[0])
             holds = truths[0].content["BOOL"] == (operator == "=")
@@ -143,6 +144,9 @@ class _Binding:
     def _function(self, term: Term) -> Rule:
         if term.content not in CONDITION_FUNCTIONS:
             raise ValidationException(f"Unrecognized function: {term.content} {term.at.place}")
+        for each in term.terms:
+            if each.kind == "call" and each.content in CONDITION_FUNCTIONS.keys() - {"size"}:
+                raise _misplaced(each)
         return (yield self._operation(term.content, term.terms))
 
     def _operation(self, operator: str, terms: Iterable[Term]) -> Rule:
@@ -155,8 +159,6 @@ class _Binding:
 
     def _operand(self, term: Term) -> Rule:
         if term.kind == "call":
-            if term.content in CONDITION_FUNCTIONS and term.content != "size":
-                raise _misplaced(term)
             return (yield self._function(term))
         if term.kind in ("operator", "is"):
             name = "is" if term.kind == "is" else term.content.lower()
@@ -216,10 +218,6 @@ class _Binding:
         operation = Operation(term.content, tuple(operands))
         check_operands("Statement", operation, NO_VALUES)
         return operation
-
-
-def _is_condition(term: Term) -> bool:
-    return term.kind in ("operator", "is") or (term.kind == "call" and term.content != "size")
 
 
 def _type_test(term: Term) -> Operation:

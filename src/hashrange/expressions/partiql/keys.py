@@ -5,7 +5,8 @@ otherwise as a scan. The conditions that the queries do not cover become a filte
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice, product
 from typing import NamedTuple, TypeAlias
 
 from hashrange.expressions.key_conditions import KeyQuery
@@ -18,17 +19,24 @@ Types: TypeAlias = Mapping[str, str]
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
+_EXTENTS_MAX = 1_000
+"""How many extents are compared; a clause that may have more is not checked for overlaps."""
+
+Extent: TypeAlias = tuple[KeyQuery, ...]
+"""The rows that all of these queries name."""
 
 
 class ReadPlan(NamedTuple):
     """`queries` is None for a scan. `filter` is what remains to be tested of each row.
 
     `filtered` are the attributes that are tested besides the key, in the order of the text.
+    `extents` are the parts into which OR and IN divide what is read: no two may overlap.
     """
 
     queries: list[KeyQuery] | None
     filter: Node | None
     filtered: tuple[str, ...] = ()
+    extents: Sequence[Extent] = ()
 
 
 class _Test(NamedTuple):
@@ -81,6 +89,13 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     """How to read what a WHERE clause selects. Raises ValidationException."""
     if where is None:
         return ReadPlan(None, None)
+    planned = _plan(where, hash_name, range_name, types)
+    if planned.queries is None:
+        return planned
+    return planned._replace(extents=_extents(where, hash_name, range_name, types))
+
+
+def _plan(where: Node, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
     branches = _parts("OR", where)
     if len(branches) > 1:
         return _plan_branches(where, branches, hash_name, range_name, types)
@@ -106,27 +121,70 @@ def _plan_branches(
 ) -> ReadPlan:
     """A partition that several branches name is read as a whole, so that no row is read twice."""
     found: defaultdict[str, list[KeyQuery]] = defaultdict(list)
-    extents: defaultdict[str, set[str]] = defaultdict(set)
     for branch in branches:
-        part = plan(branch, hash_name, range_name, types)
+        part = _plan(branch, hash_name, range_name, types)
         if part.queries is None:
             return ReadPlan(None, where)
         for query in part.queries:
-            partition = str(query.hash_values)
-            found[partition].append(query)
-            if query.range_equals or query.operator:
-                extents[partition].add("range")
-            elif range_name not in _names_in([branch]):
-                extents[partition].add("whole")
-    if any(len(extent) > 1 for extent in extents.values()):
-        raise ValidationException(
-            "Overlapping conditions with range keys are not supported in where clause"
-        )
+            found[str(query.hash_values)].append(query)
     queries = [
         same[0] if len(same) == 1 else _query(same[0].hash_values[0], None)
         for same in found.values()
     ]
     return ReadPlan(queries, where)
+
+
+def _extents(where: Node, hash_name: str, range_name: str | None, types: Types) -> Sequence[Extent]:
+    """The parts into which OR and IN divide what a clause selects; none if it is a scan.
+
+    A part with another condition of the sort key, such as a negated one, is left out: the service
+    does not compare it.
+    """
+    found: list[Extent] = []
+    alternatives = list(islice(_alternatives(where, {hash_name, range_name}), _EXTENTS_MAX + 1))
+    if len(alternatives) > _EXTENTS_MAX:
+        return ()
+    for alternative in alternatives:
+        tests = [_test_of(node) for node in alternative]
+        hashes = [test for test in tests if test and _is_equality_test(test, hash_name)]
+        if not hashes:
+            return ()
+        sorts = [test for node in alternative if (test := _sort_test(node, range_name))]
+        for test in chain(hashes, sorts):
+            _check_type(test, types)
+        if len(sorts) == sum(range_name in _names_in([node]) for node in alternative):
+            found.extend(islice(_divided(hashes, sorts), _EXTENTS_MAX + 1 - len(found)))
+        if len(found) > _EXTENTS_MAX:
+            return ()
+    return found if len(found) > 1 else ()
+
+
+def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...]]:
+    """The conditions of each way in which a clause may hold.
+
+    An OR that names no key is one condition.
+    """
+    if isinstance(node, Operation) and node.operator == "AND":
+        ways = [list(islice(_alternatives(n, keys), _EXTENTS_MAX + 1)) for n in node.operands]
+        return (tuple(chain(*way)) for way in product(*ways))
+    if isinstance(node, Operation) and node.operator == "OR" and keys & {*_names_in([node])}:
+        return chain.from_iterable(_alternatives(operand, keys) for operand in node.operands)
+    return iter([(node,)])
+
+
+def _divided(hashes: Sequence[_Test], sorts: Sequence[_Test]) -> Iterator[Extent]:
+    """One extent for each choice of values in the IN lists of one alternative."""
+    for values in product(*(test.values for test in hashes)):
+        named = [_query(value, None) for value in values]
+        for tests in product(*map(_each_value, sorts)):
+            yield (*named, *(_query(values[0], test) for test in tests))
+
+
+def _each_value(test: _Test) -> list[_Test]:
+    """IN as equalities."""
+    if test.operator != "IN":
+        return [test]
+    return [_Test(test.name, "=", (value,)) for value in test.values]
 
 
 def _query(value: AttributeValue, test: _Test | None) -> KeyQuery:
@@ -155,7 +213,11 @@ def _partitions(node: Node, name: str, types: Types) -> list[AttributeValue] | N
 
 def _is_equality(node: Node, name: str) -> bool:
     test = _test_of(node)
-    return test is not None and test.name == name and test.operator in ("=", "IN")
+    return test is not None and _is_equality_test(test, name)
+
+
+def _is_equality_test(test: _Test, name: str) -> bool:
+    return test.name == name and test.operator in ("=", "IN")
 
 
 def _distinct(values: Sequence[AttributeValue]) -> list[AttributeValue]:

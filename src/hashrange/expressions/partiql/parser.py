@@ -37,12 +37,13 @@ def parse(text: str) -> Statement:
 
 _NO_STATEMENTS = {
     "is": "IsType",
-    "list": "Seq",
-    "literal": "Literal",
-    "missing": "LiteralMissing",
+    "list": "List",
+    "literal": "Lit",
+    "missing": "Missing",
     "parameter": "Parameter",
     "path": "Path",
-    "set": "Seq",
+    "set": "Bag",
+    "star": "Path",
     "struct": "Struct",
 }
 """The names of terms in the message about a term in the place of a statement."""
@@ -55,9 +56,13 @@ class _Parser(TermParser):
 
     def statement(self) -> Statement:
         found = self._statement() or trampoline.run(self.condition())
-        self.accept(";")
+        ended = self.accept(";")
         if self.word != END:
-            raise malformed("Unexpected token after expression")
+            raise malformed(
+                "Unexpected token after semicolon. (Only one query is allowed.)"
+                if ended
+                else "Unexpected token after expression"
+            )
         if isinstance(found, Term):
             raise _no_statement(found)
         return found
@@ -217,9 +222,9 @@ class _Parser(TermParser):
 
 
 def _no_statement(term: Term) -> ValidationException:
-    """EXISTS, which is parsed like an operator."""
+    """The error of a lone term. The service takes operators and calls for EXISTS."""
     if term.kind in ("operator", "call"):
         return ValidationException(EXISTS_MISPLACED)
     name = term.kind == "path" and len(term.content) == 1
-    kind = "VariableReference" if name else _NO_STATEMENTS[term.kind]
+    kind = "Id" if name else _NO_STATEMENTS[term.kind]
     return ValidationException(f"Unsupported operation: {kind}")

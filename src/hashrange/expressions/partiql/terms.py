@@ -180,7 +180,8 @@ class TermParser:
         if word == "MISSING":
             return Term("missing", None, (), token)
         if word == "FROM":
-            raise malformed("Expected data manipulation")
+            ended = self.token.kind == END
+            raise malformed("Unexpected term" if ended else "Expected data manipulation")
         if word in ("SELECT", "CASE", "CAST"):
             raise ValidationException(f"Unsupported token in expression: {word} {token.place}")
         raise malformed("Unexpected keyword")
@@ -237,6 +238,8 @@ class TermParser:
         at = self.take()
         parts: list[str | int] = [at.text]
         while self.word in (".", "["):
+            if self.accept(".", "*"):
+                return Term("star", None, (), at)
             if self.accept("."):
                 parts.append(self.name("Invalid path dot component"))
             else:

@@ -21,7 +21,7 @@ _EXPONENT_MAX = 2**31 - 1
 _EXPONENT_DIGITS_MAX = 10
 
 _TOKEN = re.compile(
-    r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)
+    r"""(?P<blank>[ \t\n\r\f\v]+|--[^\n]*|/\*.*?\*/)
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<name>[A-Za-z_$][A-Za-z0-9_$]*)
     | (?P<quoted>"(?:[^"]|"")*+")

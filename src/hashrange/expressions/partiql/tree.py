@@ -18,7 +18,7 @@ Kind = Literal[
     "call",  # content: the function's name in small letters
     "operator",  # content: a symbol, or a word in capitals
     "is",  # content: the name of a type in capitals
-    "star",
+    "star",  # also a path that ends in one
 ]
 
 

@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from functools import cmp_to_key
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from hashrange.engine.fetch import Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
-from hashrange.expressions.partiql.keys import ReadPlan
+from hashrange.expressions.partiql.keys import Extent, ReadPlan
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.model.tables import Table, TableOrIndex
@@ -32,6 +33,8 @@ from hashrange.operations.queries.pages import PageOptions
 
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
+_BEHIND_ALL = b"\xff" * 64
+"""Greater than any row's key: the digest that begins it is shorter."""
 
 
 class Position(NamedTuple):
@@ -130,6 +133,7 @@ def _columns(statement: Select) -> Sequence[str]:
 def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
     range_name = source.range[0] if source.range else None
     plan = partiql_keys.plan(statement.where, source.hash[0], range_name, table.types)
+    _check_disjoint(source, plan.extents)
     for order in statement.order:
         if order.name not in source.key:
             raise ValidationException(
@@ -143,6 +147,21 @@ def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
         )
     indexes.check_filter_projected(table, source, plan.filtered)
     return plan
+
+
+def _check_disjoint(source: TableOrIndex, extents: Sequence[Extent]) -> None:
+    """Raises ValidationException if two parts of what is read overlap."""
+    spans = []
+    for extent in extents:
+        starts, ends = zip(*(ranges.of_query(source, query) for query in extent), strict=True)
+        start, end = max(starts), min(ends, key=lambda end: end or _BEHIND_ALL)
+        if end is None or start < end:
+            spans.append((start, end or _BEHIND_ALL))
+    spans.sort()
+    if any(following < end for (_, end), (following, _) in pairwise(spans)):
+        raise ValidationException(
+            "Overlapping conditions with range keys are not supported in where clause"
+        )
 
 
 def _bounds(
