@@ -130,7 +130,7 @@ class Decision(Struct, gc=False):
     """
 
     changes: Sequence[AnyChange]
-    respond: Response | Raw | Callable[[Receipt], Response]
+    respond: Response | Raw | Callable[[Receipt], Response | Raw]
     transactional: bool = False
     receipt: Receipt | None = None
 
@@ -144,6 +144,6 @@ class Decision(Struct, gc=False):
 Decide = Generator[Read, Any, Decision]
 
 
-def answer(response: Response, receipt: Receipt | None = None) -> Decision:
+def answer(response: Response | Raw, receipt: Receipt | None = None) -> Decision:
     """A decision that changes nothing."""
     return Decision((), response, False, receipt)

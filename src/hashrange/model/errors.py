@@ -15,7 +15,7 @@ class ApiError(Exception):
 
     status: ClassVar[int] = 400
     namespace: ClassVar[str] = _MODELLED
-    message_member: ClassVar[str] = "message"
+    message_member: str = "message"
 
     def __init__(self, message: str, **members: Any) -> None:
         super().__init__(message)

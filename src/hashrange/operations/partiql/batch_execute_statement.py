@@ -19,7 +19,7 @@ from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.model.tables import Table
-from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import statements
 
@@ -142,7 +142,7 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
             outcomes.append(refusal)
     changes = [outcome for outcome in outcomes if isinstance(outcome, ItemChange)]
 
-    def respond(receipt: Receipt) -> Response:
+    def respond(receipt: Receipt) -> Raw:
         return _respond(request, targets, outcomes, statements.returned, receipt)
 
     return Decision(changes, respond)
@@ -154,7 +154,7 @@ def _respond(
     outcomes: Sequence[Any],
     shown: Callable[[Any, Any], Any],
     receipt: Receipt,
-) -> Response:
+) -> Raw:
     """The response. A member whose table was found names it, even if the member failed."""
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
@@ -171,7 +171,7 @@ def _respond(
     answered: Response = {"Responses": responses}
     mode = request.given.return_consumed_capacity
     outputs.add_consumed_list(answered, receipt, mode, tables)
-    return answered
+    return number_sets.in_hash_order(answered)
 
 
 def _error(fault: ApiError) -> dict[str, Any]:

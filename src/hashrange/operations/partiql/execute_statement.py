@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from msgspec import Raw
+
 from hashrange.engine import fetch, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
@@ -9,8 +11,8 @@ from hashrange.engine.fetch import Moment
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.model import requests
-from hashrange.model.errors import ValidationException
-from hashrange.operations.common import outputs
+from hashrange.model.errors import ConditionalCheckFailedException, ValidationException
+from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import select, statements
 from hashrange.operations.partiql.select import Position
@@ -42,14 +44,25 @@ def decide(request: Request, moment: Moment) -> Decide:
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = statements.item_write(statement, table, return_old)
     old = yield from writes.read_one(write)
-    change = writes.decide(write, old, moment)
+    try:
+        change = writes.decide(write, old, moment)
+    except ConditionalCheckFailedException as refusal:
+        raise _shown(refusal) from None
     item = statements.returned(statement, change)
 
-    def respond(receipt: Receipt) -> Response:
+    def respond(receipt: Receipt) -> Raw:
         response: Response = {"Items": [] if item is None else [item]}
         mode = given.return_consumed_capacity
         name = statements.table_name(statement)
         outputs.add_consumed(response, receipt, mode, name)
-        return response
+        return number_sets.in_hash_order(response)
 
     return Decision([change], respond)
+
+
+def _shown(refusal: ConditionalCheckFailedException) -> ConditionalCheckFailedException:
+    """The refusal as this operation words it: with an item it has a member Message."""
+    if "Item" in refusal.members:
+        refusal.members["Item"] = number_sets.item_in_hash_order(refusal.members["Item"])
+        refusal.message_member = "Message"
+    return refusal

@@ -20,7 +20,7 @@ from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
-from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import statements
 from hashrange.operations.partiql.statements import AnyWrite
@@ -161,4 +161,4 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
             responses.append({"Item": columns.project(row.item) if columns else Raw(row.json)})
     response: Response = {"Responses": responses}
     outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
-    return answer(response, receipt)
+    return answer(number_sets.in_hash_order(response), receipt)

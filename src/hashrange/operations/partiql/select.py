@@ -26,7 +26,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import Item, compare, normalize_item
-from hashrange.operations.common import outputs
+from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.partiql import statements
 from hashrange.operations.queries import indexes, pages
 from hashrange.operations.queries.pages import PageOptions
@@ -103,7 +103,7 @@ def decide(
         response["NextToken"] = _token(given, Position(start.partition + page.ended_in, key))
     mode = given.return_consumed_capacity
     outputs.add_consumed(response, receipt, mode, statement.table_name)
-    return answer(response, receipt)
+    return answer(number_sets.in_hash_order(response), receipt)
 
 
 def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:

@@ -11,7 +11,7 @@ from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, TableOrIndex
-from hashrange.operations.common import outputs
+from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.queries import indexes, pages
 from hashrange.operations.queries.pages import PageOptions
 
@@ -119,7 +119,7 @@ def read_page(
         response["LastEvaluatedKey"] = ranges.last_key(table, source, page.last)
     if receipt is not None:
         outputs.add_consumed(response, receipt, mode, given.table_name)
-    return answer(response, receipt)
+    return answer(number_sets.in_hash_order(response) if options.scanning else response, receipt)
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:

@@ -6,6 +6,7 @@ from hashrange.engine.log import streams
 from hashrange.engine.log.shards import is_closed
 from hashrange.engine.log.streams import RECORDS_MAX
 from hashrange.model import requests
+from hashrange.operations.common import number_sets
 from hashrange.operations.common.parse import decode
 from hashrange.operations.streams import lookup, shard_iterator
 
@@ -28,4 +29,4 @@ def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     if not (page.exhausted and is_closed(stream, shard, latest)):
         following = shard_iterator.ShardIterator(stream.arn, shard.id, page.position, now)
         response["NextShardIterator"] = following.text()
-    return answer(response)
+    return answer(number_sets.in_hash_order(response))

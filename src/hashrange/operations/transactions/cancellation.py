@@ -14,6 +14,7 @@ from hashrange.model.errors import (
 )
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
+from hashrange.operations.common import number_sets
 
 # The service's message for a transaction that reads too much is not known (?).
 READS_TOO_MUCH = "Transaction request size exceeds the maximum allowed size of 4 MB"
@@ -73,7 +74,10 @@ def check_size(size: int) -> None:
 def _reason(result: Any) -> dict[str, Any]:
     if not isinstance(result, ApiError):
         return {"Code": "None"}
-    return {"Code": _CODES[type(result)], "Message": result.message, **result.members}
+    reason = {"Code": _CODES[type(result)], "Message": result.message, **result.members}
+    if "Item" in reason:
+        reason["Item"] = number_sets.item_in_hash_order(reason["Item"])
+    return reason
 
 
 def check_distinct(targets: Sequence[tuple[Table, RowKey]]) -> None:

@@ -13,7 +13,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
-from hashrange.operations.common import inputs, outputs
+from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.transactions import cancellation
 
@@ -78,4 +78,4 @@ def _respond(
         for action, (table, _) in zip(request.given.transact_items, found, strict=True)
     }
     outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
-    return answer(response, receipt)
+    return answer(number_sets.in_hash_order(response), receipt)

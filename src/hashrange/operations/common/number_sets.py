@@ -1,0 +1,86 @@
+"""The order of number sets in responses.
+
+Sets are stored in ascending order, and single reads, BatchGetItem, Query and the ReturnValues of
+single writes show them so. Scan, transactions, PartiQL and streams show a number set in the order
+of a Java HashSet of BigDecimals that was filled in ascending order. Captured on the service in
+October 2026; the hash functions are those of the Java platform's documentation.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+_BUCKETS_MIN = 16
+_BUCKET_LENGTH_MAX = 8
+_BUCKETS_LENGTHENED_MAX = 64
+"""A table with fewer buckets is doubled if one of them becomes longer than the maximum."""
+
+_FIRST_BRACKET_MAX = 16
+"""The list that a response itself consists of begins before this byte, a set behind it."""
+
+_NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
+"""Nothing else has this form: quotes within a string are escaped, and an attribute that is called
+NS has an object as its value."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def in_hash_order(response: Any) -> Raw:
+    """A response, or a part of one, as JSON with its number sets in hash order."""
+    encoded = _encode(response)
+    if encoded.find(b"[", _FIRST_BRACKET_MAX) > 0:
+        encoded = _NUMBER_SET.sub(_reordered, encoded)
+    return Raw(encoded)
+
+
+def item_in_hash_order(item: dict[str, Any]) -> dict[str, Any]:
+    """The same of an item that becomes part of an error."""
+    found: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
+    return found
+
+
+def _reordered(match: re.Match[bytes]) -> bytes:
+    members = match[1].decode()[1:-1].split('","')
+    return b'"NS":["%b"]' % '","'.join(hash_order(members)).encode()
+
+
+def hash_order(ascending: Sequence[str]) -> list[str]:
+    """The members of a number set, given in canonical form and ascending, in hash order."""
+    hashes = [_spread(_hash(member)) for member in ascending]
+    buckets, lengths = _BUCKETS_MIN, Counter[int]()
+    for count, value in enumerate(hashes, 1):
+        place = value % buckets
+        lengths[place] += 1
+        too_long = lengths[place] > _BUCKET_LENGTH_MAX and buckets < _BUCKETS_LENGTHENED_MAX
+        too_full = count > buckets * 3 // 4
+        if too_long or too_full:
+            buckets *= 2
+            lengths = Counter(each % buckets for each in hashes[:count])
+    places = sorted(range(len(hashes)), key=lambda at: hashes[at] % buckets)
+    return [ascending[at] for at in places]
+
+
+def _hash(number: str) -> int:
+    """BigDecimal.hashCode of a number without trailing zeros, in 32 bits."""
+    whole, _, fraction = number.lstrip("-").partition(".")
+    digits = whole + fraction
+    significant = digits.rstrip("0")
+    unscaled = int(significant or "0")
+    scale = len(fraction) - (len(digits) - len(significant)) if unscaled else 0
+    words = []
+    while unscaled:
+        words.append(unscaled & 0xFFFF_FFFF)
+        unscaled >>= 32
+    value = 0
+    for word in reversed(words):
+        value = 31 * value + word
+    return (31 * (-value if number[0] == "-" else value) + scale) & 0xFFFF_FFFF
+
+
+def _spread(value: int) -> int:
+    """The high bits of a hash take part in choosing a bucket."""
+    return value ^ value >> 16
