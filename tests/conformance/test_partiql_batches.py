@@ -195,6 +195,7 @@ def test_a_transaction_of_writes(one: Table) -> None:
     assert one.get(pk="b") == {"pk": "b"}
 
 
+NO_TABLE = {"Code": "ResourceNotFound", "Message": "Requested resource not found"}
 CANCELLED = [
     ([U, "INSERT INTO T VALUE {'pk': 'c'}", MISSING], [NONE, DUPLICATE, FAILED]),
     ([I, "EXISTS(SELECT * FROM T WHERE pk = 'a' AND n = 5)"], [NONE, FAILED]),
@@ -215,6 +216,16 @@ CANCELLED = [
         ["UPDATE T SET n = 1 WHERE pk = 5", I],
         [{"Code": "ValidationError", "Message": KEY_TYPE.format("pk").partition(" ")[2]}, NONE],
     ),
+    *(
+        ([text], [NO_TABLE])
+        for text in (
+            "SELECT * FROM nosuchtable WHERE pk = 'a'",
+            "INSERT INTO nosuchtable VALUE {'pk': 'a'}",
+            "UPDATE nosuchtable SET n = 1 WHERE pk = 'a'",
+            "DELETE FROM nosuchtable WHERE pk = 'a'",
+        )
+    ),
+    ([I, "INSERT INTO nosuchtable VALUE {'pk': 'a'}"], [NONE, NO_TABLE]),
     (
         ["SELECT * FROM T WHERE pk = 5", S],
         [{"Code": "ValidationError", "Message": KEY_TYPE.format("pk").partition(" ")[2]}, NONE],
@@ -281,10 +292,6 @@ TRANSACTION_REFUSALS = [
     (
         [U, "DELETE FROM T WHERE pk = 'a'"],
         "ValidationException: Transaction request cannot include multiple operations on one item",
-    ),
-    (
-        ["SELECT * FROM nosuchtable WHERE pk = 'a'"],
-        "ResourceNotFoundException: Requested resource not found",
     ),
     (
         ["INSERT INTO T VALUE {'pk': ''}"],

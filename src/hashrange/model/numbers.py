@@ -56,6 +56,17 @@ def canonical(text: str) -> str:
     return _rewrite(text)
 
 
+def scale(text: str) -> int:
+    """How many digits a number as written has behind the point, less its exponent; 0 of no number.
+
+    1.0 has another scale than 1, though they are equal.
+    """
+    spelling = _spelling(text)
+    if spelling is None or len(spelling["exponent"] or "") > _SHORT:
+        return 0
+    return len(spelling["fraction"] or "") - int(spelling["exponent"] or 0)
+
+
 def to_decimal(text: str) -> Decimal:
     """The exact value of a canonical text."""
     return Decimal(text)

@@ -18,8 +18,9 @@ from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
-from hashrange.model.errors import ValidationException
+from hashrange.model.errors import ApiError, ResourceNotFoundException, ValidationException
 from hashrange.model.limits import TRANSACTION_BYTES_MAX
+from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import statements
@@ -92,12 +93,15 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
-    tables: Tables = {}
-    for statement in (*request.reads, *request.changes):
-        name = statements.table_name(statement)
-        if name not in tables:
-            tables[name] = yield from fetch.table(name, moment)
-    return tables
+    """The tables by the names used. Unlike TransactWriteItems, a missing one cancels."""
+    names = [statements.table_name(each) for each in (*request.reads, *request.changes)]
+    results: list[Table | ApiError] = []
+    for name in names:
+        try:
+            results.append((yield from fetch.table(name, moment)))
+        except ResourceNotFoundException as missing:
+            results.append(missing)
+    return dict(zip(names, cancellation.succeeded(results), strict=True))
 
 
 # ---- writes ----

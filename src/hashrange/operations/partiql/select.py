@@ -22,10 +22,10 @@ from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
 from hashrange.expressions.partiql.keys import Extent, ReadPlan
-from hashrange.model import requests
+from hashrange.model import numbers, requests
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.model.tables import Table, TableOrIndex
-from hashrange.model.values import Item, compare, normalize_item
+from hashrange.model.values import AttributeValue, Item, compare, normalize_item
 from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.partiql import statements
 from hashrange.operations.queries import indexes, pages
@@ -45,12 +45,25 @@ class Position(NamedTuple):
 
 
 START = Position(0, None)
+Scales = Sequence[int]
+"""How many digits behind the point each of the parameters has that are numbers."""
+
 _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | None]
 """Shallow, so that a forged token cannot bring in nested values."""
 
 
-def parse_token(given: requests.ExecuteStatement) -> Position:
-    """Where to resume. Raises ValidationException for a token that is not of this statement."""
+def scales(parameters: Sequence[AttributeValue] | None) -> Scales:
+    """Of the parameters as sent, which binding will make canonical."""
+    return [numbers.scale(each["N"]) for each in parameters or () if each.get("N") is not None]
+
+
+def parse_token(given: requests.ExecuteStatement, scales: Scales) -> Position:
+    """Where to resume. Raises ValidationException for a token that is not of this statement.
+
+    The statement must be the same text, and its parameters the same values. The service takes
+    numbers of different scales for different, and lists and maps even for different from
+    themselves, so a statement with one of these is never resumed.
+    """
     if given.next_token is None:
         return START
     try:
@@ -58,22 +71,27 @@ def parse_token(given: requests.ExecuteStatement) -> Position:
         digest, partition, key = msgspec.json.decode(content, type=_TOKEN)
     except (ValueError, msgspec.MsgspecError):
         raise ValidationException(_BAD_TOKEN) from None
-    if digest != _digest(given):
+    never = any(each.keys() & {"L", "M"} for each in given.parameters or ())
+    if never or digest != _digest(given, scales):
         raise ValidationException("NextToken does not match request")
     return Position(partition, key)
 
 
-def _token(given: requests.ExecuteStatement, position: Position) -> str:
-    return urlsafe_b64encode(msgspec.json.encode((_digest(given), *position))).decode()
+def _token(given: requests.ExecuteStatement, scales: Scales, position: Position) -> str:
+    return urlsafe_b64encode(msgspec.json.encode((_digest(given, scales), *position))).decode()
 
 
-def _digest(given: requests.ExecuteStatement) -> bytes:
-    content = msgspec.json.encode((given.statement, given.parameters))
+def _digest(given: requests.ExecuteStatement, scales: Scales) -> bytes:
+    content = msgspec.json.encode((given.statement, given.parameters, scales))
     return blake2b(content, digest_size=DIGEST_BYTES).digest()
 
 
 def decide(
-    given: requests.ExecuteStatement, statement: Select, start: Position, moment: Moment
+    given: requests.ExecuteStatement,
+    statement: Select,
+    scales: Scales,
+    start: Position,
+    moment: Moment,
 ) -> Decide:
     """A page of the items that the statement selects."""
     table = yield from fetch.table(statement.table_name, moment)
@@ -100,7 +118,8 @@ def decide(
         key = ranges.last_key(table, source, page.last) if page.last else None
         if key is not None:
             response["LastEvaluatedKey"] = key
-        response["NextToken"] = _token(given, Position(start.partition + page.ended_in, key))
+        end = Position(start.partition + page.ended_in, key)
+        response["NextToken"] = _token(given, scales, end)
     mode = given.return_consumed_capacity
     outputs.add_consumed(response, receipt, mode, statement.table_name)
     return answer(number_sets.in_hash_order(response), receipt)

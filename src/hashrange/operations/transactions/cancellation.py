@@ -9,6 +9,7 @@ from hashrange.model.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,
     ItemCollectionSizeLimitExceededException,
+    ResourceNotFoundException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -27,6 +28,7 @@ _CODES: dict[type[ApiError], str] = {
     ConditionalCheckFailedException: "ConditionalCheckFailed",
     DuplicateItemException: "DuplicateItem",
     ItemCollectionSizeLimitExceededException: "ItemCollectionSizeLimitExceeded",
+    ResourceNotFoundException: "ResourceNotFound",
     ValidationException: "ValidationError",
 }
 
