@@ -110,7 +110,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "one key without definition, one definition without key",
         {"AttributeDefinitions": attribute_definitions("pk", "x")},
         INVALID + "Some index key attributes are not defined in AttributeDefinitions."
-        " Keys: [pk, sk], AttributeDefinitions: [pk, x]",
+        " Keys: [sk, pk], AttributeDefinitions: [x, pk]",
     ),
     (
         "two partition keys",
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "an index key without definition",
         {"GlobalSecondaryIndexes": index({"ProjectionType": "ALL"})},
         INVALID + "Some index key attributes are not defined in AttributeDefinitions."
-        " Keys: [owner], AttributeDefinitions: [pk, sk]",
+        " Keys: [owner], AttributeDefinitions: [sk, pk]",
     ),
     # projections
     *(

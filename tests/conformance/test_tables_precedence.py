@@ -57,7 +57,7 @@ CREATE: list[Fault] = [
         "other definitions",
         {"AttributeDefinitions": attribute_definitions("pk/x", "owner")},
         INVALID + "Some index key attributes are not defined in AttributeDefinitions. Keys: …,"
-        " AttributeDefinitions: [pk, x, owner]",
+        " AttributeDefinitions: [x, owner, pk]",
     ),
     (
         "a sort key first",
@@ -84,13 +84,13 @@ CREATE: list[Fault] = [
         "no definition of an index key",
         {"AttributeDefinitions": attribute_definitions("pk/sk", "x")},
         INVALID + "Some index key attributes are not defined in AttributeDefinitions. Keys:"
-        " [owner], AttributeDefinitions: [pk, sk, x]",
+        " [owner], AttributeDefinitions: [sk, x, pk]",
     ),
     (
         "a definition too many",
         {"AttributeDefinitions": attribute_definitions("pk/sk", "owner/x")},
         INVALID + "Some AttributeDefinitions are not used. AttributeDefinitions:"
-        " [pk, sk, owner, x], keys used: [pk, sk, owner]",
+        " [sk, owner, x, pk], keys used: [owner, sk, pk]",
     ),
     (
         "an index of no projection type",

@@ -3,7 +3,8 @@
 Source: messages observed on the service, e.g. `[KeySchemaElement(attributeName=pk, ...)]`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -101,3 +102,44 @@ def _enclosed(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
             yield ", "
         yield from part
     yield brackets[1]
+
+
+# ---- the order of hash tables ----
+
+BUCKETS_MIN = 16
+"""The size of a HashSet that is made without one."""
+
+_BUCKET_LENGTH_MAX = 8
+_BUCKETS_LENGTHENED_MAX = 64
+"""A table with fewer buckets is doubled if one of them becomes longer than the maximum."""
+
+
+def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
+    """Different names as a HashSet of this size lists them that was filled in their order."""
+    return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
+
+
+def hash_order(hashes: Sequence[int], buckets: int = BUCKETS_MIN) -> list[int]:
+    """The places of these 32-bit hash codes in the order in which a HashSet lists their owners.
+
+    `buckets` is its first size, which is rounded up to a power of two.
+    """
+    buckets = 1 << (buckets - 1).bit_length()
+    spread = [value ^ value >> 16 for value in hashes]
+    lengths = Counter[int]()
+    for count, value in enumerate(spread, 1):
+        place = value % buckets
+        lengths[place] += 1
+        too_long = lengths[place] > _BUCKET_LENGTH_MAX and buckets < _BUCKETS_LENGTHENED_MAX
+        if too_long or count > buckets * 3 // 4:
+            buckets *= 2
+            lengths = Counter(each % buckets for each in spread[:count])
+    return sorted(range(len(spread)), key=lambda at: spread[at] % buckets)
+
+
+def _hash(text: str) -> int:
+    """String.hashCode in 32 bits."""
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        value = (31 * value + unit) & 0xFFFF_FFFF
+    return value

@@ -7,17 +7,13 @@ October 2026; the hash functions are those of the Java platform's documentation.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-_BUCKETS_MIN = 16
-_BUCKET_LENGTH_MAX = 8
-_BUCKETS_LENGTHENED_MAX = 64
-"""A table with fewer buckets is doubled if one of them becomes longer than the maximum."""
+from hashrange.model.validation import java
 
 _FIRST_BRACKET_MAX = 16
 """The list that a response itself consists of begins before this byte, a set behind it."""
@@ -50,18 +46,7 @@ def _reordered(match: re.Match[bytes]) -> bytes:
 
 def hash_order(ascending: Sequence[str]) -> list[str]:
     """The members of a number set, given in canonical form and ascending, in hash order."""
-    hashes = [_spread(_hash(member)) for member in ascending]
-    buckets, lengths = _BUCKETS_MIN, Counter[int]()
-    for count, value in enumerate(hashes, 1):
-        place = value % buckets
-        lengths[place] += 1
-        too_long = lengths[place] > _BUCKET_LENGTH_MAX and buckets < _BUCKETS_LENGTHENED_MAX
-        too_full = count > buckets * 3 // 4
-        if too_long or too_full:
-            buckets *= 2
-            lengths = Counter(each % buckets for each in hashes[:count])
-    places = sorted(range(len(hashes)), key=lambda at: hashes[at] % buckets)
-    return [ascending[at] for at in places]
+    return [ascending[at] for at in java.hash_order(list(map(_hash, ascending)))]
 
 
 def _hash(number: str) -> int:
@@ -79,8 +64,3 @@ def _hash(number: str) -> int:
     for word in reversed(words):
         value = 31 * value + word
     return (31 * (-value if number[0] == "-" else value) + scale) & 0xFFFF_FFFF
-
-
-def _spread(value: int) -> int:
-    """The high bits of a hash take part in choosing a bucket."""
-    return value ^ value >> 16

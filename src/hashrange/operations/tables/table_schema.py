@@ -4,7 +4,7 @@ CreateTable uses it, and UpdateTable for a new index. Source: API reference of C
 Messages and the order of the checks were observed on the service.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ GivenGlobalIndex = requests.GlobalSecondaryIndex | requests.CreateGlobalSecondar
 GivenIndex = requests.LocalSecondaryIndex | GivenGlobalIndex
 Elements = Sequence[requests.KeySchemaElement]
 Types = Mapping[str, str]
+_UNDEFINED = "Invalid KeySchema: Some index key attribute have no definition"
 TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 
 
@@ -66,6 +67,11 @@ def _listed(names: Iterable[str]) -> str:
     return f"[{', '.join(names)}]"
 
 
+def _listed_hashed(names: Collection[str]) -> str:
+    """As the service lists what it keeps in a hash table made for as many."""
+    return _listed(java.names_in_hash_order(list(names), len(names)))
+
+
 # ---- the whole of a new table, in the order of the service ----
 
 
@@ -87,7 +93,9 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
         raise invalid_parameter("List of GlobalSecondaryIndexes is empty")
     indexes = [*(local or ()), *(global_ or ())]
     for index in indexes:
-        _check_defined(index.key_schema, types)
+        _check_index_defined(index.key_schema, types)
+    for index in indexes:
+        _check_different(index.key_schema)
     _check_all_used(types, [given.key_schema, *(index.key_schema for index in indexes)])
     _check_local_indexes(local or (), given.key_schema)
     _check_global_indexes(global_ or (), on_demand=given.billing_mode == "PAY_PER_REQUEST")
@@ -111,17 +119,23 @@ def _check_lengths(key: Elements, local: Sequence[requests.LocalSecondaryIndex])
 
 def _check_table_key(schema: Elements, types: Types) -> None:
     if len(schema) > len(types):
-        raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
+        raise ValidationException(_UNDEFINED)
     _check_defined(schema, types)
     _check_pair(schema)
 
 
+def _check_index_defined(schema: Elements, types: Types) -> None:
+    if len({element.attribute_name for element in schema}) > len(types):
+        raise ValidationException(_UNDEFINED)
+    _check_defined(schema, types)
+
+
 def _check_defined(schema: Elements, types: Types) -> None:
-    names = [element.attribute_name for element in schema]
+    names = list(dict.fromkeys(element.attribute_name for element in schema))
     if any(name not in types for name in names):
         raise invalid_parameter(
             "Some index key attributes are not defined in AttributeDefinitions. "
-            f"Keys: {_listed(names)}, AttributeDefinitions: {_listed(types)}"
+            f"Keys: {_listed_hashed(names)}, AttributeDefinitions: {_listed_hashed(types)}"
         )
 
 
@@ -140,7 +154,7 @@ def _check_different(schema: Elements) -> None:
     if len(set(names)) < len(names):
         raise ValidationException(
             "Both the Hash Key and the Range Key element in the KeySchema have the same name"
-            if len(schema) == KEY_ATTRIBUTES_MAX
+            if [element.key_type for element in schema] == ["HASH", "RANGE"]
             else "The KeySchema contains multiple key attributes with the same name"
         )
 
@@ -168,8 +182,8 @@ def _check_all_used(types: Types, schemas: Iterable[Elements]) -> None:
     used = dict.fromkeys(element.attribute_name for element in chain(*schemas))
     if len(used) < len(types):
         raise invalid_parameter(
-            f"Some AttributeDefinitions are not used. AttributeDefinitions: {_listed(types)}, "
-            f"keys used: {_listed(used)}"
+            "Some AttributeDefinitions are not used. AttributeDefinitions: "
+            f"{_listed_hashed(types)}, keys used: {_listed(java.names_in_hash_order(list(used)))}"
         )
 
 
@@ -226,8 +240,11 @@ def _check_global_indexes(
 
 
 def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: Types) -> None:
-    """Checks an index that is added to a table, except its throughput."""
-    _check_defined(index.key_schema, types)
+    """Checks an index that is added to a table, except its throughput.
+
+    `types` are those of the request, which must define the key even if the table does.
+    """
+    _check_index_defined(index.key_schema, types)
     _check_global_index(index)
 
 

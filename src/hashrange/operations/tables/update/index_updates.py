@@ -1,6 +1,6 @@
 """GlobalSecondaryIndexUpdates: one index created or deleted, and any number updated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from hashrange.model.errors import (
     ValidationException,
 )
 from hashrange.model.limits import GLOBAL_INDEXES_MAX
-from hashrange.model.tables import Index, KeyType, Table
+from hashrange.model.tables import Index, KeyType, Table, TableOrIndex
 from hashrange.operations.tables import table_capacity, table_schema
 
 IN_USE = "Attempt to change a resource which is still in use: "
@@ -218,7 +218,8 @@ def _check_new(
         raise ValidationException("Attempting to create an index which already exists")
     if types is None:
         raise invalid_parameter(f"AttributeDefinitions is not specified for index: {name}")
-    table_schema.check_added_index(create, {**types, **table.types})
+    table_schema.check_added_index(create, types)
+    _check_not_redefined(table, create, types)
     projected = [index.include for index in table.indexes]
     table_schema.check_projected_names(
         [len(create.projection.non_key_attributes or ()), *map(len, projected)]
@@ -243,6 +244,29 @@ def _check_new(
     table_capacity.check_maxima(
         moment, capacity, create.on_demand_throughput, create.warm_throughput, index=name
     )
+
+
+def _check_not_redefined(
+    table: Table, create: requests.CreateGlobalSecondaryIndexAction, types: dict[str, KeyType]
+) -> None:
+    """Definitions that the new index does not use may say anything: they are ignored."""
+    for element in create.key_schema:
+        name = element.attribute_name
+        if table.types.get(name, types[name]) == types[name]:
+            continue
+        known: TableOrIndex = next(view for view in (table, *table.indexes) if name in view.key)
+        new = table_schema.index(create, table.space)
+        raise invalid_parameter(
+            "Attributes cannot be redefined. Please check that your attribute has the same type "
+            f"as previously defined. Existing schema: {_schema(known, table.types)} "
+            f"New schema: {_schema(new, types)}"
+        )
+
+
+def _schema(view: TableOrIndex, types: Mapping[str, KeyType]) -> str:
+    kinds = [*((name, "HASH") for name in view.hash), *((name, "RANGE") for name in view.range)]
+    elements = [f"SchemaElement: key{{{name}:{types[name]}:{kind}}}" for name, kind in kinds]
+    return f"Schema:[{', '.join(elements)}]"
 
 
 def _without(table: Table, name: str) -> Table:
