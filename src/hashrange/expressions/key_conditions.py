@@ -72,9 +72,19 @@ class PreparedKeyCondition:
             )
         if count > keys:
             raise _not_supported()
-        for name in source.hash:
+        unequal = [name for name in source.hash if not self._is_equality(name)]
+        if unequal and max(len(source.hash), len(source.range)) > 1:
+            raise ValidationException(
+                f"HASH key attributes {', '.join(unequal)} must have equality conditions "
+                "specified in the query"
+            )
+        for name in unequal:
             if name not in self._tests:
                 raise _missed(name)
+
+    def _is_equality(self, name: str) -> bool:
+        test = self._tests.get(name)
+        return test is not None and test.operator == "="
 
     def arrangement(self, source: TableOrIndex, types: Mapping[str, str]) -> _Arrangement:
         latest = self._latest
