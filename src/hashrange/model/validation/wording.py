@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from hashrange.model.validation import transactions
 from hashrange.model.validation.constraints import NOT_NULL, Violation
 
 _VIOLATIONS_MAX = 10
@@ -84,9 +85,13 @@ have more than some 62 levels (?)"""
 
 def refusal(operation: str, request: dict[str, Any], violations: Iterable[Violation]) -> str | None:
     """The message for a request with these violations, None if there are none."""
+    if operation in transactions.OPERATIONS:
+        violations = transactions.in_order(violations)
     found = list(islice(violations, _VIOLATIONS_MAX))
     if not found:
         return None
+    if transactions.is_of_name(found[0]) and transactions.lacks_action(request):
+        return transactions.NO_ACTION
     if _is_validated_as_of_old(operation, request):
         return _listed(list(map(str, found)))
     others = [each for each in found if not _set_with_null(each)]

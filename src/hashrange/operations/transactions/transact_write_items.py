@@ -17,6 +17,7 @@ from hashrange.expressions import Condition, Update
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
+from hashrange.model.validation.transactions import NO_ACTION
 from hashrange.operations.common import inputs, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.transactions import cancellation, transaction
@@ -80,8 +81,7 @@ def _action(item: requests.TransactWriteItem) -> TransactAction:
         raise ValidationException(
             "TransactItems can only contain one of Check, Put, Update or Delete"
             if present
-            else "Invalid Request: TransactWriteRequest should contain Delete or Put or Update "
-            "request"
+            else NO_ACTION
         )
     given: AnyAction = present[0]
     update_too = isinstance(given, requests.Update)

@@ -1,0 +1,39 @@
+"""In which order the service finds what is wrong with the members of a transaction.
+
+The number of actions comes first, and alone. Then come all members but the names of tables, those
+of the actions before those of the request; then actions that do nothing, and the names at last.
+Captured in October 2026 in six regions of seven; eu-west-2 reports each by itself.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hashrange.model.validation.constraints import NOT_NULL, Violation
+
+OPERATIONS = frozenset(("ExecuteTransaction", "TransactGetItems", "TransactWriteItems"))
+NO_ACTION = "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
+_LISTS = ("transactItems", "transactStatements")
+
+
+def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
+    """The violations that are told together, in order."""
+    every = list(violations)
+    names = [each for each in every if is_of_name(each)]
+    others = [each for each in every if not is_of_name(each)]
+    for violation in others:
+        if violation.path in _LISTS and violation.constraint != NOT_NULL:
+            return [violation]
+    others.sort(key=lambda each: each.path.partition(".")[0] not in _LISTS or each.path in _LISTS)
+    places = {each.path: place for place, each in reversed(list(enumerate(names)))}
+    names.sort(key=lambda each: (places[each.path], "pattern" in each.constraint))
+    return others or names
+
+
+def is_of_name(violation: Violation) -> bool:
+    """Whether the name of a table is there, but cannot be one."""
+    return violation.path.endswith(".tableName") and violation.constraint != NOT_NULL
+
+
+def lacks_action(request: dict[str, Any]) -> bool:
+    """Whether one of the actions of a TransactWriteItems is none."""
+    return any(not action for action in request.get("TransactItems", ()))
