@@ -118,7 +118,12 @@ CODINGS: list[tuple[str | None, str]] = [
     ("deflate;q=0.5,gzip;q=0.", "deflate"),
     ("deflate;q=0.5,gzip;q=0.x", "gzip"),
     ("deflate;q=-0.5,gzip;q=0.2", "gzip"),
+    ("deflate;q=0.5,gzip;q=0. x", "gzip"),
     ("gzip;nq=1;q=0 ", ""),
+    ("gzip;nq=0;q=1", ""),
+    ("gzip;q= 0;q=1", ""),
+    ("gzip;q =0;q=1", "gzip"),
+    ("gzip; q=0;q=1", ""),
     ("gzip;q=0, gzip;q=1, gzip;q=0", "gzip"),
 ]
 

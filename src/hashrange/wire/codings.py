@@ -1,7 +1,7 @@
 """Content codings: the one that a response gets, and request bodies that are compressed.
 
-The service knows gzip and deflate in responses, gzip in requests; a signature is over the body
-as sent. Source: behaviour observed on the service.
+The service knows gzip and deflate, in responses and in requests; a signature is over the body as
+sent. Source: behaviour observed on the service, also that of ill-formed headers.
 """
 
 import zlib
@@ -43,15 +43,20 @@ def preferred(accepted: bytes) -> bytes:
 
 
 def _quality(parameters: list[bytes]) -> float:
-    """The first `q` counts. Text that is not a number counts as 1, a number below 0 as 0."""
-    for parameter in parameters:
-        name, _, value = parameter.partition(b"=")
-        if name.strip() == b"q":
-            try:
-                return min(max(float(value), 0.0), 1.0)
-            except ValueError:
-                break
-    return 1.0
+    """What the first parameter says; others are ignored.
+
+    `q` with text that is not a number counts as 1, and with a number below 0 as 0; so does any
+    other parameter. A blank before the equals sign hides the number.
+    """
+    if not parameters or not parameters[0]:
+        return 1.0
+    name, _, value = parameters[0].partition(b"=")
+    if name.strip() != b"q":
+        return 0.0
+    try:
+        return min(max(float(value), 0.0), 1.0) if name == b"q" else 1.0
+    except ValueError:
+        return 1.0
 
 
 def encode(body: bytes, coding: bytes) -> bytes:
@@ -60,19 +65,20 @@ def encode(body: bytes, coding: bytes) -> bytes:
 
 def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
     """Raises CodingError, or TooLargeError before more than `bytes_max` are decoded."""
-    if coding.strip().lower() != GZIP:
+    coding = coding.strip().lower()
+    if coding not in _ZLIB_WINDOWS:
         raise CodingError
     try:
-        decoded = b"".join(_members(body, bytes_max))
+        decoded = b"".join(_members(body, coding, bytes_max))
     except zlib.error:
         raise CodingError from None
     return decoded
 
 
-def _members(body: bytes, bytes_max: int) -> Iterator[bytes]:
+def _members(body: bytes, coding: bytes, bytes_max: int) -> Iterator[bytes]:
     """A gzip body may be several members in a row; other trailing bytes are ignored."""
     for _ in range(_MEMBERS_MAX):
-        member = zlib.decompressobj(_ZLIB_WINDOWS[GZIP])
+        member = zlib.decompressobj(_ZLIB_WINDOWS[coding])
         content = member.decompress(body, bytes_max + 1)
         bytes_max -= len(content)
         if bytes_max < 0:
@@ -81,6 +87,6 @@ def _members(body: bytes, bytes_max: int) -> Iterator[bytes]:
             raise CodingError
         yield content
         body = member.unused_data
-        if not body.startswith(_GZIP_MAGIC):
+        if coding != GZIP or not body.startswith(_GZIP_MAGIC):
             return
     raise CodingError

@@ -29,7 +29,7 @@ from hashrange.wire.routing import NotFoundError, Targets, admit, content_type
 from hashrange.wire.signature import Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
-HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known
+HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; it answers 400, too
 
 
 class Call(msgspec.Struct, gc=False):
@@ -120,7 +120,7 @@ class Connection:
             self._stray_bytes = 0
             self._gather()
         if self._stray_bytes > HEAD_BYTES_MAX:
-            raise _RefusedError(431)
+            raise _RefusedError(400)
 
     def _gather(self) -> None:
         for piece in self._pieces:
@@ -173,7 +173,7 @@ class Connection:
         if self._stray_bytes > HEAD_BYTES_MAX:  # the body's first bytes may be among them
             sizes = (len(name) + len(value) for name, value in headers.items())
             if sum(sizes) + sum(map(len, self._url)) > HEAD_BYTES_MAX:
-                raise _RefusedError(431)
+                raise _RefusedError(400)
         if int(headers.get(b"content-length", 0)) > BODY_BYTES_MAX:
             raise _RefusedError(413)
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":

@@ -29,7 +29,6 @@ _REASONS = {
     400: b"Bad Request",
     404: b"Not Found",
     413: b"Request Entity Too Large",
-    431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
     503: b"Service Unavailable",
 }
