@@ -38,7 +38,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "DescribeGlobalTable",
         {"GlobalTableName": "absent"},
-        f"GlobalTableNotFoundException: {NOT_GLOBAL}",
+        f"GlobalTableNotFoundException: Global table not found: {NOT_GLOBAL}",
     ),
     (
         "DescribeGlobalTableSettings",
@@ -70,7 +70,21 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"GlobalTableName": "absent", "ReplicationGroup": [{"RegionName": "us-east-1"}]},
         LEGACY,
     ),
-    ("UpdateGlobalTable", {"GlobalTableName": "absent", "ReplicaUpdates": []}, LEGACY),
+    *(
+        (
+            "UpdateGlobalTable",
+            {"GlobalTableName": "absent", "ReplicaUpdates": updates},
+            refusal,
+        )
+        for updates, refusal in [
+            ([], "ValidationException: One or more parameter values were invalid"),
+            ([{"Create": {"RegionName": "us-east-1"}}], LEGACY),
+            (
+                [{"Delete": {"RegionName": "us-east-1"}}],
+                f"GlobalTableNotFoundException: {NOT_GLOBAL}",
+            ),
+        ]
+    ),
     (
         "DescribeContinuousBackups",
         {"TableName": "absent"},

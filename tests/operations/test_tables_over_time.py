@@ -143,6 +143,18 @@ def test_what_is_created_is_described(slow: Server) -> None:
     assert slow.statuses()[0] == "CREATING"
 
 
+def test_backups_are_enabled_when_a_table_is_there(slow: Server) -> None:
+    def status() -> str:
+        answer = slow.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
+        assert answer["PointInTimeRecoveryDescription"] == {"PointInTimeRecoveryStatus": "DISABLED"}
+        found: str = answer["ContinuousBackupsStatus"]
+        return found
+
+    assert status() == "DISABLED"
+    slow.clock.advance(DELAY)
+    assert status() == "ENABLED"
+
+
 # ---- an index that is built ----
 
 CREATE = {

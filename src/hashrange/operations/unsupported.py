@@ -58,7 +58,11 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "DescribeBackup": _NO_BACKUP,
     "DescribeBulkOperation": _NO_BULK_OPERATION,
     "DescribeExport": (ExportNotFoundException, "Export not found: {}", "ExportArn"),
-    "DescribeGlobalTable": _NO_GLOBAL_TABLE,
+    "DescribeGlobalTable": (
+        GlobalTableNotFoundException,
+        f"Global table not found: {_NOT_GLOBAL}",
+        "GlobalTableName",
+    ),
     "DescribeGlobalTableSettings": _NO_GLOBAL_TABLE,
     "DescribeImport": (ImportNotFoundException, "Import not found: {}", "ImportArn"),
     "DescribeTableReplicaAutoScaling": _NO_REPLICAS,
@@ -73,9 +77,6 @@ _KINDS = {
     "ImportArn": "import",
 }
 """What follows the table's name in an ARN."""
-
-LEGACY = ("CreateGlobalTable", "UpdateGlobalTable")
-"""Operations of a version of global tables that the service no longer supports."""
 
 UNSUPPORTED = (
     "CreateBackup",
@@ -108,7 +109,17 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
     raise error(message.format(named))
 
 
-def _legacy(request: Request, moment: Moment) -> Decide:
+def _update_global_table(request: Request, moment: Moment) -> Decide:
+    """A replica cannot be added to a table of the old version, nor taken from none."""
+    if not request["ReplicaUpdates"]:
+        raise ValidationException("One or more parameter values were invalid")
+    if any("Create" in update for update in request["ReplicaUpdates"]):
+        yield from _create_global_table(request, moment)
+    raise GlobalTableNotFoundException(_NOT_GLOBAL.format(request["GlobalTableName"]))
+
+
+def _create_global_table(request: Request, moment: Moment) -> Decide:
+    """The service has given up this version of global tables."""
     yield from ()
     raise invalid_parameter(
         "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "
@@ -122,11 +133,14 @@ def _unsupported(name: str, request: Request, moment: Moment) -> Decide:
 
 
 def _continuous_backups(request: Request, moment: Moment) -> Decide:
-    if (yield from fetch.find_table(request["TableName"])) is None:
+    table = yield from fetch.find_table(request["TableName"])
+    if table is None:
         name = fetch.plain_name(request["TableName"])
         raise TableNotFoundException(f"Table not found: {name}")
-    off = {"PointInTimeRecoveryStatus": "DISABLED"}
-    description = {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": off}
+    description = {
+        "ContinuousBackupsStatus": "DISABLED" if moment.now < table.active_at else "ENABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+    }
     return answer({"ContinuousBackupsDescription": description})
 
 
@@ -203,7 +217,8 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(_list, name) for name in LISTS},
         **{name: partial(_not_found, name) for name in NOT_FOUND},
         **{name: partial(_unsupported, name) for name in UNSUPPORTED},
-        **dict.fromkeys(LEGACY, _legacy),
+        "CreateGlobalTable": _create_global_table,
+        "UpdateGlobalTable": _update_global_table,
         "DescribeContinuousBackups": _continuous_backups,
         "DescribeContributorInsights": _of_table(_contributor_insights),
         "DescribeKinesisStreamingDestination": _of_table(_kinesis_destinations),
