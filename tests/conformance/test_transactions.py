@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from .support import NewTable, Table, call, gsi, item, refused, unique_name
+from .support import NewTable, Table, call, cases, gsi, item, refused, unique_name
 from .transactions import check, delete, get, named, put, update, write
 
 CANCELLED = (
@@ -45,6 +45,16 @@ def test_gets_answer_in_order_with_a_slot_for_what_is_not_there(table: Table) ->
 
 
 # ---- tokens ----
+
+
+@cases("path", [("nope",), ("n[0]",), ("nope.pk",), ("s.x, l[7]",)])
+def test_a_projection_that_finds_nothing_gives_no_item(table: Table, path: str) -> None:
+    """GetItem has an empty Item instead."""
+    table.put({"pk": "a", "n": 1, "s": "x", "l": [1]})
+    wanted = {"Key": item(pk="a"), "ProjectionExpression": path}
+    assert table.call("GetItem", **wanted)["Item"] == {}
+    items = [{"Get": {"TableName": table.name, **wanted}}]
+    assert call(table.client, "TransactGetItems", TransactItems=items)["Responses"] == [{}]
 
 
 def test_a_repeated_token_writes_once(table: Table) -> None:

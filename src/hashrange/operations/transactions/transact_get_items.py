@@ -67,11 +67,10 @@ def _respond(
     responses: list[dict[str, Any]] = []
     for (table, key), row, projection in zip(found, rows, request.projections, strict=True):
         receipt.add_read(table, key, row.size if row else 0, consistent=True)
-        if row is None:
-            responses.append({})
-        else:
+        shown: Any = None
+        if row is not None:
             shown = projection.project(row.item) if projection else Raw(row.json)
-            responses.append({"Item": shown})
+        responses.append({"Item": shown} if shown else {})  # unlike GetItem, never an empty item
     response: Response = {"Responses": responses}
     tables = {
         action.get.table_name: table
