@@ -55,6 +55,15 @@ NEW_TABLES: list[tuple[str, str, list[Index], str]] = [
     ),
     ("pk a", "pk", [gsi("byOwner", "a/m,n")], NO_DEFINITION),
     (
+        "pk a b c d e f g h i",
+        "pk",
+        [gsi("byOwner", "a,b,c,d/e,f,g,h,i")],
+        "ValidationException: 1 validation error detected: Value '[KeySchemaElement("
+        "attributeName=a, keyType=HASH), …, KeySchemaElement(attributeName=i, keyType=RANGE)]' at "
+        "'keySchema' failed to satisfy constraint: Member must have length less than or equal to "
+        "8",
+    ),
+    (
         "PK h a unused",
         "PK",
         [gsi("gsi", "h/a")],

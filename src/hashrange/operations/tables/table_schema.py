@@ -78,7 +78,7 @@ def _listed_hashed(names: Collection[str]) -> str:
 def check_table(given: requests.CreateTable, types: Types) -> None:
     """The keys and indexes of a new table."""
     local, global_ = given.local_secondary_indexes, given.global_secondary_indexes
-    _check_lengths(given.key_schema, local or ())
+    _check_lengths(given.key_schema, local or (), global_ or ())
     _check_table_key(given.key_schema, types)
     if local is None and global_ is None:
         if len(given.key_schema) < len(types):
@@ -103,17 +103,27 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
     check_projected_names(len(index.projection.non_key_attributes or ()) for index in indexes)
 
 
-def _check_lengths(key: Elements, local: Sequence[requests.LocalSecondaryIndex]) -> None:
-    """Only the keys of global indexes may have more than two attributes."""
-    schemas = {"keySchema": key}
+def _check_lengths(
+    key: Elements,
+    local: Sequence[requests.LocalSecondaryIndex],
+    global_: Sequence[requests.GlobalSecondaryIndex],
+) -> None:
+    """Only the keys of global indexes may have more than two attributes.
+
+    The message gives no index's number if the index is global.
+    """
+    schemas = [("keySchema", key, KEY_ATTRIBUTES_MAX)]
     for place, index in enumerate(local, 1):
-        schemas[f"localSecondaryIndexes.{place}.member.keySchema"] = index.key_schema
-    for path, schema in schemas.items():
-        if len(schema) > KEY_ATTRIBUTES_MAX:
+        path = f"localSecondaryIndexes.{place}.member.keySchema"
+        schemas.append((path, index.key_schema, KEY_ATTRIBUTES_MAX))
+    for each in global_:
+        schemas.append(("keySchema", each.key_schema, 2 * GLOBAL_KEY_ATTRIBUTES_MAX))
+    for path, schema, length_max in schemas:
+        if len(schema) > length_max:
             value = java.printed(msgspec.to_builtins(schema), "KeySchema")
             raise ValidationException(
                 f"1 validation error detected: Value '{value}' at '{path}' failed to satisfy "
-                f"constraint: Member must have length less than or equal to {KEY_ATTRIBUTES_MAX}"
+                f"constraint: Member must have length less than or equal to {length_max}"
             )
 
 
