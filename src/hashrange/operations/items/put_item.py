@@ -5,8 +5,11 @@ from msgspec import Struct
 from hashrange.engine import writes
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
+from hashrange.engine.writes import PUT_TOO_LARGE
 from hashrange.expressions import Condition
 from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
@@ -22,22 +25,22 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.PutItem)
-    expressed, size, returned = _check_values(given)
-    inputs.check_size(size)
-    return Request(given, size, _condition(given, expressed), returned)
+    request = _check(decode(body, requests.PutItem))
+    if request is None:
+        raise ValidationException(PUT_TOO_LARGE)
+    return request
 
 
 @inputs.enveloped
-def _check_values(given: requests.PutItem) -> tuple[bool, int, str]:
+def _check(given: requests.PutItem) -> Request | None:
+    """The checked request; None for a large item, which comes before faults of the condition."""
     expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
     size = normalize_item(given.item)
-    return expressed, size, inputs.returned(given, *replace.RETURN_VALUES)
-
-
-@inputs.enveloped
-def _condition(given: requests.PutItem, expressed: bool) -> Condition | None:
-    return inputs.condition(given, inputs.placeholders(given) if expressed else None)
+    returned = inputs.returned(given, *replace.RETURN_VALUES)
+    if size > ITEM_BYTES_MAX:
+        return None
+    placeholders = inputs.placeholders(given) if expressed else None
+    return Request(given, size, inputs.condition(given, placeholders), returned)
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
