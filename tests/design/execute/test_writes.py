@@ -205,7 +205,7 @@ def test_a_transaction_is_whole(db: App, stored: Callable[[st.Table], Items]) ->
     transaction = db.transaction()
     together = transaction.__enter__()
     together.create(Counter(name="x"))
-    together.delete(Counter(name="x"))
+    together.put(Counter(name="x"))
     with pytest.raises(st.BadValue, match="twice"):
         transaction.__exit__(None, None, None)
     transaction = db.transaction()

@@ -118,8 +118,12 @@ class AsyncQuery(Protocol[X]):
     def explain(self) -> Explanation: ...
 
 
-class Transaction(Protocol):
-    """Collects up to 100 writes. The end of `with` does all of them, or none."""
+class Writes(Protocol):
+    """The writes of every transaction: see the methods of `Store` with the same names.
+
+    They write up to 100 items, at the end of `with`, all or none. Several writes of one item become
+    one, and their conditions are of the item as it is stored before the transaction.
+    """
 
     def put(self, item: Item, /) -> None: ...
 
@@ -127,11 +131,99 @@ class Transaction(Protocol):
 
     def save(self, item: Item, /) -> None: ...
 
-    def delete(self, item: Item, /) -> None: ...
+    def add(self, item: Item, /, **amounts: int | Decimal) -> None: ...
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
         """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
         ...
+
+
+class Transaction(Writes, Protocol):
+    """See `Writes`."""
+
+    @overload
+    def delete(self, item: Item, /) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+    def edit(
+        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractContextManager[I]:
+        """Read an item now, for the body to change. Raises NotFound."""
+        ...
+
+    def update(
+        self,
+        get: Callable[P, I | None],
+        change: Callable[[I], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Read and change an item when the transaction is sent.
+
+        After a lost race, all such items are read and changed again, up to five times.
+        """
+        ...
+
+    def patch(
+        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractContextManager[I]: ...
+
+
+class AsyncTransaction(Writes, Protocol):
+    """See `Transaction`."""
+
+    @overload
+    def delete(self, item: Item, /) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+    def edit(
+        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractAsyncContextManager[I]: ...
+
+    def update(
+        self,
+        get: Callable[P, Awaitable[I | None]],
+        change: Callable[[I], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None: ...
+
+    def patch(
+        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractAsyncContextManager[I]: ...
+
+
+class TransactionRead(Protocol[X]):
+    """An item of a read transaction. LookupError before the end of its `with` block."""
+
+    @property
+    def item(self) -> X: ...
+
+
+class ReadTransaction(Protocol):
+    """Collects up to 100 reads by primary keys, which see one snapshot."""
+
+    def get(
+        self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> TransactionRead[R]: ...
+
+
+class AsyncReadTransaction(Protocol):
+    """See `ReadTransaction`."""
+
+    def get(
+        self, get: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> TransactionRead[R]: ...
 
 
 class Batch(Protocol):
@@ -213,8 +305,18 @@ class Store(Protocol):
         """BatchGetItem: one result for each key (a tuple of arguments, or a single argument)."""
         ...
 
-    def transaction(self, *, token: str | None = None) -> AbstractContextManager[Transaction]:
-        """Two transactions with the same `token` within ten minutes are done once."""
+    def transaction(
+        self, *others: "Store", token: str | None = None
+    ) -> AbstractContextManager[Transaction]:
+        """Write items of this table, and of the tables of `others`, together.
+
+        `others` are stores on the same connection. Two transactions with the same `token` within
+        ten minutes are done once.
+        """
+        ...
+
+    def read_transaction(self) -> AbstractContextManager[ReadTransaction]:
+        """Get items of one snapshot, by patterns of any stores on the same connection."""
         ...
 
     def batch(self, *, copies: bool = True) -> AbstractContextManager[Batch]:
@@ -273,8 +375,10 @@ class AsyncStore(Protocol):
     ) -> list[R | None]: ...
 
     def transaction(
-        self, *, token: str | None = None
-    ) -> AbstractAsyncContextManager[Transaction]: ...
+        self, *others: "AsyncStore", token: str | None = None
+    ) -> AbstractAsyncContextManager[AsyncTransaction]: ...
+
+    def read_transaction(self) -> AbstractAsyncContextManager[AsyncReadTransaction]: ...
 
     def batch(self, *, copies: bool = True) -> AbstractAsyncContextManager[Batch]: ...
 

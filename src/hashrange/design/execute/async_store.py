@@ -11,8 +11,8 @@ from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store import bind, call_of, explain
-from hashrange.design.execute.store_steps import StoreSteps
-from hashrange.design.execute.transactions import PendingWrites
+from hashrange.design.execute.store_steps import StoreSteps, patched
+from hashrange.design.execute.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
 
@@ -123,10 +123,18 @@ class OpenAsyncStore:
         return await self.run(self.core.get_many(call_of(get), keys))
 
     @asynccontextmanager
-    async def transaction(self, *, token: str | None = None) -> AsyncIterator[PendingWrites]:
-        pending = PendingWrites()
+    async def transaction(
+        self, *others: "OpenAsyncStore", token: str | None = None
+    ) -> AsyncIterator["OpenAsyncTransaction"]:
+        pending = OpenAsyncTransaction(self)
         yield pending
-        await self.run(self.core.transact(pending, token))
+        await self.run(self.core.transact([other.core for other in others], pending, token))
+
+    @asynccontextmanager
+    async def read_transaction(self) -> AsyncIterator[PendingReads]:
+        pending = PendingReads()
+        yield pending
+        await self.run(self.core.read_together(pending))
 
     @asynccontextmanager
     async def batch(self, *, copies: bool = True) -> AsyncIterator[PendingWrites]:
@@ -136,3 +144,24 @@ class OpenAsyncStore:
 
     async def sync(self, owner: Item, /) -> int:
         return await self.run(self.core.sync(owner))
+
+
+class OpenAsyncTransaction(PendingWrites):
+    """See `protocols.AsyncTransaction`."""
+
+    def __init__(self, store: OpenAsyncStore) -> None:
+        super().__init__()
+        self._store = store
+
+    @asynccontextmanager
+    async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
+        item = await self._store.run(self._store.core.get_for_edit(bind(get, args, kwargs)))
+        yield item
+        self.save(item)
+
+    @asynccontextmanager
+    async def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
+        bound = bind(get, args, kwargs)
+        item = self._store.core.blank(bound)
+        yield item
+        self.writes.append(PendingWrite("patch", None, bound, values=patched(bound, item)))

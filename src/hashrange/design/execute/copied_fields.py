@@ -1,5 +1,6 @@
 """Copied fields of an item to write: filled in from their owners and checked against them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -24,8 +25,13 @@ class CopiedFields:
         found: WireItem | None = response.get("Item")
         return found
 
-    def filled(self, entity: Entity, item: Item) -> Steps[tuple[Item, list[WriteAction]]]:
-        """The item with missing copies filled in, and checks that the owners have not changed."""
+    def filled(
+        self, entity: Entity, item: Item, pending: Mapping[str, WireItem]
+    ) -> Steps[tuple[Item, list[WriteAction]]]:
+        """The item with missing copies filled in, and checks that the owners have not changed.
+
+        `pending` are owners that the same transaction writes, by key.
+        """
         if not entity.copies:
             return item, []
         checks: dict[str, WriteAction] = {}
@@ -36,7 +42,10 @@ class CopiedFields:
         for names in by_owner.values():
             owner = self.model.entity(entity.copies[names[0]].owner)
             key = owner.primary_key(vars(item))
-            raw = yield from self.read(key)
+            raw = pending.get(repr(key))
+            is_pending = raw is not None
+            if raw is None:
+                raw = yield from self.read(key)
             if raw is None:
                 raise NotFound(f"{entity}: there is no {owner} ({single_line(key)})")
             source = owner.load(raw)
@@ -45,8 +54,9 @@ class CopiedFields:
                     values[name] = getattr(source, entity.copies[name].field)
                 elif getattr(item, name) != getattr(source, entity.copies[name].field):
                     raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
-            copied = {entity.copies[name].field for name in names}
-            checks[owner.name] = self.owner_check(owner, raw, copied)
+            if not is_pending:
+                copied = {entity.copies[name].field for name in names}
+                checks[owner.name] = self.owner_check(owner, raw, copied)
         if values:
             filled = type(item).model_validate({**_given(item), **values})
             if AS_READ in vars(item):

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import BadValue, NotFound
 from hashrange.design.execute.arguments import ArgumentCheck
 from hashrange.design.execute.loading import Loader
 from hashrange.design.execute.request_builder import RequestBuilder
@@ -22,6 +24,16 @@ class BoundPattern:
     builder: RequestBuilder
     arguments: dict[str, Any]
     took: Explanation | None = None
+
+    @property
+    def entity(self) -> Entity:
+        """The entity of the item that the pattern names by its primary key. Raises BadValue."""
+        if self.builder.plan.operation != "GetItem":
+            raise BadValue(f"{self.call.pattern} does not name one item by its primary key")
+        return self.builder.plan.route.entity
+
+    def not_found(self) -> NotFound:
+        return NotFound(f"{self.call.pattern}: there is no such item")
 
 
 class PatternCall:

@@ -10,8 +10,8 @@ from hashrange.design.execute.loading import LoadedItems
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import Connection, Steps, run
-from hashrange.design.execute.store_steps import StoreSteps
-from hashrange.design.execute.transactions import PendingWrites
+from hashrange.design.execute.store_steps import StoreSteps, patched
+from hashrange.design.execute.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
 
@@ -134,10 +134,18 @@ class OpenStore:
         return self.run(self.core.get_many(call_of(get), keys))
 
     @contextmanager
-    def transaction(self, *, token: str | None = None) -> Iterator[PendingWrites]:
-        pending = PendingWrites()
+    def transaction(
+        self, *others: "OpenStore", token: str | None = None
+    ) -> Iterator["OpenTransaction"]:
+        pending = OpenTransaction(self)
         yield pending
-        self.run(self.core.transact(pending, token))
+        self.run(self.core.transact([other.core for other in others], pending, token))
+
+    @contextmanager
+    def read_transaction(self) -> Iterator[PendingReads]:
+        pending = PendingReads()
+        yield pending
+        self.run(self.core.read_together(pending))
 
     @contextmanager
     def batch(self, *, copies: bool = True) -> Iterator[PendingWrites]:
@@ -147,6 +155,27 @@ class OpenStore:
 
     def sync(self, owner: Item, /) -> int:
         return self.run(self.core.sync(owner))
+
+
+class OpenTransaction(PendingWrites):
+    """See `protocols.Transaction`."""
+
+    def __init__(self, store: OpenStore) -> None:
+        super().__init__()
+        self._store = store
+
+    @contextmanager
+    def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
+        item = self._store.run(self._store.core.get_for_edit(bind(get, args, kwargs)))
+        yield item
+        self.save(item)
+
+    @contextmanager
+    def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
+        bound = bind(get, args, kwargs)
+        item = self._store.core.blank(bound)
+        yield item
+        self.writes.append(PendingWrite("patch", None, bound, values=patched(bound, item)))
 
 
 def call_of(get: Any) -> PatternCall:

@@ -5,20 +5,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches, cursor
+from hashrange.design.execute.commit import ACTIONS_MAX, commit
 from hashrange.design.execute.copies import outdated_copies
 from hashrange.design.execute.loading import LoadedItems
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reading import FILTERED_PAGE, PlanReader
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.transactions import PendingWrites, transact, write_batch
-from hashrange.design.execute.write_actions import ACTIONS_MAX, WriteAction, commit
+from hashrange.design.execute.transactions import (
+    PendingReads,
+    PendingWrites,
+    read_together,
+    transact,
+)
+from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.write_batch import write_batch
 from hashrange.design.execute.writer import PreparedWrite, Writer
 
 UPDATE_ATTEMPTS = 5
@@ -255,7 +261,7 @@ class StoreSteps:
     def get_for_edit(self, bound: BoundPattern) -> Steps[Item]:
         item: Item | None = yield from self.one(bound, consistent=True)
         if item is None:
-            raise NotFound(f"{bound.call.pattern}: there is no such item")
+            raise bound.not_found()
         return item
 
     def save_in_place(self, item: Item) -> Steps[Item]:
@@ -277,7 +283,7 @@ class StoreSteps:
 
     def blank(self, bound: BoundPattern) -> Item:
         """An item with only its key fields, for `patch`."""
-        entity = self._by_key(bound)
+        entity = bound.entity
         route = bound.builder.plan.route
         values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
         item = entity.model.model_construct()
@@ -286,13 +292,10 @@ class StoreSteps:
         return item
 
     def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
-        entity = self._by_key(bound)
-        known = bound.builder.plan.route.bound
-        moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
-        values = {n: v for n, v in vars(item).items() if n in moved or n not in known}
+        values = patched(bound, item)
         if values:
             key = bound.builder.key(bound.arguments)
-            yield from commit([self.writer.patch(entity, key, values)])
+            yield from commit([self.writer.patch(bound.entity, key, values)])
 
     def add(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
         entity = self.writer.entity(item)
@@ -307,16 +310,11 @@ class StoreSteps:
             yield from commit(actions)
 
     def delete_by(self, bound: BoundPattern) -> Steps[None]:
-        entity = self._by_key(bound)
+        entity = bound.entity
         key = bound.builder.key(bound.arguments)
         actions = yield from self.writer.delete(entity, key, None)
         if actions:
             yield from commit(actions)
-
-    def _by_key(self, bound: BoundPattern) -> Entity:
-        if bound.builder.plan.operation != "GetItem":
-            raise BadValue(f"{bound.call.pattern} does not name one item by its key")
-        return bound.builder.plan.route.entity
 
     def _wrote(
         self,
@@ -333,12 +331,25 @@ class StoreSteps:
 
     # ---- several writes ----
 
-    def transact(self, pending: PendingWrites, token: str | None) -> Steps[None]:
-        actions = yield from transact(self.writer, pending, token)
+    def transact(
+        self, others: Sequence["StoreSteps"], pending: PendingWrites, token: str | None
+    ) -> Steps[None]:
+        writers = [self.writer, *(other.writer for other in others)]
+        actions = yield from transact(writers, pending, token)
         self._wrote("transaction", actions, {})
+
+    def read_together(self, pending: PendingReads) -> Steps[None]:
+        yield from read_together(pending)
 
     def write_batch(self, pending: PendingWrites, copies: bool) -> Steps[None]:
         yield from write_batch(self.writer, pending, copies)
+
+
+def patched(bound: BoundPattern, item: Item) -> dict[str, Any]:
+    """The fields that were assigned to a blank item."""
+    known = bound.builder.plan.route.bound
+    moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
+    return {n: v for n, v in vars(item).items() if n in moved or n not in known}
 
 
 def _chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:

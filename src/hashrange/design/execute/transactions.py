@@ -1,86 +1,184 @@
-"""Several writes: an atomic transaction, or a cheaper batch that is not atomic."""
+"""Transactions: writes of any items, done together or not at all, and reads of one snapshot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hashrange.design.declare import conditions
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
-from hashrange.design.errors import BadValue, ConditionFailed
+from hashrange.design.errors import BadValue, ConditionFailed, Conflict
 from hashrange.design.execute import batches
+from hashrange.design.execute.commit import ACTIONS_MAX, commit
 from hashrange.design.execute.copies import outdated_copies
-from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.write_actions import WriteAction, commit
+from hashrange.design.execute.pattern_calls import BoundPattern
+from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.write_actions import WriteAction
 from hashrange.design.execute.writer import PreparedWrite, Writer
+from hashrange.model.values import Item as WireItem
 
-WRITTEN = ("put", "create", "save")
+ATTEMPTS = 5
+"""How often a transaction with an `update` is tried before its Conflict is raised."""
 
 
 @dataclass
-class PendingWrites:
-    """The writes that a transaction or a batch has collected: (method, item, arguments)."""
+class PendingWrite:
+    """A write that a transaction or a batch has collected.
 
-    writes: list[tuple[str, Item, tuple[Any, ...]]] = field(default_factory=list)
+    `item` is None if only `bound`, a pattern with its arguments, tells which item it is.
+    """
+
+    method: str
+    item: Item | None
+    bound: BoundPattern | None = None
+    change: Callable[[Any], object] | None = None
+    condition: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class PendingWrites:
+    """The writes that a transaction or a batch has collected, in order."""
+
+    def __init__(self) -> None:
+        self.writes: list[PendingWrite] = []
 
     def put(self, item: Item, /) -> None:
-        self.writes.append(("put", item, ()))
+        self.writes.append(PendingWrite("put", item))
 
     def create(self, item: Item, /) -> None:
-        self.writes.append(("create", item, ()))
+        self.writes.append(PendingWrite("create", item))
 
     def save(self, item: Item, /) -> None:
-        self.writes.append(("save", item, ()))
+        self.writes.append(PendingWrite("save", item))
 
-    def delete(self, item: Item, /) -> None:
-        self.writes.append(("delete", item, ()))
+    def add(self, item: Item, /, **amounts: Any) -> None:
+        self.writes.append(PendingWrite("add", item, values=amounts))
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
-        self.writes.append(("check", item, (condition, values)))
+        self.writes.append(PendingWrite("check", item, condition=condition, values=values))
 
-
-def transact(writer: Writer, pending: PendingWrites, token: str | None) -> Steps[list[WriteAction]]:
-    """Commit the writes together; returns the actions. Updates the items to what is stored."""
-    actions: list[WriteAction] = []
-    landed: list[PreparedWrite] = []
-    for method, item, more in pending.writes:
-        if method == "check":
-            actions.append(_check(writer, item, *more))
-        elif method == "delete":
-            entity = writer.entity(item)
-            key = entity.primary_key(vars(item))
-            actions += yield from writer.delete(entity, key, item)
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
+        if isinstance(what, Item):
+            self.writes.append(PendingWrite("delete", what))
         else:
-            written: PreparedWrite = yield from getattr(writer, method)(item)
-            actions += written.actions
-            if written.renamed:
-                copies = yield from outdated_copies(writer, written.item)
-                actions += [action for copy in copies for action in copy.actions]
-            landed.append(written)
-    if actions:
-        yield from commit(actions, token=token, transaction=True)
-    yield from _refresh(writer, landed)
-    given = [item for method, item, _ in pending.writes if method in WRITTEN]
-    for item, written in zip(given, landed, strict=True):
-        vars(item).update(vars(written.done()))
-    return actions
+            self.writes.append(PendingWrite("delete", None, what.call.bind(args, kwargs)))
+
+    def update(
+        self, get: Any, change: Callable[[Any], object], /, *args: Any, **kwargs: Any
+    ) -> None:
+        self.writes.append(PendingWrite("update", None, get.call.bind(args, kwargs), change))
 
 
-def _refresh(writer: Writer, landed: Sequence[PreparedWrite]) -> Steps[None]:
-    """Read the updated items, since other writers can have changed other attributes."""
-    updated = [written for written in landed if written.updates]
-    keys = [written.actions[0].key for written in updated]
-    raws = yield from batches.get_all(writer.table, keys, consistent=True)
-    for written, raw in zip(updated, raws, strict=True):
-        if raw is not None:
-            written.item, written.image = writer.entity(written.item).load(raw), raw
+def transact(
+    writers: Sequence[Writer], pending: PendingWrites, token: str | None
+) -> Steps[list[WriteAction]]:
+    """Commit the writes together; returns the actions. Updates the items to what is stored."""
+    repeats = any(write.method == "update" for write in pending.writes)
+    for attempt in range(ATTEMPTS if repeats else 1):
+        try:
+            return (yield from _Transaction(writers).run(pending.writes, token))
+        except Conflict:
+            if not repeats or attempt + 1 == ATTEMPTS:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
-def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> WriteAction:
-    entity = writer.entity(item)
-    at = f"check({entity})"
+class _Transaction:
+    """One attempt. `pending` are the stored items of owners after their writes, by key."""
+
+    def __init__(self, writers: Sequence[Writer]) -> None:
+        self.writers = writers
+        self.pending: dict[str, WireItem] = {}
+        self.actions: list[WriteAction] = []
+        self.landed: list[tuple[Writer, Item, PreparedWrite]] = []
+
+    def run(self, writes: Sequence[PendingWrite], token: str | None) -> Steps[list[WriteAction]]:
+        for write in sorted(writes, key=lambda write: not self._is_owner(write)):
+            yield from self._prepare(write)
+        if self.actions:
+            yield from commit(self.actions, token=token, transaction=True)
+        yield from self._refresh()
+        for _, item, written in self.landed:
+            vars(item).update(vars(written.done()))
+        return self.actions
+
+    def _writer(self, write: PendingWrite) -> Writer:
+        """The writer of the table that has the item's entity."""
+        if write.bound is not None:
+            model = write.bound.builder.model
+            found = [writer for writer in self.writers if writer.model is model]
+            if not found:
+                raise BadValue(f"{write.bound.call.pattern} is not a pattern of these stores")
+        else:
+            found = [writer for writer in self.writers if type(write.item) in writer.model.by_model]
+        return found[0] if found else self.writers[0]
+
+    def _is_owner(self, write: PendingWrite) -> bool:
+        """Owners are written first, so that new copies take their new values."""
+        writer = self._writer(write)
+        if write.item is None:
+            assert write.bound is not None
+            return write.bound.entity.name in writer.copied
+        return writer.entity(write.item).name in writer.copied
+
+    def _prepare(self, write: PendingWrite) -> Steps[None]:
+        writer, item = self._writer(write), write.item
+        if write.bound is not None and write.method != "update":
+            key = write.bound.builder.key(write.bound.arguments)
+            if write.method == "patch":
+                self.actions.append(writer.patch(write.bound.entity, key, write.values))
+            else:
+                self.actions += yield from writer.delete(write.bound.entity, key, None)
+            return
+        if write.bound is not None:
+            item = yield from self._read(writer, write.bound)
+            assert write.change is not None
+            write.change(item)
+        assert item is not None
+        entity = writer.entity(item)
+        if write.method in ("check", "add", "delete"):
+            key = entity.primary_key(vars(item))
+            if write.method == "check":
+                self.actions.append(_check(writer, entity, item, write))
+            elif write.method == "add":
+                self.actions.append(writer.add(entity, key, write.values))
+            else:
+                self.actions += yield from writer.delete(entity, key, item)
+            return
+        yield from self._whole(writer, entity, item, "save" if write.bound else write.method)
+
+    def _read(self, writer: Writer, bound: BoundPattern) -> Steps[Item]:
+        raw = yield from writer.copying.read(bound.builder.key(bound.arguments))
+        if raw is None:
+            raise bound.not_found()
+        return bound.entity.load(raw)
+
+    def _whole(self, writer: Writer, entity: Entity, item: Item, method: str) -> Steps[None]:
+        """Prepare a put, a create or a save."""
+        written: PreparedWrite = yield from getattr(writer, method)(item, pending=self.pending)
+        self.actions += written.actions
+        if written.renamed:
+            copies = yield from outdated_copies(writer, written.item)
+            self.actions += [action for copy in copies for action in copy.actions]
+        if entity.name in writer.copied and written.image is not None:
+            self.pending[repr(entity.key_of(written.image))] = written.image
+        self.landed.append((writer, item, written))
+
+    def _refresh(self) -> Steps[None]:
+        """Read the updated items, since other writes can have changed other attributes."""
+        for writer in self.writers:
+            changed = [written for w, _, written in self.landed if w is writer and written.actions]
+            keys = [written.actions[0].key for written in changed]
+            raws = yield from batches.get_all(writer.table, keys, consistent=True)
+            for written, raw in zip(changed, raws, strict=True):
+                if raw is not None:
+                    written.item, written.image = writer.entity(written.item).load(raw), raw
+
+
+def _check(writer: Writer, entity: Entity, item: Item, write: PendingWrite) -> WriteAction:
+    text, at = write.condition, f"check({entity})"
     parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
-    found = conditions.bound(text, parsed, values, at)
+    found = conditions.bound(text, parsed, write.values, at)
     key = entity.primary_key(vars(item))
     parameters: dict[str, Any] = {
         "TableName": writer.table,
@@ -94,25 +192,56 @@ def _check(writer: Writer, item: Item, text: str, values: Mapping[str, Any]) -> 
     return WriteAction("ConditionCheck", parameters, key, lambda stored: error)
 
 
-def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:
-    """Send puts and deletes. Of several writes of an item, the last one counts."""
-    requests: dict[str, dict[str, Any]] = {}
-    for method, item, _ in pending.writes:
-        if method not in ("put", "delete"):
-            raise BadValue(f"a batch can put and delete, not {method}")
-        entity = writer.entity(item)
-        _expect_plain(writer, entity, copies)
-        key = entity.primary_key(vars(item))
-        if method == "put":
-            request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(item)}}
-        else:
-            request = {"DeleteRequest": {"Key": key}}
-        requests[repr(sorted(key.items()))] = request
-    yield from batches.write_all(writer.table, list(requests.values()))
+# ---- reads ----
 
 
-def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
-    if entity.unique or entity.version is not None:
-        raise BadValue(f"{entity}: a batch cannot check unique texts or versions")
-    if copies and (entity.copies or entity.name in writer.copied):
-        raise BadValue(f"{entity}: a batch does not update copies: say so with batch(copies=False)")
+class TransactionRead:
+    """An item that a read transaction gets. It is there after the end of `with`."""
+
+    def __init__(self, bound: BoundPattern) -> None:
+        self.bound = bound
+        self._found: list[Any] = []
+
+    @property
+    def item(self) -> Any:
+        if not self._found:
+            raise LookupError("the items are there after the end of the `with` block")
+        return self._found[0]
+
+    def load(self, raw: WireItem | None) -> None:
+        loader, entity = self.bound.call.loader, self.bound.entity
+        self._found = [None]
+        if raw is not None and loader.recognise(raw) is entity:
+            self._found = [loader.load(entity, raw)]
+
+
+class PendingReads:
+    """The reads that a read transaction has collected."""
+
+    def __init__(self) -> None:
+        self.reads: list[TransactionRead] = []
+
+    def get(self, get: Any, /, *args: Any, **kwargs: Any) -> TransactionRead:
+        bound = get.call.bind(args, kwargs)
+        if bound.builder.plan.operation != "GetItem":
+            raise BadValue(f"{bound.call.pattern}: a transaction reads by the primary key")
+        self.reads.append(TransactionRead(bound))
+        return self.reads[-1]
+
+
+def read_together(pending: PendingReads) -> Steps[None]:
+    """Get the items of all reads from one snapshot. An item that is read twice is got once."""
+    gets: dict[str, dict[str, Any]] = {}
+    names = []
+    for read in pending.reads:
+        builder = read.bound.builder
+        key = builder.key(read.bound.arguments)
+        names.append(f"{builder.table_name} {sorted(key.items())!r}")
+        gets[names[-1]] = {"Get": {"TableName": builder.table_name, "Key": key}}
+    if len(gets) > ACTIONS_MAX:
+        raise BadValue(f"{len(gets)} reads: a transaction has at most {ACTIONS_MAX}")
+    if gets:
+        response = yield ApiCall("TransactGetItems", {"TransactItems": list(gets.values())})
+        found = dict(zip(gets, response["Responses"], strict=True))
+        for read, name in zip(pending.reads, names, strict=True):
+            read.load(found[name].get("Item"))

@@ -90,11 +90,15 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
         if holder is not None and not _expired(model, holder):
             return None
         parameters = _owned_by(model, [*owners, owner])
-        put = WriteAction("Put", {**parameters, "Item": item}, marker.key, marker.error)
+        put = WriteAction(
+            "Put", {**parameters, "Item": item}, marker.key, marker.error, marker=True
+        )
         return [put, _check_left_behind(model, owner, marker)]
 
     parameters = _owned_by(model, owners)
-    return WriteAction("Put", {**parameters, "Item": item}, marker.key, marker.error, take_over)
+    action = WriteAction("Put", {**parameters, "Item": item}, marker.key, marker.error, take_over)
+    action.marker = True
+    return action
 
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
@@ -105,7 +109,7 @@ def _delete(model: TableModel, marker: Marker) -> WriteAction:
         return [] if taken else None
 
     parameters = {**_owned_by(model, [marker.owner]), "Key": marker.key}
-    return WriteAction("Delete", parameters, marker.key, remedy=leave)
+    return WriteAction("Delete", parameters, marker.key, remedy=leave, marker=True)
 
 
 def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteAction:

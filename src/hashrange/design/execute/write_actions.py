@@ -1,16 +1,20 @@
 """Writes of single items, committed alone or together in one transaction."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal
 
-from hashrange.design.errors import BadValue, ConditionFailed, Conflict
-from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
+from hashrange.design.declare.types import number_text
+from hashrange.design.errors import ConditionFailed, Conflict
+from hashrange.design.execute.steps import Steps
 from hashrange.model.values import AttributeValue, Item
 
-ACTIONS_MAX = 100
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
-_OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+
+
+_PLACEHOLDER = re.compile(r"[#:]\w+")
 
 
 class Expression:
@@ -19,6 +23,21 @@ class Expression:
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.values: Item = {}
+
+    def adopt(self, parameters: dict[str, Any]) -> str:
+        """The condition of other parameters, with placeholders of this expression."""
+        names = parameters.get("ExpressionAttributeNames", {})
+        values = parameters.get("ExpressionAttributeValues", {})
+        taken: dict[str, str] = {}
+
+        def placeholder(match: re.Match[str]) -> str:
+            text = match[0]
+            if text not in taken:
+                is_name = text[0] == "#"
+                taken[text] = self.name(names[text]) if is_name else self.value(values[text])
+            return taken[text]
+
+        return _PLACEHOLDER.sub(placeholder, parameters["ConditionExpression"])
 
     def name(self, attribute: str) -> str:
         for placeholder, known in self.names.items():
@@ -62,79 +81,79 @@ class WriteAction:
         default=lambda item: Conflict("the item was changed after it was read")
     )
     remedy: "Callable[[], Steps[list[WriteAction] | None]] | None" = None
+    parts: "UpdateParts | None" = None
+    marker: bool = False
+
+    def replace(self, parameters: dict[str, Any]) -> "WriteAction":
+        """The same action with other parameters."""
+        return replace(self, parameters=parameters, remedy=None)
 
 
-def commit(
-    actions: Sequence[WriteAction], *, token: str | None = None, transaction: bool = False
-) -> Steps[dict[str, Any]]:
-    """Send one action as its own operation, several as one transaction; returns the response.
+@dataclass(frozen=True)
+class UpdateParts:
+    """What an update does with each attribute."""
 
-    Raises the `error_of` the first action whose condition failed.
-    """
-    while True:
-        if len(actions) == 1 and not transaction:
-            return (yield from _alone(actions[0]))
-        response = yield from _together(actions, token)
-        if not isinstance(response, _Failed):
-            return response
-        action = response.action
-        instead = (yield from action.remedy()) if action.remedy is not None else None
-        if instead is None:
-            raise action.error_of(response.stored) from response.cause
-        actions = [a for one in actions for a in (instead if one is action else [one])]
+    sets: Mapping[str, AttributeValue] = field(default_factory=dict)
+    removes: frozenset[str] = frozenset()
+    adds: Mapping[str, AttributeValue] = field(default_factory=dict)
 
+    def text(self, expression: Expression) -> str:
+        """The UpdateExpression."""
+        clauses = []
+        if self.sets:
+            pairs = [f"{expression.name(n)} = {expression.value(v)}" for n, v in self.sets.items()]
+            clauses.append(f"SET {', '.join(pairs)}")
+        if self.removes:
+            removed = [expression.name(name) for name in sorted(self.removes)]
+            clauses.append(f"REMOVE {', '.join(removed)}")
+        if self.adds:
+            pairs = [f"{expression.name(n)} {expression.value(v)}" for n, v in self.adds.items()]
+            clauses.append(f"ADD {', '.join(pairs)}")
+        return " ".join(clauses)
 
-class _Failed(NamedTuple):
-    """The first action of a transaction whose condition failed."""
+    def applied_to(self, image: Item) -> Item:
+        """A stored item after the update."""
+        changed = {n: v for n, v in {**image, **self.sets}.items() if n not in self.removes}
+        for name, amount in self.adds.items():
+            changed[name] = _sum(changed.get(name), amount)
+        return changed
 
-    action: WriteAction
-    stored: Item | None
-    cause: BaseException
-
-
-def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[str, Any] | _Failed]:
-    _expect_possible(actions)
-    items = [{a.kind: _without_return_values(a.parameters)} for a in actions]
-    request: dict[str, Any] = {"TransactItems": items}
-    if token is not None:
-        request["ClientRequestToken"] = token
-    try:
-        return (yield ApiCall("TransactWriteItems", request))
-    except ApiFailure as failure:
-        if failure.code != "TransactionCanceledException":
-            raise
-        for action, reason in zip(actions, failure.reasons, strict=False):
-            if reason.get("Code") == "ConditionalCheckFailed":
-                return _Failed(action, reason.get("Item"), failure.original)
-        if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
-            raise Conflict("another transaction is writing the item") from failure.original
-        raise
+    def followed_by(self, other: "UpdateParts") -> "UpdateParts":
+        """Both updates as one."""
+        sets = {n: v for n, v in self.sets.items() if n not in other.removes} | dict(other.sets)
+        removes = (self.removes - set(other.sets)) | other.removes
+        adds = {n: v for n, v in self.adds.items() if n not in {*other.sets, *other.removes}}
+        for name, amount in other.adds.items():
+            if name in sets:
+                sets[name] = _sum(sets[name], amount)
+            elif name in removes:
+                sets[name], removes = amount, removes - {name}
+            else:
+                adds[name] = _sum(adds.get(name), amount)
+        return UpdateParts(sets, removes, adds)
 
 
-def _without_return_values(parameters: dict[str, Any]) -> dict[str, Any]:
-    """A transaction returns no items."""
-    return {name: value for name, value in parameters.items() if name != "ReturnValues"}
+def _sum(known: AttributeValue | None, amount: AttributeValue) -> AttributeValue:
+    if known is None:
+        return amount
+    return {"N": number_text(Decimal(known["N"]) + Decimal(amount["N"]))}
 
 
-def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
-    request = dict(action.parameters)
-    if "ConditionExpression" in request:
-        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    request["ReturnConsumedCapacity"] = "TOTAL"
-    try:
-        return (yield ApiCall(_OPERATIONS[action.kind], request))
-    except ApiFailure as failure:
-        if failure.code == "ConditionalCheckFailedException":
-            raise action.error_of(failure.item) from failure.original
-        if failure.code == "TransactionConflictException":
-            raise Conflict("a transaction is writing the item") from failure.original
-        raise
-
-
-def _expect_possible(actions: Sequence[WriteAction]) -> None:
-    if len(actions) > ACTIONS_MAX:
-        raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
-    keys = [repr(sorted(action.key.items())) for action in actions]
-    twice = next((key for n, key in enumerate(keys) if key in keys[:n]), None)
-    if twice is not None:
-        raise BadValue(f"a transaction cannot touch an item twice: {twice}")
+def update_action(
+    table: str,
+    key: Item,
+    parts: UpdateParts,
+    conditions: Sequence[str],
+    expression: Expression,
+    error_of: Callable[[Item | None], ConditionFailed],
+) -> WriteAction:
+    """An update under conditions in the placeholders of `expression`. It returns the new item."""
+    parameters = {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": parts.text(expression),
+        "ConditionExpression": " AND ".join(conditions),
+        "ReturnValues": "ALL_NEW",
+        **expression.parameters(),
+    }
+    return WriteAction("Update", parameters, key, error_of, parts=parts)

@@ -24,9 +24,14 @@ from hashrange.design.errors import (
 from hashrange.design.execute.copied_fields import CopiedFields
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.unique_markers import markers
-from hashrange.design.execute.write_actions import Expression, WriteAction
+from hashrange.design.execute.write_actions import (
+    Expression,
+    UpdateParts,
+    WriteAction,
+    update_action,
+)
+from hashrange.model.values import AttributeValue, equal
 from hashrange.model.values import Item as WireItem
-from hashrange.model.values import equal
 
 
 @dataclass
@@ -50,6 +55,11 @@ class PreparedWrite:
         if self.image is not None:
             vars(self.item)[AS_READ] = self.image
         return self.item
+
+
+Pending = Mapping[str, WireItem]
+"""Stored items that the same transaction writes, by key."""
+NONE_PENDING: Pending = {}
 
 
 class Writer:
@@ -76,9 +86,9 @@ class Writer:
 
     # ---- whole items ----
 
-    def put(self, item: Item) -> Steps[PreparedWrite]:
+    def put(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
         entity = self.entity(item)
-        item, checks = yield from self.copying.filled(entity, item)
+        item, checks = yield from self.copying.filled(entity, item, pending)
         old = None
         expression, conditions = Expression(), []
         if self._looks_first(entity):
@@ -92,9 +102,9 @@ class Writer:
         actions = [action, *checks, *markers(self.model, entity, old, image)]
         return PreparedWrite(item, image, actions, self._renamed(entity, old, image))
 
-    def create(self, item: Item) -> Steps[PreparedWrite]:
+    def create(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
         entity = self.entity(item)
-        item, checks = yield from self.copying.filled(entity, item)
+        item, checks = yield from self.copying.filled(entity, item, pending)
         item = self._counted(entity, item)
         image = entity.dump(item)
         expression = Expression()
@@ -139,7 +149,9 @@ class Writer:
 
     # ---- updates ----
 
-    def save(self, item: Item, *, trusted: bool = False) -> Steps[PreparedWrite]:
+    def save(
+        self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
+    ) -> Steps[PreparedWrite]:
         """An update of what differs. `trusted`: the copies were just read from their owner."""
         entity = self.entity(item)
         old = self._as_read(entity, item)
@@ -151,7 +163,7 @@ class Writer:
             return PreparedWrite(item, old, [])
         checks: list[WriteAction] = []
         if not trusted and self.copying.changed(entity, old, item):
-            item, checks = yield from self.copying.filled(entity, item)
+            item, checks = yield from self.copying.filled(entity, item, pending)
         item = self._counted(entity, item)
         image = entity.dump(item)
         update = self._update(entity, old, image)
@@ -163,23 +175,10 @@ class Writer:
         sets = {n: v for n, v in image.items() if n not in old or not equal(old[n], v)}
         removes = [n for n in old if n in entity.owned_attributes and n not in image]
         expression = Expression()
-        clauses = []
-        if sets:
-            pairs = [f"{expression.name(n)} = {expression.value(v)}" for n, v in sets.items()]
-            clauses.append(f"SET {', '.join(pairs)}")
-        if removes:
-            clauses.append(f"REMOVE {', '.join(expression.name(n) for n in removes)}")
-        touched = {*sets, *removes}
-        conditions = self._unchanged(entity, old, touched, expression)
-        parameters = {
-            "TableName": self.table,
-            "Key": entity.key_of(old),
-            "UpdateExpression": " ".join(clauses),
-            "ConditionExpression": " AND ".join(conditions),
-            "ReturnValues": "ALL_NEW",
-            **expression.parameters(),
-        }
-        return WriteAction("Update", parameters, entity.key_of(old), _conflict_with(entity, old))
+        conditions = self._unchanged(entity, old, {*sets, *removes}, expression)
+        key, parts = entity.key_of(old), UpdateParts(sets, frozenset(removes))
+        error = _conflict_with(entity, old)
+        return update_action(self.table, key, parts, conditions, expression, error)
 
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
@@ -203,62 +202,42 @@ class Writer:
     # ---- without reading ----
 
     def patch(self, entity: Entity, key: WireItem, values: Mapping[str, Any]) -> WriteAction:
-        expression = Expression()
-        sets, removes = [], []
+        sets, removes = {}, []
         for name, value in values.items():
             self._expect_free(entity, name)
-            attribute = expression.name(entity.attributes[name])
             if value is None:
                 if not entity.fields[name].optional:
                     raise BadValue("it cannot be None", entity=entity, field=name)
-                removes.append(attribute)
+                removes.append(entity.attributes[name])
             else:
-                try:
-                    stored = entity.fields[name].encode(value)
-                except BadValue as error:
-                    raise error.of(entity, name, value) from None
-                sets.append(f"{attribute} = {expression.value(stored)}")
-        clauses = [f"SET {', '.join(sets)}"] if sets else []
-        clauses += [f"REMOVE {', '.join(removes)}"] if removes else []
-        return self._blind(entity, key, clauses, expression)
+                sets[entity.attributes[name]] = self._encoded(entity, name, value)
+        return self._blind(entity, key, UpdateParts(sets, frozenset(removes)))
 
     def add(self, entity: Entity, key: WireItem, amounts: Mapping[str, Any]) -> WriteAction:
-        expression = Expression()
-        adds = []
+        adds = {}
         for name, amount in amounts.items():
             self._expect_free(entity, name)
             kind = entity.fields[name]
             if kind.tag != "N" or kind.expires:
                 raise BadValue("it is not a number", entity=entity, field=name, value=amount)
-            try:
-                stored = kind.encode(amount)
-            except BadValue as error:
-                raise error.of(entity, name, amount) from None
-            adds.append(f"{expression.name(entity.attributes[name])} {expression.value(stored)}")
-        action = self._blind(entity, key, [f"ADD {', '.join(adds)}"], expression)
-        action.parameters["ReturnValues"] = "ALL_NEW"
-        return action
+            adds[entity.attributes[name]] = self._encoded(entity, name, amount)
+        return self._blind(entity, key, UpdateParts(adds=adds))
 
-    def _blind(
-        self, entity: Entity, key: WireItem, clauses: list[str], expression: Expression
-    ) -> WriteAction:
+    @staticmethod
+    def _encoded(entity: Entity, name: str, value: Any) -> AttributeValue:
+        try:
+            return entity.fields[name].encode(value)
+        except BadValue as error:
+            raise error.of(entity, name, value) from None
+
+    def _blind(self, entity: Entity, key: WireItem, parts: UpdateParts) -> WriteAction:
         if entity.version is not None:
-            counter = expression.name(entity.attributes[entity.version])
-            one = f"{counter} {expression.value({'N': '1'})}"
-            adding = next((n for n, c in enumerate(clauses) if c.startswith("ADD ")), None)
-            if adding is None:
-                clauses.append(f"ADD {one}")
-            else:
-                clauses[adding] += f", {one}"
-        exists = f"attribute_exists({expression.name(self.hash_name)})"
-        parameters = {
-            "TableName": self.table,
-            "Key": key,
-            "UpdateExpression": " ".join(clauses),
-            "ConditionExpression": exists,
-            **expression.parameters(),
-        }
-        return WriteAction("Update", parameters, key, _not_found(entity, key))
+            one = UpdateParts(adds={entity.attributes[entity.version]: {"N": "1"}})
+            parts = parts.followed_by(one)
+        expression = Expression()
+        conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
+        error = _not_found(entity, key)
+        return update_action(self.table, key, parts, conditions, expression, error)
 
     def _expect_free(self, entity: Entity, name: str) -> None:
         """Raise BadValue if a key, a marker or a copy depends on the field."""

@@ -1,0 +1,82 @@
+"""Committing actions: one as its own operation, several together in one transaction."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from hashrange.design.errors import BadValue, Conflict
+from hashrange.design.execute.merged_actions import merged
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
+from hashrange.design.execute.write_actions import WriteAction
+from hashrange.model.values import Item
+
+ACTIONS_MAX = 100
+_OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+
+
+def commit(
+    actions: Sequence[WriteAction], *, token: str | None = None, transaction: bool = False
+) -> Steps[dict[str, Any]]:
+    """Send one action as its own operation, several as one transaction; returns the response.
+
+    Raises the `error_of` the first action whose condition failed.
+    """
+    while True:
+        if len(actions) == 1 and not transaction:
+            return (yield from _alone(actions[0]))
+        actions = merged(actions)
+        response = yield from _together(actions, token)
+        if not isinstance(response, _Failed):
+            return response
+        action = response.action
+        instead = (yield from action.remedy()) if action.remedy is not None else None
+        if instead is None:
+            raise action.error_of(response.stored) from response.cause
+        actions = [a for one in actions for a in (instead if one is action else [one])]
+
+
+class _Failed(NamedTuple):
+    """The first action of a transaction whose condition failed."""
+
+    action: WriteAction
+    stored: Item | None
+    cause: BaseException
+
+
+def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[str, Any] | _Failed]:
+    if len(actions) > ACTIONS_MAX:
+        raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
+    items = [{a.kind: _without_return_values(a.parameters)} for a in actions]
+    request: dict[str, Any] = {"TransactItems": items}
+    if token is not None:
+        request["ClientRequestToken"] = token
+    try:
+        return (yield ApiCall("TransactWriteItems", request))
+    except ApiFailure as failure:
+        if failure.code != "TransactionCanceledException":
+            raise
+        for action, reason in zip(actions, failure.reasons, strict=False):
+            if reason.get("Code") == "ConditionalCheckFailed":
+                return _Failed(action, reason.get("Item"), failure.original)
+        if any(reason.get("Code") == "TransactionConflict" for reason in failure.reasons):
+            raise Conflict("another transaction is writing the item") from failure.original
+        raise
+
+
+def _without_return_values(parameters: dict[str, Any]) -> dict[str, Any]:
+    """A transaction returns no items."""
+    return {name: value for name, value in parameters.items() if name != "ReturnValues"}
+
+
+def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
+    request = dict(action.parameters)
+    if "ConditionExpression" in request:
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    request["ReturnConsumedCapacity"] = "TOTAL"
+    try:
+        return (yield ApiCall(_OPERATIONS[action.kind], request))
+    except ApiFailure as failure:
+        if failure.code == "ConditionalCheckFailedException":
+            raise action.error_of(failure.item) from failure.original
+        if failure.code == "TransactionConflictException":
+            raise Conflict("a transaction is writing the item") from failure.original
+        raise

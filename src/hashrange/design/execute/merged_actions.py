@@ -1,0 +1,88 @@
+"""Several actions on one item become one, since a transaction writes each item once."""
+
+from collections.abc import Sequence
+
+from hashrange.design.errors import BadValue
+from hashrange.design.execute.write_actions import Expression, WriteAction, update_action
+
+
+def merged(actions: Sequence[WriteAction]) -> list[WriteAction]:
+    """One action for each item, in the order of the first ones.
+
+    All conditions are of the stored item. Raises BadValue for actions that exclude each other.
+    """
+    found: dict[str, WriteAction] = {}
+    for action in actions:
+        name = f"{action.parameters['TableName']} {sorted(action.key.items())!r}"
+        found[name] = _merge(found[name], action) if name in found else action
+    return list(found.values())
+
+
+def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
+    if first.marker and second.marker:
+        return _merge_markers(first, second)
+    kinds = (first.kind, second.kind)
+    if second.kind == "ConditionCheck":
+        return _with_conditions(first, first, second)
+    if first.kind == "ConditionCheck":
+        return _with_conditions(second, first, second)
+    if kinds == ("Put", "Update") and second.parts is not None:
+        item = second.parts.applied_to(first.parameters["Item"])
+        return first.replace({**first.parameters, "Item": item})
+    if kinds == ("Update", "Update"):
+        return _merge_updates(first, second)
+    if kinds in (("Update", "Put"), ("Put", "Delete"), ("Update", "Delete")):
+        return _with_conditions(second, first, second)
+    if kinds == ("Delete", "Put"):
+        return _with_conditions(second, first)
+    if kinds == ("Delete", "Delete"):
+        return first
+    raise BadValue(f"a transaction cannot write an item twice: {first.key}")
+
+
+def _merge_markers(first: WriteAction, second: WriteAction) -> WriteAction:
+    """A marker that one item gives up and another one takes changes its owner."""
+    if first.kind == second.kind == "Put":
+        raise second.error_of(None)
+    put = first if first.kind == "Put" else second
+    given_up = second if put is first else first
+    return _with_conditions(put, given_up) if put.kind == "Put" else first
+
+
+def _merge_updates(first: WriteAction, second: WriteAction) -> WriteAction:
+    assert first.parts is not None
+    assert second.parts is not None
+    expression = Expression()
+    conditions = [expression.adopt(action.parameters) for action in (first, second)]
+    return update_action(
+        first.parameters["TableName"],
+        first.key,
+        first.parts.followed_by(second.parts),
+        [f"({condition})" for condition in conditions],
+        expression,
+        first.error_of,
+    )
+
+
+def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
+    """The action, with the conditions of `sources` instead of its own."""
+    expression = Expression()
+    conditions = [
+        f"({expression.adopt(source.parameters)})"
+        for source in sources
+        if "ConditionExpression" in source.parameters
+    ]
+    if action.parts is not None:
+        table = action.parameters["TableName"]
+        merged = update_action(
+            table, action.key, action.parts, conditions, expression, action.error_of
+        )
+    else:
+        kept = {n: v for n, v in action.parameters.items() if n in ("TableName", "Key", "Item")}
+        if conditions:
+            kept["ConditionExpression"] = " AND ".join(conditions)
+        merged = action.replace({**kept, **expression.parameters()})
+    checks = [source for source in sources if source.kind == "ConditionCheck"]
+    if checks:
+        merged.error_of = checks[0].error_of
+    return merged

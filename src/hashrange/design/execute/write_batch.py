@@ -1,0 +1,34 @@
+"""A batch of writes: cheaper than a transaction, and not atomic."""
+
+from typing import Any
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.errors import BadValue
+from hashrange.design.execute import batches
+from hashrange.design.execute.steps import Steps
+from hashrange.design.execute.transactions import PendingWrites
+from hashrange.design.execute.writer import Writer
+
+
+def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:
+    """Send puts and deletes. Of several writes of an item, the last one counts."""
+    requests: dict[str, dict[str, Any]] = {}
+    for write in pending.writes:
+        if write.method not in ("put", "delete") or write.item is None:
+            raise BadValue(f"a batch can put and delete items, not {write.method}")
+        entity = writer.entity(write.item)
+        _expect_plain(writer, entity, copies)
+        key = entity.primary_key(vars(write.item))
+        if write.method == "put":
+            request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(write.item)}}
+        else:
+            request = {"DeleteRequest": {"Key": key}}
+        requests[repr(sorted(key.items()))] = request
+    yield from batches.write_all(writer.table, list(requests.values()))
+
+
+def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
+    if entity.unique or entity.version is not None:
+        raise BadValue(f"{entity}: a batch cannot check unique texts or versions")
+    if copies and (entity.copies or entity.name in writer.copied):
+        raise BadValue(f"{entity}: a batch does not update copies: say so with batch(copies=False)")
