@@ -10,7 +10,6 @@ collection is a plain `def` that returns an `AsyncQuery`. Errors are in `hashran
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from hashrange.design.declare.item import Item
@@ -125,13 +124,13 @@ class Writes(Protocol):
     one, and their conditions are of the item as it is stored before the transaction.
     """
 
-    def put(self, item: Item, /) -> None: ...
+    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
 
-    def create(self, item: Item, /) -> None: ...
+    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
 
-    def save(self, item: Item, /) -> None: ...
+    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
 
-    def add(self, item: Item, /, **amounts: int | Decimal) -> None: ...
+    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None: ...
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
         """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
@@ -142,7 +141,7 @@ class Transaction(Writes, Protocol):
     """See `Writes`."""
 
     @overload
-    def delete(self, item: Item, /) -> None: ...
+    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
@@ -178,7 +177,7 @@ class AsyncTransaction(Writes, Protocol):
     """See `Transaction`."""
 
     @overload
-    def delete(self, item: Item, /) -> None: ...
+    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -235,9 +234,13 @@ class Batch(Protocol):
 
 
 class Store(Protocol):
-    """The writes of every store. `get` is a pattern of the store: `db.edit(db.sensor, "s-1")`."""
+    """The writes of every store. `get` is a pattern of the store: `db.edit(db.sensor, "s-1")`.
 
-    def put(self, item: I, /) -> I:
+    `where` is a condition of the stored item, e.g. `where="stock >= :n", n=5`. If it does not hold,
+    the write raises ConditionFailed.
+    """
+
+    def put(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
         """Write the whole item and replace the stored one. Returns it with its copies filled in.
 
         If the entity has a version, the stored item must have the version of `item`, and a new
@@ -245,11 +248,11 @@ class Store(Protocol):
         """
         ...
 
-    def create(self, item: I, /) -> I:
+    def create(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
         """Write a new item. Raises AlreadyExists."""
         ...
 
-    def save(self, item: I, /) -> I:
+    def save(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
         """Write the fields that differ from those read (see `Item.replace`). Raises Conflict."""
         ...
 
@@ -279,16 +282,20 @@ class Store(Protocol):
         """
         ...
 
-    def add(self, item: I, /, **amounts: int | Decimal) -> I:
-        """Add to number fields atomically. Raises BadValue for a field that `patch` refuses."""
+    def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I:
+        """Add to number fields atomically. Raises BadValue for a field that `patch` refuses.
+
+        Raises ConditionFailed if a field would leave its declared bounds (`Field(ge=0)`). `amounts`
+        also has the values of `where`.
+        """
         ...
 
-    def move(self, item: I, /) -> I:
+    def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
         """Write an item whose key changed: delete the item that was read and create this one."""
         ...
 
     @overload
-    def delete(self, item: Item, /) -> None: ...
+    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
@@ -335,11 +342,11 @@ class Store(Protocol):
 class AsyncStore(Protocol):
     """See `Store`."""
 
-    async def put(self, item: I, /) -> I: ...
+    async def put(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
 
-    async def create(self, item: I, /) -> I: ...
+    async def create(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
 
-    async def save(self, item: I, /) -> I: ...
+    async def save(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
 
     def edit(
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -358,12 +365,12 @@ class AsyncStore(Protocol):
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractAsyncContextManager[I]: ...
 
-    async def add(self, item: I, /, **amounts: int | Decimal) -> I: ...
+    async def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I: ...
 
-    async def move(self, item: I, /) -> I: ...
+    async def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
 
     @overload
-    async def delete(self, item: Item, /) -> None: ...
+    async def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
     @overload
     async def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs

@@ -50,6 +50,8 @@ class FieldType:
     delimited: bool = False
     counts: bool = False
     expires: bool = False
+    bounds: tuple[tuple[str, Decimal], ...] = ()
+    """(">=", ">", "<=" or "<", number) for each declared bound of a number."""
 
 
 def field_type(info: FieldInfo, at: object) -> FieldType:
@@ -70,6 +72,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
         delimited=any(isinstance(m, Delimited) for m in metadata),
         counts=any(isinstance(m, Counts) for m in metadata),
         expires=expires,
+        bounds=_bounds(metadata) if tag == "N" and not expires else (),
     )
 
 
@@ -306,6 +309,16 @@ def _length_max(metadata: list[Any]) -> int | None:
         if isinstance(constraint, StringConstraints) and constraint.max_length is not None:
             return constraint.max_length
     return None
+
+
+def _bounds(metadata: list[Any]) -> tuple[tuple[str, Decimal], ...]:
+    found = []
+    for constraint in metadata:
+        for sign, name in ((">=", "ge"), (">", "gt"), ("<=", "le"), ("<", "lt")):
+            bound = getattr(constraint, name, None)
+            if isinstance(bound, (int, Decimal)):
+                found.append((sign, Decimal(bound)))
+    return tuple(found)
 
 
 def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:

@@ -80,17 +80,17 @@ class OpenAsyncStore:
     async def run(self, steps: Steps[T]) -> T:
         return await run_async(steps, self._connection)
 
-    async def put(self, item: Item, /) -> Item:
-        return await self.run(self.core.write("put", item))
+    async def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return await self.run(self.core.write("put", item, where, values))
 
-    async def create(self, item: Item, /) -> Item:
-        return await self.run(self.core.write("create", item))
+    async def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return await self.run(self.core.write("create", item, where, values))
 
-    async def save(self, item: Item, /) -> Item:
-        return await self.run(self.core.write("save", item))
+    async def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return await self.run(self.core.write("save", item, where, values))
 
-    async def move(self, item: Item, /) -> Item:
-        return await self.run(self.core.write("move", item))
+    async def move(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return await self.run(self.core.write("move", item, where, values))
 
     @asynccontextmanager
     async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
@@ -110,12 +110,13 @@ class OpenAsyncStore:
         yield item
         await self.run(self.core.patch(bound, item))
 
-    async def add(self, item: Item, /, **amounts: Any) -> Item:
-        return await self.run(self.core.add(item, amounts))
+    async def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
+        return await self.run(self.core.add(item, amounts, where))
 
     async def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         if isinstance(what, Item):
-            await self.run(self.core.delete_item(what))
+            where = kwargs.pop("where", None)
+            await self.run(self.core.delete_item(what, where, kwargs))
         else:
             await self.run(self.core.delete_by(bind(what, args, kwargs)))
 

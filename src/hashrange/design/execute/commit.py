@@ -21,9 +21,9 @@ def commit(
     Raises the `error_of` the first action whose condition failed.
     """
     while True:
-        if len(actions) == 1 and not transaction:
+        actions = merged(actions) if len(actions) > 1 else actions
+        if len(actions) == 1 and not transaction and actions[0].kind in _OPERATIONS:
             return (yield from _alone(actions[0]))
-        actions = merged(actions)
         response = yield from _together(actions, token)
         if not isinstance(response, _Failed):
             return response
@@ -45,7 +45,7 @@ class _Failed(NamedTuple):
 def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[str, Any] | _Failed]:
     if len(actions) > ACTIONS_MAX:
         raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
-    items = [{a.kind: _without_return_values(a.parameters)} for a in actions]
+    items = [{a.kind: _in_transaction(a.parameters)} for a in actions]
     request: dict[str, Any] = {"TransactItems": items}
     if token is not None:
         request["ClientRequestToken"] = token
@@ -62,9 +62,12 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
         raise
 
 
-def _without_return_values(parameters: dict[str, Any]) -> dict[str, Any]:
-    """A transaction returns no items."""
-    return {name: value for name, value in parameters.items() if name != "ReturnValues"}
+def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
+    """A transaction returns no items but those whose condition failed."""
+    found = {name: value for name, value in parameters.items() if name != "ReturnValues"}
+    if "ConditionExpression" in found:
+        found["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return found
 
 
 def _alone(action: WriteAction) -> Steps[dict[str, Any]]:

@@ -1,9 +1,10 @@
 """Several actions on one item become one, since a transaction writes each item once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from hashrange.design.errors import BadValue
+from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute.write_actions import Expression, WriteAction, update_action
+from hashrange.model.values import Item
 
 
 def merged(actions: Sequence[WriteAction]) -> list[WriteAction]:
@@ -53,11 +54,12 @@ def _merge_updates(first: WriteAction, second: WriteAction) -> WriteAction:
     assert first.parts is not None
     assert second.parts is not None
     expression = Expression()
-    conditions = [expression.adopt(action.parameters) for action in (first, second)]
+    parts = first.parts.followed_by(second.parts)
+    conditions = [expression.adopt(action.own_condition()) for action in (first, second)]
     return update_action(
         first.parameters["TableName"],
         first.key,
-        first.parts.followed_by(second.parts),
+        parts,
         [f"({condition})" for condition in conditions],
         expression,
         first.error_of,
@@ -68,7 +70,7 @@ def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
     """The action, with the conditions of `sources` instead of its own."""
     expression = Expression()
     conditions = [
-        f"({expression.adopt(source.parameters)})"
+        f"({expression.adopt(source.own_condition())})"
         for source in sources
         if "ConditionExpression" in source.parameters
     ]
@@ -84,5 +86,30 @@ def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
         merged = action.replace({**kept, **expression.parameters()})
     checks = [source for source in sources if source.kind == "ConditionCheck"]
     if checks:
-        merged.error_of = checks[0].error_of
+        merged.error_of = _error_of(action, checks)
+    if action.kind == "ConditionCheck":
+        merged.holds = _all_hold(checks)
     return merged
+
+
+def _error_of(
+    action: WriteAction, checks: Sequence[WriteAction]
+) -> Callable[[Item | None], ConditionFailed]:
+    """The error of the first check that the stored item fails, or else the action's own."""
+
+    def error_of(stored: Item | None) -> ConditionFailed:
+        if stored is None and action.kind == "Update":
+            return action.error_of(None)
+        for check in checks:
+            if stored is None or check.holds is None or not check.holds(stored):
+                return check.error_of(stored)
+        return action.error_of(stored)
+
+    return error_of
+
+
+def _all_hold(checks: Sequence[WriteAction]) -> Callable[[Item], bool] | None:
+    known = [check.holds for check in checks if check.holds is not None]
+    if len(known) < len(checks):
+        return None
+    return lambda stored: all(holds(stored) for holds in known)

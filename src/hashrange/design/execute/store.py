@@ -91,17 +91,17 @@ class OpenStore:
     def run(self, steps: Steps[T]) -> T:
         return run(steps, self._connection)
 
-    def put(self, item: Item, /) -> Item:
-        return self.run(self.core.write("put", item))
+    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return self.run(self.core.write("put", item, where, values))
 
-    def create(self, item: Item, /) -> Item:
-        return self.run(self.core.write("create", item))
+    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return self.run(self.core.write("create", item, where, values))
 
-    def save(self, item: Item, /) -> Item:
-        return self.run(self.core.write("save", item))
+    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return self.run(self.core.write("save", item, where, values))
 
-    def move(self, item: Item, /) -> Item:
-        return self.run(self.core.write("move", item))
+    def move(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+        return self.run(self.core.write("move", item, where, values))
 
     @contextmanager
     def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
@@ -121,12 +121,13 @@ class OpenStore:
         yield item
         self.run(self.core.patch(bound, item))
 
-    def add(self, item: Item, /, **amounts: Any) -> Item:
-        return self.run(self.core.add(item, amounts))
+    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
+        return self.run(self.core.add(item, amounts, where))
 
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         if isinstance(what, Item):
-            self.run(self.core.delete_item(what))
+            where = kwargs.pop("where", None)
+            self.run(self.core.delete_item(what, where, kwargs))
         else:
             self.run(self.core.delete_by(bind(what, args, kwargs)))
 

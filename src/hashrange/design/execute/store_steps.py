@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange.design.declare.item import Item
+from hashrange.design.declare.item import Item, as_read
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches, cursor
 from hashrange.design.execute.commit import ACTIONS_MAX, commit
+from hashrange.design.execute.condition_checks import condition_check, expect_where, split_values
 from hashrange.design.execute.copies import outdated_copies
 from hashrange.design.execute.loading import LoadedItems
+from hashrange.design.execute.merged_actions import merged
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reading import FILTERED_PAGE, PlanReader
 from hashrange.design.execute.steps import ApiCall, Steps
@@ -29,6 +31,7 @@ from hashrange.design.execute.writer import PreparedWrite, Writer
 
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5
+NO_VALUES: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -191,22 +194,44 @@ class StoreSteps:
 
     # ---- writes ----
 
-    def write(self, method: str, item: Item) -> Steps[Item]:
-        """put, create, save or move."""
+    def write(
+        self,
+        method: str,
+        item: Item,
+        where: str | None = None,
+        values: Mapping[str, Any] = NO_VALUES,
+    ) -> Steps[Item]:
+        """put, create, save or move, under a condition of the stored item."""
         written: PreparedWrite = yield from getattr(self.writer, method)(item)
-        yield from self._land(method, written)
+        checks = self._checks(item, where, values)
+        yield from self._land(method, written, checks)
         return written.done()
 
-    def _land(self, name: str, written: PreparedWrite) -> Steps[None]:
+    def _checks(
+        self, item: Item, where: str | None, values: Mapping[str, Any]
+    ) -> list[WriteAction]:
+        """The condition that the caller gave, of the item as it was read if it was read."""
+        expect_where(where, values)
+        if where is None:
+            return []
+        entity = self.writer.entity(item)
+        raw = as_read(item)
+        key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)
+        return [condition_check(self.writer.table, entity, key, item, where, values)]
+
+    def _land(
+        self, name: str, written: PreparedWrite, checks: Sequence[WriteAction]
+    ) -> Steps[None]:
         """Commit a write, together with the copies of changed fields if they fit."""
-        if not written.actions:
+        if not written.actions and not checks:
             return
-        actions, together = written.actions, False
+        actions, together = [*checks, *written.actions], False
         if written.renamed:
             late = yield from outdated_copies(self.writer, written.item)
             copies = [action for copy in late for action in copy.actions]
             together = len(actions) + len(copies) <= ACTIONS_MAX and self._in_transaction(written)
             actions = actions + copies if together else actions
+        actions = merged(actions)
         response = yield from commit(actions)
         self._wrote(name, actions, response)
         if written.updates:
@@ -297,15 +322,20 @@ class StoreSteps:
             key = bound.builder.key(bound.arguments)
             yield from commit([self.writer.patch(bound.entity, key, values)])
 
-    def add(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
+    def add(self, item: Item, amounts: Mapping[str, Any], where: str | None = None) -> Steps[Item]:
+        """`amounts` also has the values of the condition."""
         entity = self.writer.entity(item)
+        values, amounts = split_values(entity, where, amounts)
         action = self.writer.add(entity, entity.primary_key(vars(item)), amounts)
-        response = yield from commit([action])
+        response = yield from commit([*self._checks(item, where, values), action])
         return entity.load(response["Attributes"])
 
-    def delete_item(self, item: Item) -> Steps[None]:
+    def delete_item(
+        self, item: Item, where: str | None = None, values: Mapping[str, Any] = NO_VALUES
+    ) -> Steps[None]:
         entity = self.writer.entity(item)
         actions = yield from self.writer.delete(entity, entity.primary_key(vars(item)), item)
+        actions = [*self._checks(item, where, values), *actions]
         if actions:
             yield from commit(actions)
 

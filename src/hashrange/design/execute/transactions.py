@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hashrange.design.declare import conditions
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.item import Item
-from hashrange.design.errors import BadValue, ConditionFailed, Conflict
+from hashrange.design.declare.item import Item, as_read
+from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches
 from hashrange.design.execute.commit import ACTIONS_MAX, commit
+from hashrange.design.execute.condition_checks import condition_check, expect_where, split_values
 from hashrange.design.execute.copies import outdated_copies
 from hashrange.design.execute.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiCall, Steps
@@ -32,7 +32,7 @@ class PendingWrite:
     item: Item | None
     bound: BoundPattern | None = None
     change: Callable[[Any], object] | None = None
-    condition: str = ""
+    condition: str | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -42,24 +42,30 @@ class PendingWrites:
     def __init__(self) -> None:
         self.writes: list[PendingWrite] = []
 
-    def put(self, item: Item, /) -> None:
-        self.writes.append(PendingWrite("put", item))
+    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+        self._append("put", item, where, values)
 
-    def create(self, item: Item, /) -> None:
-        self.writes.append(PendingWrite("create", item))
+    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+        self._append("create", item, where, values)
 
-    def save(self, item: Item, /) -> None:
-        self.writes.append(PendingWrite("save", item))
+    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+        self._append("save", item, where, values)
 
-    def add(self, item: Item, /, **amounts: Any) -> None:
-        self.writes.append(PendingWrite("add", item, values=amounts))
+    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None:
+        self.writes.append(PendingWrite("add", item, condition=where, values=amounts))
+
+    def _append(
+        self, method: str, item: Item, where: str | None, values: Mapping[str, Any]
+    ) -> None:
+        expect_where(where, values)
+        self.writes.append(PendingWrite(method, item, condition=where, values=values))
 
     def check(self, item: Item, condition: str, /, **values: Any) -> None:
         self.writes.append(PendingWrite("check", item, condition=condition, values=values))
 
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         if isinstance(what, Item):
-            self.writes.append(PendingWrite("delete", what))
+            self._append("delete", what, kwargs.pop("where", None), kwargs)
         else:
             self.writes.append(PendingWrite("delete", None, what.call.bind(args, kwargs)))
 
@@ -136,16 +142,21 @@ class _Transaction:
             write.change(item)
         assert item is not None
         entity = writer.entity(item)
-        if write.method in ("check", "add", "delete"):
+        values, rest = dict(write.values), dict[str, Any]()
+        if write.method == "add":
+            values, rest = split_values(entity, write.condition, write.values)
+        if write.condition is not None:
+            raw = as_read(item)
+            key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)
+            table, text = writer.table, write.condition
+            self.actions.append(condition_check(table, entity, key, item, text, values))
+        if write.method == "add":
+            self.actions.append(writer.add(entity, entity.primary_key(vars(item)), rest))
+        elif write.method == "delete":
             key = entity.primary_key(vars(item))
-            if write.method == "check":
-                self.actions.append(_check(writer, entity, item, write))
-            elif write.method == "add":
-                self.actions.append(writer.add(entity, key, write.values))
-            else:
-                self.actions += yield from writer.delete(entity, key, item)
-            return
-        yield from self._whole(writer, entity, item, "save" if write.bound else write.method)
+            self.actions += yield from writer.delete(entity, key, item)
+        elif write.method != "check":
+            yield from self._whole(writer, entity, item, "save" if write.bound else write.method)
 
     def _read(self, writer: Writer, bound: BoundPattern) -> Steps[Item]:
         raw = yield from writer.copying.read(bound.builder.key(bound.arguments))
@@ -173,23 +184,6 @@ class _Transaction:
             for written, raw in zip(changed, raws, strict=True):
                 if raw is not None:
                     written.item, written.image = writer.entity(written.item).load(raw), raw
-
-
-def _check(writer: Writer, entity: Entity, item: Item, write: PendingWrite) -> WriteAction:
-    text, at = write.condition, f"check({entity})"
-    parsed = conditions.parse(text, entity.fields, entity.attributes, at, "#c")
-    found = conditions.bound(text, parsed, write.values, at)
-    key = entity.primary_key(vars(item))
-    parameters: dict[str, Any] = {
-        "TableName": writer.table,
-        "Key": key,
-        "ConditionExpression": parsed.text,
-        "ExpressionAttributeNames": parsed.names,
-    }
-    if found.values:
-        parameters["ExpressionAttributeValues"] = found.values
-    error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
-    return WriteAction("ConditionCheck", parameters, key, lambda stored: error)
 
 
 # ---- reads ----

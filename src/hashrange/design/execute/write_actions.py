@@ -1,10 +1,11 @@
 """Writes of single items, committed alone or together in one transaction."""
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hashrange.design.declare.types import number_text
 from hashrange.design.errors import ConditionFailed, Conflict
@@ -14,6 +15,8 @@ from hashrange.model.values import AttributeValue, Item
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
 
 
+ErrorOf = Callable[[Item | None], ConditionFailed]
+"""Makes the error of a failed condition from the stored item."""
 _PLACEHOLDER = re.compile(r"[#:]\w+")
 
 
@@ -77,16 +80,42 @@ class WriteAction:
     kind: Kind
     parameters: dict[str, Any]
     key: Item
-    error_of: Callable[[Item | None], ConditionFailed] = field(
+    error_of: ErrorOf = field(
         default=lambda item: Conflict("the item was changed after it was read")
     )
     remedy: "Callable[[], Steps[list[WriteAction] | None]] | None" = None
     parts: "UpdateParts | None" = None
     marker: bool = False
+    holds: Callable[[Item], bool] | None = None
+    """Whether a stored item satisfies the condition, for a check that a caller asked for."""
+    base_condition: str = ""
+    """An update's condition without those that keep its bounds."""
+
+    def own_condition(self) -> dict[str, Any]:
+        """The parameters, without conditions that follow from the update itself."""
+        if not self.base_condition:
+            return self.parameters
+        return {**self.parameters, "ConditionExpression": self.base_condition}
 
     def replace(self, parameters: dict[str, Any]) -> "WriteAction":
         """The same action with other parameters."""
         return replace(self, parameters=parameters, remedy=None)
+
+
+class Bounds(NamedTuple):
+    """The declared bounds of a field: `field` is its name, each limit a sign and a number."""
+
+    field: str
+    limits: tuple[tuple[str, Decimal], ...]
+
+
+NO_BOUNDS = Bounds("", ())
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
 
 
 @dataclass(frozen=True)
@@ -96,6 +125,36 @@ class UpdateParts:
     sets: Mapping[str, AttributeValue] = field(default_factory=dict)
     removes: frozenset[str] = frozenset()
     adds: Mapping[str, AttributeValue] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+    def bound_conditions(self, expression: Expression) -> list[str]:
+        """Conditions that what is added leaves each attribute within its bounds.
+
+        An absent attribute counts as 0, as it does for ADD.
+        """
+        found = []
+        for name, amount in self.adds.items():
+            by = Decimal(amount["N"])
+            for sign, bound in self.bounds.get(name, NO_BOUNDS).limits:
+                if by == 0 or (by < 0) != (sign in (">=", ">")):
+                    continue
+                limit = expression.value({"N": number_text(bound - by)})
+                condition = f"{expression.name(name)} {sign} {limit}"
+                if COMPARE[sign](by, bound):
+                    condition = f"(attribute_not_exists({expression.name(name)}) OR {condition})"
+                found.append(condition)
+        return found
+
+    def outside(self, stored: Item | None) -> ConditionFailed | None:
+        """The error if the update would leave the declared bounds of a field."""
+        for name in self.adds if stored is not None else ():
+            after = self.applied_to(stored or {})[name]["N"]
+            bounds = self.bounds.get(name, NO_BOUNDS)
+            for sign, bound in bounds.limits:
+                if not COMPARE[sign](Decimal(after), bound):
+                    where = f"{bounds.field}={after}"
+                    return ConditionFailed(f"{where}: it must be {sign} {bound}", stored)
+        return None
 
     def text(self, expression: Expression) -> str:
         """The UpdateExpression."""
@@ -130,7 +189,7 @@ class UpdateParts:
                 sets[name], removes = amount, removes - {name}
             else:
                 adds[name] = _sum(adds.get(name), amount)
-        return UpdateParts(sets, removes, adds)
+        return UpdateParts(sets, removes, adds, {**self.bounds, **other.bounds})
 
 
 def _sum(known: AttributeValue | None, amount: AttributeValue) -> AttributeValue:
@@ -145,9 +204,11 @@ def update_action(
     parts: UpdateParts,
     conditions: Sequence[str],
     expression: Expression,
-    error_of: Callable[[Item | None], ConditionFailed],
+    error_of: ErrorOf,
 ) -> WriteAction:
     """An update under conditions in the placeholders of `expression`. It returns the new item."""
+    base = " AND ".join(conditions)
+    conditions = [*conditions, *parts.bound_conditions(expression)]
     parameters = {
         "TableName": table,
         "Key": key,
@@ -156,4 +217,8 @@ def update_action(
         "ReturnValues": "ALL_NEW",
         **expression.parameters(),
     }
-    return WriteAction("Update", parameters, key, error_of, parts=parts)
+
+    def error(stored: Item | None) -> ConditionFailed:
+        return parts.outside(stored) or error_of(stored)
+
+    return WriteAction("Update", parameters, key, error, parts=parts, base_condition=base)

@@ -16,6 +16,8 @@ def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[N
     for write in pending.writes:
         if write.method not in ("put", "delete") or write.item is None:
             raise BadValue(f"a batch can put and delete items, not {write.method}")
+        if write.condition is not None:
+            raise BadValue("a batch cannot check conditions")
         entity = writer.entity(write.item)
         _expect_plain(writer, entity, copies)
         key = entity.primary_key(vars(write.item))

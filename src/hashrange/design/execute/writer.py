@@ -25,6 +25,7 @@ from hashrange.design.execute.copied_fields import CopiedFields
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.unique_markers import markers
 from hashrange.design.execute.write_actions import (
+    Bounds,
     Expression,
     UpdateParts,
     WriteAction,
@@ -221,7 +222,11 @@ class Writer:
             if kind.tag != "N" or kind.expires:
                 raise BadValue("it is not a number", entity=entity, field=name, value=amount)
             adds[entity.attributes[name]] = self._encoded(entity, name, amount)
-        return self._blind(entity, key, UpdateParts(adds=adds))
+        bounds = {
+            entity.attributes[name]: Bounds(f"{entity}.{name}", entity.fields[name].bounds)
+            for name in amounts
+        }
+        return self._blind(entity, key, UpdateParts(adds=adds, bounds=bounds))
 
     @staticmethod
     def _encoded(entity: Entity, name: str, value: Any) -> AttributeValue:
