@@ -9,13 +9,15 @@ from hashrange.design.declare.patterns import Pattern, read_patterns
 from hashrange.design.declare.protocols import AsyncStore, Explanation, Store
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
 from hashrange.design.errors import DeclarationError, NotFound
+from hashrange.design.execute.atomic_updates import ATOMIC
 from hashrange.design.execute.commit import commit
 from hashrange.design.execute.connection import connect, connect_async
 from hashrange.design.execute.loading import Loader
+from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.pattern_calls import PatternCall
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.store import OpenStore, explain
-from hashrange.design.execute.store_steps import Observer, StoreSteps
+from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_SHOWN = ("put", "create", "save", "move", "add", "delete", "get_many", "edit", "update")
+_SHOWN = (*ATOMIC, "put", "create", "save", "move", "delete", "get_many", "edit", "update")
 
 
 class Table:
@@ -162,9 +164,10 @@ class Table:
         core = StoreSteps(self.model, [], None, None)
         if name in ("put", "create", "save", "move"):
             return core.write(name, what)
-        if name == "add":
+        if name in ATOMIC:
             entity = core.writer.entity(what)
-            return commit([core.writer.add(entity, entity.primary_key(vars(what)), kwargs)])
+            key = entity.primary_key(vars(what))
+            return commit([core.writer.atomic(name, entity, key, kwargs)])
         if name == "delete" and isinstance(what, Item):
             return core.delete_item(what)
         if name == "delete":

@@ -10,7 +10,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.design.execute.store_steps import Observation
+from hashrange.design.execute.observation import Observation
 
 WHEN = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from hashrange.design.declare.item import Item
+from hashrange.design.declare.transaction_protocols import (
+    AsyncReadTransaction,
+    AsyncTransaction,
+    ReadTransaction,
+    Transaction,
+)
 from hashrange.design.errors import ItemError
 
 P = ParamSpec("P")
@@ -117,114 +123,6 @@ class AsyncQuery(Protocol[X]):
     def explain(self) -> Explanation: ...
 
 
-class Writes(Protocol):
-    """The writes of every transaction: see the methods of `Store` with the same names.
-
-    They write up to 100 items, at the end of `with`, all or none. Several writes of one item become
-    one, and their conditions are of the item as it is stored before the transaction.
-    """
-
-    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
-
-    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
-
-    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
-
-    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None: ...
-
-    def check(self, item: Item, condition: str, /, **values: Any) -> None:
-        """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
-        ...
-
-
-class Transaction(Writes, Protocol):
-    """See `Writes`."""
-
-    @overload
-    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
-    @overload
-    def delete(
-        self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None: ...
-    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
-
-    def edit(
-        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
-    ) -> AbstractContextManager[I]:
-        """Read an item now, for the body to change. Raises NotFound."""
-        ...
-
-    def update(
-        self,
-        get: Callable[P, I | None],
-        change: Callable[[I], object],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> None:
-        """Read and change an item when the transaction is sent.
-
-        After a lost race, all such items are read and changed again, up to five times.
-        """
-        ...
-
-    def patch(
-        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
-    ) -> AbstractContextManager[I]: ...
-
-
-class AsyncTransaction(Writes, Protocol):
-    """See `Transaction`."""
-
-    @overload
-    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
-    @overload
-    def delete(
-        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None: ...
-    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
-
-    def edit(
-        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> AbstractAsyncContextManager[I]: ...
-
-    def update(
-        self,
-        get: Callable[P, Awaitable[I | None]],
-        change: Callable[[I], object],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> None: ...
-
-    def patch(
-        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> AbstractAsyncContextManager[I]: ...
-
-
-class TransactionRead(Protocol[X]):
-    """An item of a read transaction. LookupError before the end of its `with` block."""
-
-    @property
-    def item(self) -> X: ...
-
-
-class ReadTransaction(Protocol):
-    """Collects up to 100 reads by primary keys, which see one snapshot."""
-
-    def get(
-        self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-    ) -> TransactionRead[R]: ...
-
-
-class AsyncReadTransaction(Protocol):
-    """See `ReadTransaction`."""
-
-    def get(
-        self, get: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> TransactionRead[R]: ...
-
-
 class Batch(Protocol):
     """Collects puts and deletes and sends them 25 at a time. Not atomic."""
 
@@ -283,11 +181,27 @@ class Store(Protocol):
         ...
 
     def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I:
-        """Add to number fields atomically. Raises BadValue for a field that `patch` refuses.
+        """Add to numbers, and members to sets, atomically and without a read.
+
+        Raises NotFound, and BadValue for a field that `patch` refuses.
 
         Raises ConditionFailed if a field would leave its declared bounds (`Field(ge=0)`). `amounts`
         also has the values of `where`.
         """
+        ...
+
+    def discard(self, item: I, /, *, where: str | None = None, **members: Any) -> I:
+        """Remove members from sets: see `add`."""
+        ...
+
+    def append(self, item: I, /, *, where: str | None = None, **elements: Any) -> I:
+        """Append elements to lists: see `add`."""
+        ...
+
+    def assign(
+        self, item: I, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> I:
+        """Assign a nested value, of e.g. `"address.city"` or `"lines[0]"`: see `add`."""
         ...
 
     def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
@@ -366,6 +280,14 @@ class AsyncStore(Protocol):
     ) -> AbstractAsyncContextManager[I]: ...
 
     async def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I: ...
+
+    async def discard(self, item: I, /, *, where: str | None = None, **members: Any) -> I: ...
+
+    async def append(self, item: I, /, *, where: str | None = None, **elements: Any) -> I: ...
+
+    async def assign(
+        self, item: I, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> I: ...
 
     async def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
 

@@ -111,7 +111,18 @@ class OpenAsyncStore:
         await self.run(self.core.patch(bound, item))
 
     async def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
-        return await self.run(self.core.add(item, amounts, where))
+        return await self.run(self.core.atomic("add", item, amounts, where))
+
+    async def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> Item:
+        return await self.run(self.core.atomic("discard", item, members, where))
+
+    async def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> Item:
+        return await self.run(self.core.atomic("append", item, elements, where))
+
+    async def assign(
+        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> Item:
+        return await self.run(self.core.assign(item, path, value, where, values))
 
     async def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         if isinstance(what, Item):

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from hashrange.design.errors import BadValue, ConditionFailed
-from hashrange.design.execute.write_actions import Expression, WriteAction, update_action
+from hashrange.design.execute.expression import Expression
+from hashrange.design.execute.write_actions import WriteAction, update_action
 from hashrange.model.values import Item
 
 
@@ -28,6 +29,9 @@ def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
     if first.kind == "ConditionCheck":
         return _with_conditions(second, first, second)
     if kinds == ("Put", "Update") and second.parts is not None:
+        outside = second.parts.outside(first.parameters["Item"])
+        if outside is not None:
+            raise outside
         item = second.parts.applied_to(first.parameters["Item"])
         return first.replace({**first.parameters, "Item": item})
     if kinds == ("Update", "Update"):

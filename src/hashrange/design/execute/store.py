@@ -122,7 +122,18 @@ class OpenStore:
         self.run(self.core.patch(bound, item))
 
     def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
-        return self.run(self.core.add(item, amounts, where))
+        return self.run(self.core.atomic("add", item, amounts, where))
+
+    def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> Item:
+        return self.run(self.core.atomic("discard", item, members, where))
+
+    def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> Item:
+        return self.run(self.core.atomic("append", item, elements, where))
+
+    def assign(
+        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> Item:
+        return self.run(self.core.assign(item, path, value, where, values))
 
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         if isinstance(what, Item):

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.declare.item import Item, as_read
@@ -16,6 +15,7 @@ from hashrange.design.execute.condition_checks import condition_check, expect_wh
 from hashrange.design.execute.copies import outdated_copies
 from hashrange.design.execute.loading import LoadedItems
 from hashrange.design.execute.merged_actions import merged
+from hashrange.design.execute.observation import Observation, Observer
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reading import FILTERED_PAGE, PlanReader
 from hashrange.design.execute.steps import ApiCall, Steps
@@ -32,25 +32,6 @@ from hashrange.design.execute.writer import PreparedWrite, Writer
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5
 NO_VALUES: Mapping[str, Any] = {}
-
-
-@dataclass(frozen=True)
-class Observation:
-    """The cost of a call: its requests, the capacity units, and the total time in seconds.
-
-    `atomic` is False if copies were written after their owner, in several transactions.
-    """
-
-    name: str
-    requests: list[tuple[str, dict[str, Any]]]
-    pages: int = 0
-    items: int = 0
-    capacity: float = 0.0
-    seconds: float = 0.0
-    atomic: bool = True
-
-
-Observer = Callable[[Observation], object]
 
 
 class StoreSteps:
@@ -322,13 +303,27 @@ class StoreSteps:
             key = bound.builder.key(bound.arguments)
             yield from commit([self.writer.patch(bound.entity, key, values)])
 
-    def add(self, item: Item, amounts: Mapping[str, Any], where: str | None = None) -> Steps[Item]:
-        """`amounts` also has the values of the condition."""
+    def atomic(
+        self, method: str, item: Item, given: Mapping[str, Any], where: str | None = None
+    ) -> Steps[Item]:
+        """add, discard or append. `given` also has the values of the condition."""
         entity = self.writer.entity(item)
-        values, amounts = split_values(entity, where, amounts)
-        action = self.writer.add(entity, entity.primary_key(vars(item)), amounts)
+        values, rest = split_values(entity, where, given)
+        action = self.writer.atomic(method, entity, entity.primary_key(vars(item)), rest)
+        return (yield from self._update_one(item, action, where, values))
+
+    def assign(
+        self, item: Item, path: str, value: Any, where: str | None, values: Mapping[str, Any]
+    ) -> Steps[Item]:
+        entity = self.writer.entity(item)
+        action = self.writer.assign(entity, entity.primary_key(vars(item)), path, value)
+        return (yield from self._update_one(item, action, where, values))
+
+    def _update_one(
+        self, item: Item, action: WriteAction, where: str | None, values: Mapping[str, Any]
+    ) -> Steps[Item]:
         response = yield from commit([*self._checks(item, where, values), action])
-        return entity.load(response["Attributes"])
+        return self.writer.entity(item).load(response["Attributes"])
 
     def delete_item(
         self, item: Item, where: str | None = None, values: Mapping[str, Any] = NO_VALUES

@@ -8,6 +8,7 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches
+from hashrange.design.execute.atomic_updates import ATOMIC
 from hashrange.design.execute.commit import ACTIONS_MAX, commit
 from hashrange.design.execute.condition_checks import condition_check, expect_where, split_values
 from hashrange.design.execute.copies import outdated_copies
@@ -34,6 +35,7 @@ class PendingWrite:
     change: Callable[[Any], object] | None = None
     condition: str | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
+    assigned: tuple[str, Any] = ("", None)
 
 
 class PendingWrites:
@@ -53,6 +55,18 @@ class PendingWrites:
 
     def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None:
         self.writes.append(PendingWrite("add", item, condition=where, values=amounts))
+
+    def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> None:
+        self.writes.append(PendingWrite("discard", item, condition=where, values=members))
+
+    def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> None:
+        self.writes.append(PendingWrite("append", item, condition=where, values=elements))
+
+    def assign(
+        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> None:
+        self._append("assign", item, where, values)
+        self.writes[-1].assigned = (path, value)
 
     def _append(
         self, method: str, item: Item, where: str | None, values: Mapping[str, Any]
@@ -143,15 +157,19 @@ class _Transaction:
         assert item is not None
         entity = writer.entity(item)
         values, rest = dict(write.values), dict[str, Any]()
-        if write.method == "add":
+        if write.method in ATOMIC:
             values, rest = split_values(entity, write.condition, write.values)
         if write.condition is not None:
             raw = as_read(item)
             key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)
             table, text = writer.table, write.condition
             self.actions.append(condition_check(table, entity, key, item, text, values))
-        if write.method == "add":
-            self.actions.append(writer.add(entity, entity.primary_key(vars(item)), rest))
+        if write.method in ATOMIC:
+            key = entity.primary_key(vars(item))
+            self.actions.append(writer.atomic(write.method, entity, key, rest))
+        elif write.method == "assign":
+            key = entity.primary_key(vars(item))
+            self.actions.append(writer.assign(entity, key, *write.assigned))
         elif write.method == "delete":
             key = entity.primary_key(vars(item))
             self.actions += yield from writer.delete(entity, key, item)

@@ -21,16 +21,13 @@ from hashrange.design.errors import (
     NotFound,
     suggest,
 )
+from hashrange.design.execute.atomic_updates import ATOMIC, assign, root
 from hashrange.design.execute.copied_fields import CopiedFields
+from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.unique_markers import markers
-from hashrange.design.execute.write_actions import (
-    Bounds,
-    Expression,
-    UpdateParts,
-    WriteAction,
-    update_action,
-)
+from hashrange.design.execute.update_parts import UpdateParts
+from hashrange.design.execute.write_actions import WriteAction, update_action
 from hashrange.model.values import AttributeValue, equal
 from hashrange.model.values import Item as WireItem
 
@@ -214,19 +211,17 @@ class Writer:
                 sets[entity.attributes[name]] = self._encoded(entity, name, value)
         return self._blind(entity, key, UpdateParts(sets, frozenset(removes)))
 
-    def add(self, entity: Entity, key: WireItem, amounts: Mapping[str, Any]) -> WriteAction:
-        adds = {}
-        for name, amount in amounts.items():
+    def atomic(
+        self, method: str, entity: Entity, key: WireItem, given: Mapping[str, Any]
+    ) -> WriteAction:
+        """add, discard or append."""
+        for name in given:
             self._expect_free(entity, name)
-            kind = entity.fields[name]
-            if kind.tag != "N" or kind.expires:
-                raise BadValue("it is not a number", entity=entity, field=name, value=amount)
-            adds[entity.attributes[name]] = self._encoded(entity, name, amount)
-        bounds = {
-            entity.attributes[name]: Bounds(f"{entity}.{name}", entity.fields[name].bounds)
-            for name in amounts
-        }
-        return self._blind(entity, key, UpdateParts(adds=adds, bounds=bounds))
+        return self._blind(entity, key, ATOMIC[method](entity, given))
+
+    def assign(self, entity: Entity, key: WireItem, path: str, value: Any) -> WriteAction:
+        self._expect_free(entity, root(path))
+        return self._blind(entity, key, assign(entity, path, value))
 
     @staticmethod
     def _encoded(entity: Entity, name: str, value: Any) -> AttributeValue:

@@ -9,6 +9,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
 from hashrange.design.execute.commit import commit
 from hashrange.design.execute.connection import connect
+from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.loading import Loader
 from hashrange.design.execute.steps import ApiCall, Steps, run
 from hashrange.design.execute.unique_markers import (
@@ -17,7 +18,7 @@ from hashrange.design.execute.unique_markers import (
     markers,
     markers_of,
 )
-from hashrange.design.execute.write_actions import Expression, WriteAction
+from hashrange.design.execute.write_actions import WriteAction
 from hashrange.design.table import Table
 from hashrange.model.values import Item
 

@@ -1,0 +1,128 @@
+"""What an application sees of a transaction, as Protocols: see `protocols`."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from hashrange.design.declare.item import Item
+
+P = ParamSpec("P")
+I = TypeVar("I", bound=Item)  # noqa: E741 (the item, in signatures that are all about it)
+R = TypeVar("R")
+X = TypeVar("X", covariant=True)
+
+
+class Writes(Protocol):
+    """The writes of every transaction: see the methods of `Store` with the same names.
+
+    They write up to 100 items, at the end of `with`, all or none. Several writes of one item become
+    one, and their conditions are of the item as it is stored before the transaction.
+    """
+
+    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+
+    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+
+    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+
+    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None: ...
+
+    def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> None: ...
+
+    def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> None: ...
+
+    def assign(
+        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+    ) -> None: ...
+
+    def check(self, item: Item, condition: str, /, **values: Any) -> None:
+        """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
+        ...
+
+
+class Transaction(Writes, Protocol):
+    """See `Writes`."""
+
+    @overload
+    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+    def edit(
+        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractContextManager[I]:
+        """Read an item now, for the body to change. Raises NotFound."""
+        ...
+
+    def update(
+        self,
+        get: Callable[P, I | None],
+        change: Callable[[I], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Read and change an item when the transaction is sent.
+
+        After a lost race, all such items are read and changed again, up to five times.
+        """
+        ...
+
+    def patch(
+        self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractContextManager[I]: ...
+
+
+class AsyncTransaction(Writes, Protocol):
+    """See `Transaction`."""
+
+    @overload
+    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+    def edit(
+        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractAsyncContextManager[I]: ...
+
+    def update(
+        self,
+        get: Callable[P, Awaitable[I | None]],
+        change: Callable[[I], object],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None: ...
+
+    def patch(
+        self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AbstractAsyncContextManager[I]: ...
+
+
+class TransactionRead(Protocol[X]):
+    """An item of a read transaction. LookupError before the end of its `with` block."""
+
+    @property
+    def item(self) -> X: ...
+
+
+class ReadTransaction(Protocol):
+    """Collects up to 100 reads by primary keys, which see one snapshot."""
+
+    def get(
+        self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> TransactionRead[R]: ...
+
+
+class AsyncReadTransaction(Protocol):
+    """See `ReadTransaction`."""
+
+    def get(
+        self, get: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> TransactionRead[R]: ...

@@ -1,0 +1,199 @@
+"""What an update does with each attribute of an item, and how two updates become one."""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from hashrange.design.declare.types import number_text
+from hashrange.design.errors import BadValue, ConditionFailed
+from hashrange.design.execute.expression import Expression
+from hashrange.model.values import AttributeValue, Item
+
+Path = tuple[str | int, ...]
+"""An attribute, then names of members and positions in lists."""
+
+
+class Bounds(NamedTuple):
+    """The declared bounds of a field: `field` is its name, each limit a sign and a number."""
+
+    field: str
+    limits: tuple[tuple[str, Decimal], ...]
+
+
+NO_BOUNDS = Bounds("", ())
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
+
+
+@dataclass(frozen=True)
+class UpdateParts:
+    """What an update does with each attribute.
+
+    `adds` are numbers to add or members to add to sets, `discards` members to remove from sets,
+    `appends` elements to append to lists, `assigns` values of nested members.
+    """
+
+    sets: Mapping[str, AttributeValue] = field(default_factory=dict)
+    removes: frozenset[str] = frozenset()
+    adds: Mapping[str, AttributeValue] = field(default_factory=dict)
+    discards: Mapping[str, AttributeValue] = field(default_factory=dict)
+    appends: Mapping[str, AttributeValue] = field(default_factory=dict)
+    assigns: Mapping[Path, AttributeValue] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+    # ---- as text ----
+
+    def text(self, expression: Expression) -> str:
+        """The UpdateExpression."""
+        clauses = {
+            "SET": [*self._settings(expression)],
+            "REMOVE": [expression.name(name) for name in sorted(self.removes)],
+            "ADD": _pairs(expression, self.adds),
+            "DELETE": _pairs(expression, self.discards),
+        }
+        return " ".join(f"{word} {', '.join(pieces)}" for word, pieces in clauses.items() if pieces)
+
+    def _settings(self, expression: Expression) -> Iterator[str]:
+        for name, value in self.sets.items():
+            yield f"{expression.name(name)} = {expression.value(value)}"
+        for name, value in self.appends.items():
+            place, empty = expression.name(name), expression.value({"L": []})
+            yield (
+                f"{place} = list_append(if_not_exists({place}, {empty}), {expression.value(value)})"
+            )
+        for path, value in self.assigns.items():
+            parts = [f"[{p}]" if isinstance(p, int) else f".{expression.name(p)}" for p in path]
+            yield f"{''.join(parts)[1:]} = {expression.value(value)}"
+
+    # ---- bounds ----
+
+    def bound_conditions(self, expression: Expression) -> list[str]:
+        """Conditions that what is added leaves each attribute within its bounds.
+
+        An absent attribute counts as 0, as it does for ADD.
+        """
+        found = []
+        for name, amount in self._bounded():
+            by = Decimal(amount["N"])
+            for sign, bound in self.bounds[name].limits:
+                if by == 0 or (by < 0) != (sign in (">=", ">")):
+                    continue
+                limit = expression.value({"N": number_text(bound - by)})
+                condition = f"{expression.name(name)} {sign} {limit}"
+                if COMPARE[sign](by, bound):
+                    condition = f"(attribute_not_exists({expression.name(name)}) OR {condition})"
+                found.append(condition)
+        return found
+
+    def outside(self, stored: Item | None) -> ConditionFailed | None:
+        """The error if the update would leave the declared bounds of a field."""
+        for name, amount in self._bounded() if stored is not None else ():
+            after = _sum((stored or {}).get(name), amount)["N"]
+            for sign, bound in self.bounds[name].limits:
+                if not COMPARE[sign](Decimal(after), bound):
+                    where = f"{self.bounds[name].field}={after}"
+                    return ConditionFailed(f"{where}: it must be {sign} {bound}", stored)
+        return None
+
+    def _bounded(self) -> Iterator[tuple[str, AttributeValue]]:
+        return ((n, v) for n, v in self.adds.items() if self.bounds.get(n, NO_BOUNDS).limits)
+
+    # ---- with another write of the same item ----
+
+    def applied_to(self, image: Item) -> Item:
+        """A stored item after the update. Raises BadValue for a nested value."""
+        if self.assigns:
+            raise BadValue("a nested value of an item that the same transaction puts")
+        changed = {n: v for n, v in {**image, **self.sets}.items() if n not in self.removes}
+        for name, amount in self.adds.items():
+            changed[name] = _sum(changed.get(name), amount)
+        for name, elements in self.appends.items():
+            changed[name] = _joined(changed.get(name), elements)
+        for name, members in self.discards.items():
+            changed |= _without(changed, name, members)
+        return {name: value for name, value in changed.items() if value not in _EMPTY_SETS}
+
+    def followed_by(self, other: "UpdateParts") -> "UpdateParts":
+        """Both updates as one. Raises BadValue if they update an attribute in different ways."""
+        for name in self._attributes() & other._attributes():
+            if self._way(name) != other._way(name):
+                raise BadValue(f"a transaction cannot update {name} in two ways")
+        sets = {n: v for n, v in self.sets.items() if n not in other.removes} | dict(other.sets)
+        removes = (self.removes - set(other.sets)) | other.removes
+        adds = {n: v for n, v in self.adds.items() if n not in {*other.sets, *other.removes}}
+        for name, amount in other.adds.items():
+            if name in sets:
+                sets[name] = _sum(sets[name], amount)
+            elif name in removes:
+                sets[name], removes = amount, removes - {name}
+            else:
+                adds[name] = _sum(adds.get(name), amount)
+        return UpdateParts(
+            sets,
+            removes,
+            adds,
+            {
+                **self.discards,
+                **{n: _sum(self.discards.get(n), v) for n, v in other.discards.items()},
+            },
+            {
+                **self.appends,
+                **{n: _joined(self.appends.get(n), v) for n, v in other.appends.items()},
+            },
+            {**self.assigns, **other.assigns},
+            {**self.bounds, **other.bounds},
+        )
+
+    def _attributes(self) -> set[str]:
+        nested = {str(path[0]) for path in self.assigns}
+        whole = {*self.sets, *self.removes, *self.adds}
+        return whole | {*self.discards, *self.appends} | nested
+
+    def _way(self, name: str) -> str:
+        if name in self.discards:
+            return "discard"
+        if name in self.appends:
+            return "append"
+        return "assign" if any(path[0] == name for path in self.assigns) else "set"
+
+
+_EMPTY_SETS: tuple[AttributeValue, ...] = ({"SS": []}, {"NS": []}, {"BS": []})
+
+
+def _pairs(expression: Expression, values: Mapping[str, AttributeValue]) -> list[str]:
+    return [f"{expression.name(n)} {expression.value(v)}" for n, v in values.items()]
+
+
+def _combined(
+    first: Mapping[str, AttributeValue],
+    second: Mapping[str, AttributeValue],
+    join: Callable[[AttributeValue | None, AttributeValue], AttributeValue],
+) -> dict[str, AttributeValue]:
+    return {**first, **{name: join(first.get(name), value) for name, value in second.items()}}
+
+
+def _sum(known: AttributeValue | None, more: AttributeValue) -> AttributeValue:
+    """The sum of numbers, or the union of sets."""
+    if known is None:
+        return more
+    [(tag, content)] = more.items()
+    if tag == "N":
+        return {"N": number_text(Decimal(known["N"]) + Decimal(content))}
+    return {tag: sorted({*known[tag], *content})}
+
+
+def _joined(known: AttributeValue | None, more: AttributeValue) -> AttributeValue:
+    return more if known is None else {"L": [*known["L"], *more["L"]]}
+
+
+def _without(image: Item, name: str, members: AttributeValue) -> Item:
+    [(tag, content)] = members.items()
+    if name not in image:
+        return {}
+    return {name: {tag: [member for member in image[name][tag] if member not in content]}}
