@@ -19,9 +19,9 @@ from hashrange.kv import (
     Range,
     Store,
 )
-from hashrange.testing.store_access import commit, counted, keys, read
+from hashrange.testing.store_access import commit, counted, in_thread, keys, read
 from hashrange.testing.store_model import CLOCK, value_of
-from hashrange.testing.store_suite import SPACE, StoreSuite, in_thread
+from hashrange.testing.store_suite import SPACE, StoreSuite
 
 
 class SingleWriterSuite(StoreSuite):

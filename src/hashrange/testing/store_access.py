@@ -1,5 +1,7 @@
 """Short ways to read and write a store in tests, each in a snapshot or transaction of its own."""
 
+import threading
+from collections.abc import Callable
 from typing import cast
 
 from hashrange.kv import (
@@ -52,3 +54,21 @@ def keys(answer: Answer) -> list[bytes]:
     """The keys of a page."""
     assert isinstance(answer, Page)
     return [key for key, _ in answer.rows]
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    """Do it in another thread; an error of it is raised here."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive(), "it hangs"
+    for error in errors:
+        raise error

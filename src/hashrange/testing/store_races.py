@@ -79,7 +79,8 @@ class Races(RuleBasedStateMachine):
 
     @initialize()
     def fill(self) -> None:
-        first: list[Write] = [CreateSpace(SPACE), *(Put(SPACE, key, value_of(1)) for key in KEYS)]
+        first: list[Write] = [CreateSpace(SPACE)]
+        first += [Put(SPACE, key, value_of(1)) for key in KEYS[:2]]
         commit(self.store, *first)
         for write in first:
             self.model.write(write)

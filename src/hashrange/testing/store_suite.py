@@ -26,6 +26,7 @@ from hashrange.kv import (
     SYSTEM_SPACE,
     Add,
     Append,
+    Busy,
     Conflict,
     Counters,
     CreateSpace,
@@ -33,6 +34,7 @@ from hashrange.kv import (
     Dropped,
     DropSpace,
     Get,
+    Head,
     Max,
     Page,
     Purge,
@@ -41,8 +43,9 @@ from hashrange.kv import (
     Read,
     Store,
     StoreError,
+    Write,
 )
-from hashrange.testing.store_access import commit, counted, keys, read, row, values
+from hashrange.testing.store_access import commit, counted, in_thread, keys, read, row, values
 from hashrange.testing.store_model import CLOCK, run_histories, value_of
 from hashrange.testing.store_races import run_races
 
@@ -50,22 +53,17 @@ SPACE = 7
 ROW = Put(SPACE, b"key", value_of(1, b"old"))
 
 
-def in_thread(work: Callable[[], None]) -> None:
-    """Do it in another thread; an error of it is raised here."""
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive(), "it hangs"
-    for error in errors:
-        raise error
+GUARDED: list[tuple[Read, Write]] = [
+    (Get(((SPACE, b"key"),)), Put(SPACE, b"key", value_of(2))),
+    (Get(((SPACE, b"key"),)), Delete(SPACE, b"key")),
+    (Get(((SPACE, b"absent"),)), Put(SPACE, b"absent", value_of(2))),
+    (Head((SPACE, b"key"), b"n"), Put(SPACE, b"key", value_of(2))),
+    (Head((SPACE, b"absent"), b"n"), Put(SPACE, b"absent", value_of(2))),
+    (Range(SPACE, b"a", b"l"), Put(SPACE, b"k", value_of(2))),
+    (Range(SPACE, b"l", b"z"), Put(SPACE, b"m", value_of(2))),
+    (Range(SPACE, b"", None), DropSpace(SPACE)),
+]
+"""Reads of rows, also of rows that are not there, and writes that change their answers."""
 
 
 class StoreSuite:
@@ -152,6 +150,39 @@ class StoreSuite:
         assert row(store, (SPACE, large.key)) == large.value
 
     # ---- snapshots and transactions ----
+
+    @pytest.mark.parametrize(("what", "change"), GUARDED)
+    def test_what_was_read_still_holds(self, store: Store, what: Read, change: Write) -> None:
+        """Otherwise the commit fails, and nothing of it is written."""
+        first = store.begin()
+        first.read(what)
+        try:
+            second = store.begin(False)
+        except Busy:  # nobody can change it
+            first.rollback()
+            return
+        second.write([change])
+        second.commit()
+        first.write([Put(SPACE, b"first", value_of(1)), Add(b"n", 1)])
+        with pytest.raises(Conflict):
+            first.commit()
+        assert row(store, (SPACE, b"first")) is None
+        assert counted(store, b"n") == 0
+
+    def test_counters_are_no_reason_for_a_conflict(self, store: Store) -> None:
+        """Many writers never wait for each other over a statistic or the clock."""
+        first = store.begin()
+        first.read(Head((SPACE, b"key"), b"n"))
+        first.read(Counters((b"n", CLOCK)))
+        try:
+            second = store.begin(False)
+        except Busy:
+            first.rollback()
+            return
+        for transaction in (second, first):
+            transaction.write([Add(b"n", 2), Max(CLOCK, 5)])
+            transaction.commit()
+        assert counted(store, b"n") == 4
 
     def test_any_race(self, tmp_path: Path) -> None:
         """Of transactions that are open at once, if the store lets them be."""
