@@ -1,4 +1,4 @@
-"""Over a store that is awaited: whatever comes in between, what was promised holds.
+"""Every promise holds over a store that is awaited too, whichever steps come in between.
 
 The store draws how long each step takes; a seed that fails is in the name of the test.
 """

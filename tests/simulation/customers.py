@@ -1,4 +1,4 @@
-"""Clients of a bank, who know what they were told, and check all they read against it.
+"""Clients of a bank, which remember every answer and check all that they read against it.
 
 accounts    `balance` changes by transactions, which leave a receipt; `bank` moves them
 counter     every client adds 1, and so do rivals
@@ -250,7 +250,7 @@ class Client:
         counter = rows.get("counter", {}).get("-", {"n": n(0)})
         found = int(counter["n"]["N"])
         ledger = self.ledger
-        under_way = 100  # whoever is counting just now
+        under_way = 100  # increments that clients are making just now
         if not told <= found <= ledger.counted + ledger.perhaps_counted + under_way:
             raise Violation(f"{told} increments were acknowledged, the counter is {found}")
 

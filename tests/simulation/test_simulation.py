@@ -1,4 +1,4 @@
-"""Whatever the order of events and whatever fails, what was promised holds; planted bugs show.
+"""Promises hold in any order of events and after any failure; planted bugs are found.
 
 A failure names its seed: `simulate(seed)` runs it again, step for step.
 """
@@ -176,7 +176,7 @@ def an_unknown_outcome_is_run_again() -> Iterator[None]:
 
 @contextmanager
 def a_lost_race_is_not_decided_again() -> Iterator[None]:
-    """The same rows are written once more, whatever has changed meanwhile."""
+    """The same rows are written once more, although others have changed meanwhile."""
     recorders: dict[int, Recorder] = {}
 
     def decide(batch: Batch, transaction: kv.Transaction) -> bool:

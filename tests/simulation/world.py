@@ -1,4 +1,4 @@
-"""Two processes on one store, in one thread: one seed says who does the next step, and what fails.
+"""Two processes on one store, in one thread. A seed decides which takes a step, and what fails.
 
 A process is a runtime with an event loop and a thread for commits, neither of which is real:
 what they were asked to do waits in a list until the world picks it. So a read may come between

@@ -28,7 +28,7 @@ _WIRE_FORM = (
 class Database:
     """One database. Its methods may be called from many threads, which share commits.
 
-    Also a context manager that closes it.
+    It is also a context manager, which closes it at the end.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Database:
             raise
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The same on an event loop, which never waits for a disk or a lock."""
+        """Do the same on an event loop, which never waits for a disk or a lock."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def done(outcome: bytes | BaseException) -> None:

@@ -11,7 +11,7 @@ from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 
 PAUSE_SECONDS = 2.0
-"""Between two looks for work that no commit of this process announced."""
+"""How long the thread waits between two looks for work that no commit here has announced."""
 
 
 class Runtime(Protocol):
@@ -76,6 +76,6 @@ class Upkeep(forks.Forkable):
                 while not self._closing and self.run_once(monotonic() >= self._expire_from):
                     pass
             except ApiError:
-                pass  # it is in the log; the next look may find the store well again
+                pass  # it has been logged, and the next look may succeed
             resting = self._expire_from - monotonic()
             self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)
