@@ -101,7 +101,8 @@ class Connection:
         self._stray_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            self._check_unfinished()
+            if self._pieces or self._stray_bytes > HEAD_BYTES_MAX:
+                self._check_unfinished()
         except _RefusedError as refused:
             self._refuse(refused.status)
         except (HttpParserError, HttpParserUpgrade) as error:
