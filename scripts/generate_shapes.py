@@ -62,16 +62,16 @@ SERVICE_ORDER = {
     "GetItemInput": "ReturnConsumedCapacity AttributesToGet TableName Key",
     "DeleteItemInput": "ReturnConsumedCapacity TableName ReturnValues ReturnItemCollectionMetrics"
     " Key ConditionalOperator Expected",
-    "UpdateItemInput": "ReturnConsumedCapacity TableName ReturnItemCollectionMetrics"
-    " AttributeUpdates ReturnValues ConditionalOperator Key Expected",
+    "UpdateItemInput": "ReturnConsumedCapacity TableName ReturnValuesOnConditionCheckFailure"
+    " ReturnItemCollectionMetrics AttributeUpdates ReturnValues ConditionalOperator Key Expected",
     "QueryInput": "Select IndexName ReturnConsumedCapacity QueryFilter TableName"
     " ConditionalOperator AttributesToGet Limit KeyConditions",
     "ScanInput": "Select IndexName TotalSegments ReturnConsumedCapacity TableName"
     " ConditionalOperator ScanFilter Segment Limit AttributesToGet",
     "BatchGetItemInput": "RequestItems ReturnConsumedCapacity",
-    "BatchWriteItemInput": "ReturnConsumedCapacity ReturnItemCollectionMetrics RequestItems",
-    "TransactWriteItemsInput": "ClientRequestToken ReturnConsumedCapacity"
-    " ReturnItemCollectionMetrics TransactItems",
+    "BatchWriteItemInput": "RequestItems ReturnConsumedCapacity ReturnItemCollectionMetrics",
+    "TransactWriteItemsInput": "TransactItems ClientRequestToken ReturnConsumedCapacity"
+    " ReturnItemCollectionMetrics",
     "CreateTableInput": "AttributeDefinitions BillingMode ProvisionedThroughput TableName"
     " KeySchema GlobalSecondaryIndexes LocalSecondaryIndexes",
     "UpdateTableInput": "ProvisionedThroughput TableName BillingMode GlobalSecondaryIndexUpdates",
@@ -92,6 +92,9 @@ SERVICE_ORDER = {
 }
 """The order in which the service was seen to report members and to list enums, where it is not
 the model's. Members that are not named follow in the model's order."""
+
+CHECKED_LATER = {"Select", "ConditionalOperator", "ComparisonOperator", "AttributeAction"}
+"""Enums that the service checks among the expressions, not with the members: any string decodes."""
 
 CONSTRAINTS = ("enum", "min", "max", "pattern")
 NUMBER_BITS = {"integer": 32, "long": 64}
@@ -201,7 +204,7 @@ Written by {source}.
 Members bear the model's names in snake case. What is optional is None when it is absent.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -210,6 +213,9 @@ from hashrange.model.values import AttributeValue
 
 class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=False):
     """A structure of the service model."""
+
+    older: ClassVar[bool] = False
+    """Whether the older of the service's validation layers reads the request."""
 '''
 
 
@@ -278,6 +284,8 @@ def plain_type(shape: Shape, shapes: Shapes) -> str:
 
 def constrained_type(name: str, shapes: Shapes) -> str:
     shape = shapes[name]
+    if name in CHECKED_LATER:
+        return "str"
     if "enum" in shape:
         return f"Literal[{', '.join(json.dumps(value) for value in shape['enum'])}]"
     if bits := NUMBER_BITS.get(shape["type"]):

@@ -152,7 +152,8 @@ def request(place: Place, content: Any) -> Any:
 def _around(shape: Shape, step: str, content: Any) -> Any:
     match shape.type_name:
         case "structure":
-            members = {**example(shape), step: content}
+            others = {} if shape.name == "AttributeValue" else example(shape)
+            members = {**others, step: content}
             return {name: it for name, it in members.items() if it is not ABSENT}
         case "list":
             return [content]

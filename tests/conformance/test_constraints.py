@@ -62,7 +62,8 @@ KEYS_OF_A_TABLE = f"requestItems.{KEY}.member.keys"
 RETURN_VALUES = (
     f"Failed to satisfy constraint: {ENUM}[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
-CONDITIONAL_OPERATOR = f"Failed to satisfy constraint: {ENUM}[ALL, OR]"
+NO_CONDITIONS = "ConditionalOperator cannot be used without Filter or Expected"
+INVALID = "One or more parameter values were invalid: "
 SINGLE_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 NULL_IN_SET = {
     ".sS.1.member": "An string set may not have a null string as a member",
@@ -81,12 +82,47 @@ QUIRKS: dict[tuple[str, str, str], str] = {
     },
     **{
         (operation, "tableName", NOT_EMPTY): NEWER.format("TableName", NOT_EMPTY)
-        for operation in SINGLE_WRITES
+        for operation in (*SINGLE_WRITES, "GetItem", "Query", "Scan")
     },
     **{(operation, "returnValues", ENUM): ONE + RETURN_VALUES for operation in SINGLE_WRITES},
     **{
-        (operation, "conditionalOperator", ENUM): ONE + CONDITIONAL_OPERATOR
+        (operation, "conditionalOperator", ENUM): ONE + NO_CONDITIONS for operation in SINGLE_WRITES
+    },
+    **{(operation, "conditionalOperator", ENUM): NO_CONDITIONS for operation in ("Query", "Scan")},
+    **{
+        (operation, f"expected.{KEY}.member.comparisonOperator", ENUM): (
+            f"{ONE}{INVALID}Value or AttributeValueList must be used with ComparisonOperator: …"
+        )
         for operation in SINGLE_WRITES
+    },
+    **{
+        (operation, f"{member}.{KEY}.member.comparisonOperator", ENUM): (
+            f"{INVALID}Invalid comparison operator"
+        )
+        for operation, member in (
+            ("Query", "keyConditions"),
+            ("Query", "queryFilter"),
+            ("Scan", "scanFilter"),
+        )
+    },
+    ("UpdateItem", f"attributeUpdates.{KEY}.member.action", ENUM): (
+        f"{ONE}{ENUM}[ADD, DELETE, PUT]' for Action"
+    ),
+    ("UpdateItem", "returnConsumedCapacity", ENUM): f"Value … at '…' failed to …: {ENUM}…",
+    ("UpdateItem", "returnValuesOnConditionCheckFailure", ENUM): (
+        f"Value … at '…' failed to …: {ENUM}…"
+    ),
+    **{
+        ("Scan", member, VALUE.format(*bound)): NEWER.format(
+            member[0].upper() + member[1:], VALUE.format(*bound)
+        )
+        for member, bound in (
+            ("limit", ("greater", 1)),
+            ("segment", ("greater", 0)),
+            ("segment", ("less", 999_999)),
+            ("totalSegments", ("greater", 1)),
+            ("totalSegments", ("less", 1_000_000)),
+        )
     },
     **{
         ("BatchGetItem", KEYS_OF_A_TABLE, constraint): NEWER.format(
@@ -101,7 +137,6 @@ QUIRKS: dict[tuple[str, str, str], str] = {
     ("Query", "limit", VALUE.format("greater", 1)): NEWER.format(
         "Limit", VALUE.format("greater", 1)
     ),
-    ("Query", "conditionalOperator", ENUM): CONDITIONAL_OPERATOR,
     **{
         (operation, path, constraint): (
             f"{called} must be at least 3 characters long and at most 255 characters long"
@@ -131,6 +166,8 @@ REORDERED = (
     *("CreateTable", "UpdateTable", "ListTables"),
 )
 """Operations that were seen to report members in another order than the model's."""
+IN_STAGES = ("UpdateItem", "Query", "Scan")
+"""Operations that do not report the faults of all members together: see `captured.txt`."""
 
 
 class Fault(NamedTuple):
@@ -299,6 +336,8 @@ def test_one_fault(wire: Wire, target: str) -> None:
 def test_many_faults(wire: Wire, target: str) -> None:
     """Of every member of the request a constraint is broken, where that can be."""
     operation, [whole, *inside] = target.partition(".")[2], places(target)
+    if operation in IN_STAGES:
+        return
     found = {
         place.step: fault
         for place in inside

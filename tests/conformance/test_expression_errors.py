@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .support import Client, call, cases, item, refused, unique_name, wire
+from .support import Client, Table, call, cases, item, refused, unique_name, wire
 
 VALID = "ValidationException: "
 
@@ -290,3 +290,14 @@ def test_substitutions_may_be_so_large(client: Client) -> None:
     condition = " OR ".join(f"a = {name}" for name in values)
     parameters = {"FilterExpression": condition, "ExpressionAttributeValues": item(values)}
     refused(VALID + "…", call, client, "Scan", TableName=unique_name(), **parameters)
+
+
+def test_a_name_that_is_not_used_comes_before_a_condition_on_two_attributes(table: Table) -> None:
+    names = {"#0": "pk", "#1": "sk", "#count": "count"}
+    table.refused(
+        "ValidationException: Value provided in ExpressionAttributeNames unused in expressions:"
+        " keys: {#count}",
+        "Query",
+        KeyConditionExpression="(#0 = x) AND (begins_with(#1, a))",
+        ExpressionAttributeNames=names,
+    )

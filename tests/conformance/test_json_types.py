@@ -26,7 +26,7 @@ JAVA = {
     "timestamp": "java.util.Date",
 }
 TOKENS: dict[str, Any] = {
-    "STRING_VALUE": "a",
+    "STRING_VALUE": "ab",
     "NUMBER_VALUE": 7,
     "DECIMAL_VALUE": 1.5,
     "TRUE_VALUE": True,
@@ -39,7 +39,8 @@ FITTING = {
     **dict.fromkeys(("integer", "long", "double", "timestamp"), ("NUMBER_VALUE", "DECIMAL_VALUE")),
 }
 """Whether a string is base64 is another question."""
-TOO_LARGE = {"integer": (2**31, -(2**31) - 1), "long": (2**63, -(2**63) - 1)}
+TOO_LARGE = {"long": (2**63, -(2**63) - 1)}
+"""An integer of 32 bits that is too large becomes the largest."""
 
 NO_CLASS = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class"
@@ -63,7 +64,9 @@ def java(shape: Shape) -> str:
 def misfits(place: Place) -> Iterator[tuple[Any, str]]:
     """What does not fit, and what is said of it."""
     shape, kind = place.shape, place.shape.type_name
-    if kind != "list":
+    if shape.name in ("BooleanAttributeValue", "NullAttributeValue"):
+        yield [], ""
+    elif kind != "list":
         yield [], f"Unrecognized collection type {'class ' * (kind != 'map')}{java(shape)}"
     if kind not in ("structure", "map"):
         yield {}, "Start of structure or map found where not expected"
@@ -97,7 +100,7 @@ def test_another_type(wire: Wire, target: str) -> None:
     wrong = [
         f"{place.path}: {content}: {expected}\n    seen: {answer}"
         for (place, content, expected), answer in zip(cases, answers, strict=True)
-        if answer != {"__type": SERIALIZATION, "Message": expected}
+        if answer != {"__type": SERIALIZATION, **({"Message": expected} if expected else {})}
     ]
     assert not wrong, f"{len(wrong)}: " + "\n".join(wrong[:5])
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from .legacy import act, compare
-from .support import NewTable, Table, cases, item, plain, plains, wire
+from .support import NewTable, Table, cases, gsi, item, plain, plains, wire
 
 FAILED = "ConditionalCheckFailedException: The conditional request failed"
 
@@ -206,3 +207,27 @@ def test_a_key_condition_knows_fewer_operators(stored: Table) -> None:
         "Query",
         KeyConditions={"pk": compare("NE", "a")},
     )
+
+
+def test_key_conditions_of_an_index_with_several_key_attributes(new_table: NewTable) -> None:
+    table = new_table("pk", gsi("byPlace", "country,city/street,number:N"))
+    place = {"country": "x", "city": "y"}
+    table.put(
+        *(
+            {"pk": f"{street}{number}", **place, "street": street, "number": number}
+            for street in "ab"
+            for number in (1, 2, 3)
+        )
+    )
+
+    def found(**conditions: dict[str, Any]) -> list[str]:
+        parameters = {"IndexName": "byPlace", "KeyConditions": conditions}
+        return [values["pk"] for values in plains(table.call("Query", **parameters))]
+
+    city = {"country": compare("EQ", "x"), "city": compare("EQ", "y")}
+    street = {**city, "street": compare("EQ", "a")}
+    assert found(**city) == ["a1", "a2", "a3", "b1", "b2", "b3"]
+    assert found(**street) == ["a1", "a2", "a3"]
+    assert found(**street, number=compare("GT", 1)) == ["a2", "a3"]
+    with pytest.raises(ClientError, match="Conditions can be of length 1 or 2 only"):
+        found(**street, number=compare("GT", 1), other=compare("EQ", "z"))

@@ -112,10 +112,27 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
         INVALID + "ADD action is not supported for the type S",
     ),
     (
-        "KeyConditions: three attributes",
+        "KeyConditions: none",
         "Query",
-        {"KeyConditions": {name: compare("EQ", "a") for name in ("pk", "sk", "x")}},
+        {"KeyConditions": {}},
         "ValidationException: Conditions can be of length 1 or 2 only",
+    ),
+    (
+        "ConditionalOperator: unknown",
+        "Scan",
+        {
+            "ScanFilter": {"a": compare("EQ", "x"), "b": compare("EQ", "x")},
+            "ConditionalOperator": "XOR",
+        },
+        "ValidationException: Failed to satisfy constraint: Member must satisfy enum value set:"
+        " [ALL, OR]",
+    ),
+    (
+        "IN: a type that has no order, among others",
+        "Scan",
+        {"ScanFilter": {"a": compare("IN", "x", True)}},
+        "ValidationException: One or more parameter values were invalid: ComparisonOperator IN is"
+        " not valid for BOOL AttributeValue type",
     ),
 ]
 

@@ -41,6 +41,8 @@ EMPTY_NAMES: dict[str, Any] = {"ExpressionAttributeNames": {}}
 NO_NAMES = "ValidationException: ExpressionAttributeNames must not be empty"
 
 ONE = {"N": "1"}
+NO_NUMBER = {"N": "x"}
+NOT_NUMERIC = "ValidationException: …The parameter cannot be converted to a numeric value: x"
 ABSENT = {"TableName": "absent-table"}
 VALUES_ALONE = {"ExpressionAttributeValues": {":v": ONE}, "ConditionExpression": None}
 CAPACITY = {"ReturnConsumedCapacity": "X"}
@@ -83,7 +85,7 @@ FAULTS: dict[str, list[Fault]] = {
     "GetItem": [
         ("enum", CAPACITY, ENUM),
         ("mixed", {"AttributesToGet": ["a"], "ProjectionExpression": "a"}, MIXED),
-        ("value", {"Key.sk": {}}, EMPTY_VALUE),
+        ("value", {"Key.sk": NO_NUMBER}, NOT_NUMERIC),
         ("names", {"ProjectionExpression": "#a", **EMPTY_NAMES}, NO_NAMES),
         ("expression", {"ProjectionExpression": "a,"}, syntax("Projection")),
         ("table", ABSENT, NO_TABLE),
@@ -97,7 +99,7 @@ FAULTS: dict[str, list[Fault]] = {
             MIXED,
         ),
         ("no expression", VALUES_ALONE, NO_EXPRESSION),
-        ("value", {"Item.v": {}}, EMPTY_VALUE),
+        ("value", {"Item.v": NO_NUMBER}, NOT_NUMERIC),
         ("returned", {"ReturnValues": "ALL_NEW"}, RETURNED),
         (
             "size",
@@ -130,14 +132,14 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "DeleteItem": [
         ("enum", CAPACITY, ENUM),
+        ("returned", {"ReturnValues": "ALL_NEW"}, RETURNED),
         (
             "mixed",
             {"Expected": {"a": {"Exists": False}}, "ConditionExpression": "attribute_exists(a)"},
             MIXED,
         ),
         ("no expression", VALUES_ALONE, NO_EXPRESSION),
-        ("value", {"Key.sk": {}}, EMPTY_VALUE),
-        ("returned", {"ReturnValues": "ALL_NEW"}, RETURNED),
+        ("value", {"Key.sk": NO_NUMBER}, NOT_NUMERIC),
         ("names", {"ConditionExpression": "#a = #a", **EMPTY_NAMES}, NO_NAMES),
         ("expression", {"ConditionExpression": "a ="}, syntax("Condition")),
         ("table", ABSENT, NO_TABLE),
@@ -151,7 +153,7 @@ FAULTS: dict[str, list[Fault]] = {
             {"AttributeUpdates": {"a": {"Action": "DELETE"}}, "UpdateExpression": "REMOVE a"},
             MIXED,
         ),
-        ("value", {"Key.sk": {}}, EMPTY_VALUE),
+        ("value", {"Key.sk": NO_NUMBER}, NOT_NUMERIC),
         ("names", {"UpdateExpression": "SET #a = #a", **EMPTY_NAMES}, NO_NAMES),
         ("update", {"UpdateExpression": "SET a ="}, syntax("Update")),
         ("undefined", {"UpdateExpression": "SET a = :x"}, undefined("Update")),
@@ -175,17 +177,17 @@ FAULTS: dict[str, list[Fault]] = {
     "Query": [
         ("enum", CAPACITY, ENUM),
         ("mixed", {"QueryFilter": {"a": {"ComparisonOperator": "NULL"}}}, MIXED),
-        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        ("start key", {"ExclusiveStartKey": {"pk": NO_NUMBER}}, NOT_NUMERIC),
         ("values", {"ExpressionAttributeValues": {"p": ONE}}, BAD_VALUE_NAME),
         ("key condition", {"KeyConditionExpression": "pk ="}, syntax("KeyCondition")),
         ("filter", {"FilterExpression": "a ="}, syntax("Filter")),
         ("projection", {"ProjectionExpression": "a,"}, syntax("Projection")),
+        ("select", {"Select": "SPECIFIC_ATTRIBUTES"}, MUST_SPECIFY),
         (
             "no condition on a key",
             {"KeyConditionExpression": "pk <> :p"},
             "ValidationException: Invalid operator used in KeyConditionExpression: <>",
         ),
-        ("select", {"Select": "SPECIFIC_ATTRIBUTES"}, MUST_SPECIFY),
         ("table", ABSENT, NO_TABLE),
         ("index", {"IndexName": "absent"}, NO_INDEX),
         ("consistent", {"IndexName": "byTeam", "ConsistentRead": True}, NOT_CONSISTENT),
@@ -218,17 +220,12 @@ FAULTS: dict[str, list[Fault]] = {
             " argument(s) for the EQ ComparisonOperator",
         ),
         ("attributes", {"AttributesToGet": ["a", "a"]}, TWICE),
-        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        ("start key", {"ExclusiveStartKey": {"pk": NO_NUMBER}}, NOT_NUMERIC),
         (
             "key condition",
             {"KeyConditions": {n: {"ComparisonOperator": "NE"} for n in "abc"}},
             "ValidationException: One or more parameter values were invalid: Invalid number of"
             " argument(s) for the NE ComparisonOperator",
-        ),
-        (
-            "three key conditions",
-            {"KeyConditions": {n: {"ComparisonOperator": "NULL"} for n in "abc"}},
-            "ValidationException: Conditions can be of length 1 or 2 only",
         ),
         (
             "no key condition",
@@ -239,6 +236,11 @@ FAULTS: dict[str, list[Fault]] = {
         ("table", ABSENT, NO_TABLE),
         ("index", {"IndexName": "absent"}, NO_INDEX),
         ("start key's length", {"ExclusiveStartKey": {}}, BAD_START),
+        (
+            "three key conditions",
+            {"KeyConditions": {n: {"ComparisonOperator": "NULL"} for n in "abc"}},
+            "ValidationException: Conditions can be of length 1 or 2 only",
+        ),
         (
             "no partition key",
             {"KeyConditions": {"sk": {"ComparisonOperator": "NULL"}}},
@@ -257,15 +259,14 @@ FAULTS: dict[str, list[Fault]] = {
         ),
     ],
     "Scan": [
-        ("enum", CAPACITY, ENUM),
         ("limit", {"Limit": 0}, "ValidationException: …imit' failed to satisfy constraint: …"),
+        ("enum", CAPACITY, ENUM),
         (
             "mixed",
             {"FilterExpression": "attribute_exists(a)", "AttributesToGet": ["a"]},
             MIXED,
         ),
-        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
-        ("segments", {"TotalSegments": 4}, "ValidationException: The Segment parameter is req…"),
+        ("start key", {"ExclusiveStartKey": {"pk": NO_NUMBER}}, NOT_NUMERIC),
         (
             "values",
             {"ExpressionAttributeValues": {"p": ONE}, "FilterExpression": "a = :p"},
@@ -274,6 +275,7 @@ FAULTS: dict[str, list[Fault]] = {
         ("filter", {"FilterExpression": "a ="}, syntax("Filter")),
         ("projection", {"ProjectionExpression": "a,"}, syntax("Projection")),
         ("select", {"Select": "SPECIFIC_ATTRIBUTES"}, MUST_SPECIFY),
+        ("segments", {"TotalSegments": 4}, "ValidationException: The Segment parameter is req…"),
         ("table", ABSENT, NO_TABLE),
         ("index", {"IndexName": "absent"}, NO_INDEX),
         ("consistent", {"IndexName": "byTeam", "ConsistentRead": True}, NOT_CONSISTENT),
@@ -281,14 +283,14 @@ FAULTS: dict[str, list[Fault]] = {
         ("path into a key", {"FilterExpression": "attribute_exists(pk.a)"}, PATH + "Key: pk"),
     ],
     "Scan by legacy parameters": [
-        ("attributes", {"AttributesToGet": ["a", "a"]}, TWICE),
         (
             "filter",
             {"ScanFilter": {"a": {"ComparisonOperator": "EQ"}}},
             "ValidationException: One or more parameter values were invalid: Invalid number of"
             " argument(s) for the EQ ComparisonOperator",
         ),
-        ("start key", {"ExclusiveStartKey": {"pk": {}}}, BAD_START + ": Supplied …"),
+        ("attributes", {"AttributesToGet": ["a", "a"]}, TWICE),
+        ("start key", {"ExclusiveStartKey": {"pk": NO_NUMBER}}, NOT_NUMERIC),
         ("segments", {"TotalSegments": 4}, "ValidationException: The Segment parameter is req…"),
         ("table", ABSENT, NO_TABLE),
     ],

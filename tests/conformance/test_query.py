@@ -246,9 +246,13 @@ ONE_CONDITION = (
     "KeyConditionExpressions must only contain one condition per key"
 )
 UNSUPPORTED = "ValidationException: Query key condition not supported"
+
 MISSED = "ValidationException: Query condition missed key schema element: "
 TYPE = SELECTED + "Condition parameter type does not match schema type"
-NESTED = "ValidationException: KeyConditionExpressions cannot have conditions on nested attributes"
+NESTED = (
+    "ValidationException: Invalid KeyConditionExpression: KeyConditionExpressions cannot have"
+    " conditions on nested attributes"
+)
 FILTER_KEY = (
     "ValidationException: Filter Expression can only contain non-primary key attributes:"
     " Primary key attribute: {}"

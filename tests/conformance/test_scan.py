@@ -83,25 +83,25 @@ SEGMENTS: list[tuple[str, dict[str, Any], str]] = [
         "Segment too large",
         {"Segment": 4, "TotalSegments": 4},
         "ValidationException: The Segment parameter is zero-based and must be less than parameter"
-        " TotalSegments: Segment: 4 is not less than TotalSegments: 4",
+        " TotalSegments",
     ),
     (
         "Segment below zero",
         {"Segment": -1, "TotalSegments": 4},
-        "ValidationException: Value '-1' at 'segment' failed to satisfy constraint: Member must"
-        " have value greater than or equal to 0",
+        "ValidationException: 1 validation error detected: Value at 'Segment' failed to satisfy"
+        " constraint: Member must have value greater than or equal to 0",
     ),
     (
         "TotalSegments zero",
         {"Segment": 0, "TotalSegments": 0},
-        "ValidationException: Value '0' at 'totalSegments' failed to satisfy constraint: Member"
-        " must have value greater than or equal to 1",
+        "ValidationException: 1 validation error detected: Value at 'TotalSegments' failed to"
+        " satisfy constraint: Member must have value greater than or equal to 1",
     ),
     (
         "TotalSegments too large",
         {"Segment": 0, "TotalSegments": 1_000_001},
-        "ValidationException: Value '1000001' at 'totalSegments' failed to satisfy constraint:"
-        " Member must have value less than or equal to 1000000",
+        "ValidationException: 1 validation error detected: Value at 'TotalSegments' failed to"
+        " satisfy constraint: Member must have value less than or equal to 1000000",
     ),
 ]
 

@@ -44,6 +44,15 @@ def test_gets_answer_in_order_with_a_slot_for_what_is_not_there(table: Table) ->
     assert get(table, "a", ProjectionExpression="m.x") == [{"m": {"x": 1}}]
 
 
+def test_a_projection_that_finds_nothing_leaves_the_slot_empty(table: Table) -> None:
+    """Unlike GetItem, which answers with an empty Item."""
+    table.put({"pk": "a"})
+    projected = {"Key": item(pk="a"), "ProjectionExpression": "n"}
+    request = [named(table, {"Get": projected})]
+    assert call(table.client, "TransactGetItems", TransactItems=request)["Responses"] == [{}]
+    assert table.call("GetItem", **projected)["Item"] == {}
+
+
 # ---- tokens ----
 
 

@@ -13,6 +13,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.model.requests import Structure
 from hashrange.model.validation import shapes, validate
+from hashrange.operations import OPERATIONS as OPERATIONS_BY_NAME
 from hashrange.operations.common.parse import decode
 
 OPERATIONS = [name for name in shapes.tables().operations if hasattr(requests, name)]
@@ -83,9 +84,9 @@ def slots(content: Any) -> list[tuple[Any, Any]]:
     return own + [slot for part in parts for slot in slots(part)]
 
 
-def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Structure | None:
+def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Any:
     try:
-        return decoder(body)
+        return msgspec.to_builtins(decoder(body))
     except SerializationException as refusal:
         # The fast decoder leaves base64 to the check of values, which comes before all else.
         assume("Base64" not in refusal.message)
@@ -102,7 +103,11 @@ def test_what_one_accepts_the_other_accepts(operation: str, data: st.DataObject)
     body = msgspec.json.encode(data.draw(almost_valid(shapes.of_request(operation))))
     fast = accepted(msgspec.json.Decoder(type_).decode, body)
     careful = accepted(lambda body: msgspec.convert(validate(operation, body), type_), body)
-    assert fast is None or fast == careful
+    if fast is not None and careful is None:  # as is right of a request that will be refused
+        with pytest.raises(ApiError):
+            OPERATIONS_BY_NAME[operation].request(body)
+    else:
+        assert fast is None or fast == careful
     assert accepted(lambda body: decode(body, type_), body) == careful
 
 

@@ -149,7 +149,7 @@ def check_index_types(table: Table, types: Mapping[str, str]) -> None:
     for index in table.sorted_indexes:
         for name in index.key:
             if name in types and types[name] != table.types[name]:
-                raise _index_type_mismatch(table, index, name, types[name])
+                raise index_type_mismatch(table, index, name, types[name])
 
 
 def check_index_keys(
@@ -179,7 +179,8 @@ def check_index_keys(
             _check_index_lengths(index, item, touched, computed)
 
 
-def _index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:
+def index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:
+    """An attribute of this type where the key of an index has another."""
     return ValidationException(
         f"{INVALID}Type mismatch for Index Key {name} "
         f"Expected: {table.types[name]} Actual: {type_} IndexName: {index.name}"
@@ -189,7 +190,7 @@ def _index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> V
 def _check_index_key(table: Table, index: Index, name: str, value: AttributeValue) -> None:
     [type_] = value
     if type_ != table.types[name]:
-        raise _index_type_mismatch(table, index, name, type_)
+        raise index_type_mismatch(table, index, name, type_)
     _check_put_not_empty(index, name, value)
 
 

@@ -1,27 +1,38 @@
 """ExclusiveStartKey: checks it, and finds what a Query or Scan has left to read after it.
 
 Messages and the order of the checks were observed on the service. A Query checks the partition
-key before its key condition, and the rest of the key after it. A Scan of an index checks the
-index's key before Select, and the table's key after it.
+key before its key condition, and the rest of the key after it. A Scan checks the types of index
+keys first, with the message of a write.
 """
 
 from collections.abc import Sequence
 
-from hashrange.engine import ranges
-from hashrange.engine.keys import NO_MATCH, is_key_value
+from hashrange.engine import keys, ranges
+from hashrange.engine.keys import is_key_value
 from hashrange.engine.keyspace import bounds as bound
 from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import start_key
 from hashrange.expressions import KeyQuery
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Table, TableOrIndex
-from hashrange.model.values import Item
+from hashrange.model.tables import Index, Table, TableOrIndex
+from hashrange.model.validation.attribute_values import BAD_START
+from hashrange.model.values import Item, equal
 
-BAD_START = "The provided starting key is invalid"
 OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted"
 """The message for a key in another partition if the key condition also tests a sort key."""
 NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
+OTHER_ITEM = "The provided exclusive start key is invalid"
+"""The message for another partition key if the table has no sort key."""
+
+
+def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
+    """Checks what a Scan checks first: that no key of an index has another type."""
+    for index in [source] if isinstance(source, Index) else table.sorted_indexes:
+        for name in dict.fromkeys((*index.key, *table.key)):
+            if name in key and table.types[name] not in key[name]:
+                [type_] = key[name]
+                raise keys.index_type_mismatch(table, index, name, type_)
 
 
 def check_partition(table: Table, source: TableOrIndex, key: Item) -> None:
@@ -41,7 +52,7 @@ def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
-        raise ValidationException(f"{BAD_START}: {NO_MATCH}")
+        raise ValidationException(BAD_START)
 
 
 def _length(table: Table, source: TableOrIndex) -> int:
@@ -50,10 +61,9 @@ def _length(table: Table, source: TableOrIndex) -> int:
 
 def _check(table: Table, names: Sequence[str], key: Item) -> None:
     for name in names:
-        if name not in key:
+        if name not in key or table.types[name] not in key[name]:
             raise ValidationException(BAD_START)
-        if table.types[name] not in key[name]:
-            raise ValidationException(NO_MATCH)
+        keys.check_not_empty(name, key[name])
         if not is_key_value(table.types[name], key[name]):
             raise ValidationException(BAD_START)
 
@@ -61,13 +71,19 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """What is left of a Query's bounds after a checked key, which must lie within them."""
+    """What is left of a Query's bounds behind a checked key, which must lie in them."""
     at = start_key(table, source, key)
+    given = zip(source.hash, query.hash_values, strict=True)
+    others = [name for name, value in given if not equal(key[name], value)]
+    if any(name != source.hash[-1] for name in others):
+        raise ValidationException(OUTSIDE_OF_RANGE)
     ranged = query.operator is not None or bool(query.range_equals)
     alike = query._replace(hash_values=[key[name] for name in source.hash])
     if ranged and not bound.holds(ranges.of_query(source, alike), at):
         raise ValidationException(NOT_IN_RANGE)
-    if not bound.same_partition(bounds, at):
+    if others:
+        if source is table and not table.range:
+            raise ValidationException(OTHER_ITEM)
         raise ValidationException(OUTSIDE_OF_RANGE if ranged else OUTSIDE)
     return bound.resume(bounds, at, reverse)
 

@@ -15,6 +15,8 @@ from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The comparators of key conditions, and what they are with the operands exchanged."""
+LEGACY_COUNT = "Conditions can be of length 1 or 2 only"
+"""The message if KeyConditions has none, or more than the key has attributes."""
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
@@ -55,10 +57,11 @@ class _Arrangement(NamedTuple):
 class PreparedKeyCondition:
     """Tests of different attributes, for any values."""
 
-    def __init__(self, tests: Sequence[KeyTest]) -> None:
+    def __init__(self, tests: Sequence[KeyTest], legacy: bool = False) -> None:
         self._tests = {test.attribute: test for test in tests}
         # Programs ask the same of one table or index over and over.
         self._latest: _Arrangement | None = None
+        self._legacy = legacy
 
     def check_partition(self, source: TableOrIndex) -> None:
         """See `KeyCondition`."""
@@ -66,6 +69,8 @@ class PreparedKeyCondition:
             return
         count, keys = len(self._tests), len(source.hash) + len(source.range)
         if count > max(2, keys):
+            if self._legacy:
+                raise ValidationException(LEGACY_COUNT)
             raise ValidationException(
                 f"The number of query conditions ({count}) exceeds the number of key attributes "
                 f"defined in the schema ({keys})"
@@ -151,8 +156,8 @@ class KeyCondition:
 
     @classmethod
     def of(cls, tests: Sequence[KeyTest]) -> Self:
-        """A key condition made from tests that contain their values."""
-        return cls(PreparedKeyCondition(tests))
+        """A key condition of legacy parameters, whose tests contain their values."""
+        return cls(PreparedKeyCondition(tests, legacy=True))
 
     def check_partition(self, source: TableOrIndex) -> None:
         """Raises ValidationException if there are too many tests, or a partition key has none."""
@@ -221,6 +226,7 @@ def _check_attribute(path: Path, other: Path | None) -> None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:
         raise ValidationException(
+            "Invalid KeyConditionExpression: "
             "KeyConditionExpressions cannot have conditions on nested attributes"
         )
 

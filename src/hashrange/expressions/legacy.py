@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from hashrange.expressions.conditions import Condition
-from hashrange.expressions.key_conditions import KeyCondition, KeyTest
+from hashrange.expressions.key_conditions import LEGACY_COUNT, KeyCondition, KeyTest
 from hashrange.expressions.operators import TYPES
 from hashrange.expressions.projections import Projection
 from hashrange.expressions.tree import Node, Operation, Path, Value
 from hashrange.expressions.updates import Change, Update, add, delete
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.values import AttributeValue, compare, normalize
+from hashrange.model.values import EMPTY_NAME, AttributeValue, compare, normalize
 
 _INVALID = "One or more parameter values were invalid: "
 _SCALARS = frozenset("SNB")
@@ -55,7 +55,10 @@ def condition(
     expected: Mapping[str, requests.ExpectedAttributeValue] | None, operator: str | None
 ) -> Condition | None:
     """Expected, joined by ConditionalOperator. None if it is empty."""
+    if expected and "" in expected:
+        raise ValidationException(EMPTY_NAME)
     tests = [_expectation(name, value) for name, value in (expected or {}).items()]
+    _check_operator(operator, len(tests))
     return _joined(tests, operator)
 
 
@@ -65,6 +68,7 @@ def filter(
     """QueryFilter or ScanFilter, joined by ConditionalOperator. None if it is empty."""
     if conditions is None and operator is None:
         return None
+    _check_operator(operator, len(conditions or {}))
     tests = []
     for name, given in (conditions or {}).items():
         values = given.attribute_value_list or []
@@ -74,20 +78,27 @@ def filter(
 
 
 def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
-    """KeyConditions. They know partition and sort key only, also of indexes with more."""
+    """KeyConditions."""
     tests = []
     for name, given in conditions.items():
         values = given.attribute_value_list or []
         _check_values(given.comparison_operator, values)
         operator = _COMPARISONS[given.comparison_operator].operator
         tests.append(KeyTest(name, operator, tuple(map(Value, values))))
-    if not 1 <= len(tests) <= 2:
-        raise ValidationException("Conditions can be of length 1 or 2 only")
+    if not tests:
+        raise ValidationException(LEGACY_COUNT)
     return KeyCondition.of(tests)
 
 
 def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> Update:
     """AttributeUpdates."""
+    if "" in attribute_updates:
+        raise ValidationException(EMPTY_NAME)
+    for given in attribute_updates.values():
+        if given.action is not None and given.action not in ("PUT", *_ACTIONS):
+            raise ValidationException(
+                "Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action"
+            )
     return Update.of([_change(name, given) for name, given in attribute_updates.items()])
 
 
@@ -95,6 +106,8 @@ def projection(attributes_to_get: Sequence[str]) -> Projection:
     """AttributesToGet: names of top-level attributes, which may have any characters."""
     seen = set()
     for name in attributes_to_get:
+        if not name:
+            raise ValidationException(EMPTY_NAME)
         if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
         seen.add(name)
@@ -104,13 +117,22 @@ def projection(attributes_to_get: Sequence[str]) -> Projection:
 # ---- conditions ----
 
 
-def _joined(tests: Sequence[Node], operator: str | None) -> Condition | None:
-    if operator and not tests:
+def _check_operator(operator: str | None, conditions: int) -> None:
+    if operator is None:
+        return
+    if not conditions:
         raise ValidationException("ConditionalOperator cannot be used without Filter or Expected")
-    if operator and len(tests) == 1:
+    if conditions == 1:
         raise ValidationException(
             "ConditionalOperator can only be used when Filter or Expected has two or more elements"
         )
+    if operator not in ("AND", "OR"):
+        raise ValidationException(
+            "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+        )
+
+
+def _joined(tests: Sequence[Node], operator: str | None) -> Condition | None:
     return Condition.of(Operation(operator or "AND", tuple(tests))) if tests else None
 
 
@@ -166,22 +188,25 @@ def _test(name: str, comparison: str, values: Sequence[AttributeValue]) -> Opera
 def _check_values(comparison: str, values: Sequence[AttributeValue]) -> None:
     for value in values:
         normalize(value)
+    if comparison not in _COMPARISONS:
+        raise ValidationException(f"{_INVALID}Invalid comparison operator")
     count, types, _ = _COMPARISONS[comparison]
     if len(values) != count if count is not None else not values:
         raise ValidationException(
             f"{_INVALID}Invalid number of argument(s) for the {comparison} ComparisonOperator"
         )
     kinds = [next(iter(value)) for value in values]
-    if len(set(kinds)) > 1:
-        raise ValidationException(
-            f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
-        )
+    mixed = len(set(kinds)) > 1
     for kind in kinds:
-        if kind not in types:
+        if kind not in types and (comparison == "IN" or not mixed):
             raise ValidationException(
                 f"{_INVALID}ComparisonOperator {comparison} is not valid for {kind} "
                 "AttributeValue type"
             )
+    if mixed:
+        raise ValidationException(
+            f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
+        )
     if comparison == "BETWEEN" and (compare(*values) or 0) > 0:
         raise ValidationException(
             "The BETWEEN condition was provided a range where the lower bound is greater than "

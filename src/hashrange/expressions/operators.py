@@ -131,7 +131,7 @@ _ACTION_TYPES: dict[Section, frozenset[str]] = {
 _LONG_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
-    "B": "BINARY",
+    "B": "Binary",
     "BOOL": "BOOL",
     "NULL": "NULL",
     "M": "MAP",

@@ -4,7 +4,7 @@ Written by scripts/generate_shapes.py, botocore 1.44.5.
 Members bear the model's names in snake case. What is optional is None when it is absent.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -13,6 +13,9 @@ from hashrange.model.values import AttributeValue
 
 class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=False):
     """A structure of the service model."""
+
+    older: ClassVar[bool] = False
+    """Whether the older of the service's validation layers reads the request."""
 
 
 TableArn = Annotated[
@@ -24,21 +27,7 @@ TableArn = Annotated[
     ),
 ]
 AttributeName = Annotated[str, Meta(max_length=65535)]
-ComparisonOperator = Literal[
-    "EQ",
-    "NE",
-    "IN",
-    "LE",
-    "LT",
-    "GE",
-    "GT",
-    "BETWEEN",
-    "NOT_NULL",
-    "NULL",
-    "CONTAINS",
-    "NOT_CONTAINS",
-    "BEGINS_WITH",
-]
+ComparisonOperator = str
 
 
 class ExpectedAttributeValue(Structure, kw_only=True, frozen=True):
@@ -51,7 +40,7 @@ class ExpectedAttributeValue(Structure, kw_only=True, frozen=True):
 ReturnValue = Literal["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"]
 ReturnConsumedCapacity = Literal["INDEXES", "TOTAL", "NONE"]
 ReturnItemCollectionMetrics = Literal["SIZE", "NONE"]
-ConditionalOperator = Literal["AND", "OR"]
+ConditionalOperator = str
 ReturnValuesOnConditionCheckFailure = Literal["ALL_OLD", "NONE"]
 
 
@@ -82,7 +71,7 @@ class GetItem(Structure, kw_only=True, frozen=True):
     expression_attribute_names: dict[str, AttributeName] | None = None
 
 
-AttributeAction = Literal["ADD", "PUT", "DELETE"]
+AttributeAction = str
 
 
 class AttributeValueUpdate(Structure, kw_only=True, frozen=True):
@@ -121,7 +110,7 @@ class DeleteItem(Structure, kw_only=True, frozen=True):
 
 
 IndexName = Annotated[str, Meta(min_length=3, max_length=255, pattern=r"^(?:[a-zA-Z0-9_.-]+)\Z")]
-Select = Literal["ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "SPECIFIC_ATTRIBUTES", "COUNT"]
+Select = str
 PositiveIntegerObject = Annotated[int, Meta(ge=1, le=2147483647)]
 
 

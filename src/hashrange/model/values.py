@@ -13,7 +13,7 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, json
 
 from hashrange.model import limits, numbers
 from hashrange.model.errors import SerializationException, ValidationException
@@ -41,9 +41,10 @@ else:
 Item = dict[str, AttributeValue]
 
 EMPTY_NAME = "Empty attribute name"
-EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+SUPPLIED = "Supplied AttributeValue"
+EMPTY = f"{SUPPLIED} is empty, must contain exactly one of the supported datatypes"
 SEVERAL = (
-    "Supplied AttributeValue has more than one datatypes set, "
+    f"{SUPPLIED} has more than one datatypes set, "
     "must contain exactly one of the supported datatypes"
 )
 NESTED_TOO_DEEP = (
@@ -52,7 +53,7 @@ NESTED_TOO_DEEP = (
 )
 BAD_BASE64 = "Invalid last non-pad Base64 character dectected"
 """(sic) The service says this for any invalid character."""
-_INVALID = "One or more parameter values were invalid: "
+INVALID = "One or more parameter values were invalid: "
 
 
 def normalize_item(item: Item) -> int:
@@ -174,7 +175,7 @@ def _boolean(content: bool, value: AttributeValue, level: int) -> int:
 def _null(content: bool, value: AttributeValue, level: int) -> int:
     if not content:
         raise ValidationException(
-            _INVALID + "Null attribute value types must have the value of true"
+            INVALID + "Null attribute value types must have the value of true"
         )
     return 1
 
@@ -182,6 +183,8 @@ def _null(content: bool, value: AttributeValue, level: int) -> int:
 def _map(members: Item, value: AttributeValue, level: int) -> int:
     if members and level == limits.NESTING_LEVELS_MAX:
         raise ValidationException(NESTED_TOO_DEEP)
+    if "" in members:
+        raise ValidationException(EMPTY_NAME)
     size = limits.CONTAINER_BYTES + limits.CONTAINER_MEMBER_BYTES * len(members)
     for name, member in members.items():
         size += text_size(name) + normalize(member, level + 1)
@@ -199,7 +202,7 @@ def _list(elements: list[AttributeValue], value: AttributeValue, level: int) -> 
 
 def _string_set(members: list[str], value: AttributeValue, level: int) -> int:
     if not members:
-        raise ValidationException(_INVALID + "An string set  may not be empty")
+        raise ValidationException(INVALID + "An string set  may not be empty")
     if len(set(members)) != len(members):
         raise _duplicates(members, "SS", ", ", " contains duplicates.")
     members.sort()
@@ -208,11 +211,11 @@ def _string_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
     if not members:
-        raise ValidationException(_INVALID + "An number set  may not be empty")
+        raise ValidationException(INVALID + "An number set  may not be empty")
     canonical = {numbers.canonical(member) for member in members}
     if len(canonical) != len(members):
         fault = "Input collection contains duplicates"
-        raise ValidationException(f"{_INVALID}{fault}.", older=fault)
+        raise ValidationException(f"{INVALID}{fault}.", older=fault)
     size = _number_set_size(canonical)
     # A set that fits into no item is refused later, and millions of numbers take long to sort.
     fits = size <= limits.ITEM_BYTES_MAX
@@ -224,7 +227,7 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
     for member in members:
         check_base64(member)
     if not members:
-        raise ValidationException(_INVALID + "Binary sets should not be empty")
+        raise ValidationException(INVALID + "Binary sets should not be empty")
     if len(set(members)) != len(members):
         raise _duplicates(members, "BS", ",", "of type BS contains duplicates.")
     value["BS"] = in_order("BS", members)
@@ -239,10 +242,10 @@ def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> Valida
             break
         seen.add(member)
     listed = in_order(kind, seen) + members[len(seen) :]
-    quoted = comma.join(f'"{member}"' for member in listed)
+    quoted = comma.join(json.encode(member).decode() for member in listed)
     return ValidationException(
-        f"{_INVALID}Input collection [{quoted}]{fault}",
-        older=f"{_INVALID}Input collection [{', '.join(members)}]{fault}",
+        f"{INVALID}Input collection [{quoted}]{fault}",
+        older=f"{INVALID}Input collection [{', '.join(members)}]{fault}",
     )
 
 
@@ -260,10 +263,14 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
 }
 
 
+_CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
+"""In which order the service looks into a value of several types."""
+
+
 def _refuse_members(value: AttributeValue, level: int) -> None:
     """Refuse a value with no member or several. Errors inside of members come first."""
-    for tag, content in value.items():
-        _NORMALIZE[tag](content, value, level)
+    for tag in sorted(value, key=_CHECKED_FIRST.index):
+        _NORMALIZE[tag](value[tag], value, level)
     raise ValidationException(SEVERAL if value else EMPTY)
 
 

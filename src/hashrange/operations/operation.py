@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from hashrange.engine.decision import Decide
 from hashrange.model.errors import ValidationException
-from hashrange.model.validation import validate
+from hashrange.model.validation import explain
 from hashrange.operations.resources import Resources, nothing
 
 
@@ -29,17 +29,12 @@ class Operation(NamedTuple):
     resources: Resources = nothing
 
     def request(self, body: bytes) -> Any:
-        """The checked request. Raises ApiError.
-
-        `parse` finds bad base64 where it comes to the value, the service before anything else.
-        """
+        """The checked request. Raises ApiError."""
         try:
             return self.parse(body)
         except ValidationException as found:
             refusal = found
-        if b'"B' in body:
-            validate(self.name, body)
-        raise refusal from None  # how it was found is not the caller's business
+        raise explain(self.name, body, refusal) from None
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

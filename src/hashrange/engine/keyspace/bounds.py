@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hashrange.engine.keyspace.keys import component, prefix_component
-from hashrange.kv import PARTITION_BYTES
 from hashrange.model.values import AttributeValue
 
 
@@ -89,10 +88,6 @@ def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:
     if reverse:
         return Bounds(bounds.start, key if bounds.end is None else min(key, bounds.end))
     return Bounds(max(key + b"\x00", bounds.start), bounds.end)
-
-
-def same_partition(bounds: Bounds, key: bytes) -> bool:
-    return bounds.start[:PARTITION_BYTES] == key[:PARTITION_BYTES]
 
 
 def holds(bounds: Bounds, key: bytes) -> bool:

@@ -1,16 +1,33 @@
 """The careful validator: what the service says of a request that the fast decoder refuses.
 
 In the service's order: JSON syntax (SerializationException), the JSON type of each member and
-base64 (SerializationException), then all constraints of the service model together
-(ValidationException). What attribute values mean is `model.values`' to check, afterwards.
+base64 (SerializationException), then the constraints of the service model (ValidationException).
+What attribute values mean is checked by `model.values`, afterwards.
 """
 
+import re
+from itertools import accumulate
 from typing import Any
 
 import msgspec
 
 from hashrange.model.errors import SerializationException, ValidationException
-from hashrange.model.validation import constraints, fields, shapes, wording
+from hashrange.model.validation import (
+    attribute_values,
+    constraints,
+    fields,
+    layers,
+    shapes,
+    wording,
+)
+from hashrange.model.values import EMPTY_NAME, NESTED_TOO_DEEP
+
+_JSON_LEVELS_MAX = 4004
+"""How deep JSON may be nested: a value of 2,000 levels is read, one of 2,001 is not.
+
+The service gives up somewhere between 2,000 and 5,000.
+"""
+_NO_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')
 
 
 def validate(operation: str, body: bytes) -> dict[str, Any]:
@@ -18,15 +35,52 @@ def validate(operation: str, body: bytes) -> dict[str, Any]:
 
     Raises SerializationException or ValidationException, worded as the service words them.
     """
+    return read(operation, body)[0]
+
+
+def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
+    """Like `validate`; also tells whether the service's older layer reads the request."""
     try:
         content = msgspec.json.decode(body)
         if not isinstance(content, dict):
             raise SerializationException("")
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
-        refusal = wording.refusal(operation, request, constraints.violations(request, name))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        older = layers.is_older(operation, content)
+        violations = constraints.violations(request, name)
+        refusal = wording.refusal(operation, request, violations, older)
+    except RecursionError:
+        raise _too_deep(operation, body) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise SerializationException("") from None
     if refusal:
         raise ValidationException(refusal)
-    return request
+    return request, older
+
+
+def explain(operation: str, body: bytes, refusal: ValidationException) -> ValidationException:
+    """The error for a request that was decoded and then refused; it may be raised instead.
+
+    The fast path finds faulty values and names in its own order. The service finds bad base64
+    before anything else, and most faults of values and names while it reads the request.
+    """
+    request, older = read(operation, body)
+    if operation not in layers.NEWER:
+        return refusal
+    name = shapes.of_request(operation)
+    if older:
+        wording.check_return_values(operation, request)
+        attribute_values.check_as_of_old(request, name)
+        return ValidationException(refusal.older)
+    if attribute_values.has_empty_name(request, name):
+        return ValidationException(wording.of_value(operation, EMPTY_NAME))
+    return refusal
+
+
+def _too_deep(operation: str, body: bytes) -> SerializationException | ValidationException:
+    """The error for JSON that is nested too deep to be read here."""
+    brackets = _NO_NESTING.sub(b"", body)
+    levels = list(accumulate(1 if bracket in b"{[" else -1 for bracket in brackets))
+    if operation in layers.WITH_VALUES and max(levels) <= _JSON_LEVELS_MAX and levels[-1] == 0:
+        return ValidationException(NESTED_TOO_DEEP)
+    return SerializationException("")

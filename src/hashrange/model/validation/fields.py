@@ -1,8 +1,9 @@
 """The JSON types of a request: each must fit its shape, or SerializationException says why not.
 
 Members are read in the order in which they stand in the request, as the service reads them.
-What it does not know is passed over, null is as good as absent, and a fraction is cut off where
-an integer is wanted. Source: behaviour and texts observed on the service.
+What it does not know is passed over and null is as good as absent. Where an integer is wanted, a
+fraction is cut off and what does not fit in 32 bits becomes the nearest that does; where a boolean
+is wanted, some strings are taken for one. Source: behaviour and texts observed on the service.
 """
 
 import math
@@ -12,7 +13,7 @@ from hashrange.model.errors import SerializationException
 from hashrange.model.validation import java, shapes
 from hashrange.model.values import check_base64
 
-_INTEGER_BITS = {"integer": 32, "long": 64}
+_LONGS = range(-(2**63), 2**63)
 _NOT_A_FIELD = "Unexpected field type"
 _NOT_AN_ELEMENT = "Unexpected value type in payload"
 _NOT_A_COLLECTION_ELEMENT = (
@@ -23,6 +24,12 @@ _NOT_A_COLLECTION_ELEMENT = (
 _OBJECT_UNEXPECTED = "Start of structure or map found where not expected"
 _NOT_BASE64 = "only base-64-encoded strings are convertible to bytes"
 _NOT_BOOLEAN = "Unexpected token received from parser"
+_BOOLEAN_VALUES = ("BooleanAttributeValue", "NullAttributeValue")
+_BOOLEANS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0"), False),
+}
+"""The strings that are taken for a boolean, in capitals or not."""
 
 
 def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
@@ -36,6 +43,8 @@ def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
         case dict():
             return _read_object(content, shape)
         case list():
+            if name in _BOOLEAN_VALUES:
+                raise SerializationException("")
             if shape.kind != "list":
                 raise SerializationException(
                     f"Unrecognized collection type {'' if shape.kind == 'map' else 'class '}"
@@ -79,21 +88,27 @@ def _read_scalar(content: str | float | bool, name: str, shape: shapes.Shape) ->
         case ("string", str()) | ("boolean", bool()):
             return content
         case (("integer" | "long"), int() | float()) if not isinstance(content, bool):
-            if math.isfinite(content) and _fits(int(content), _INTEGER_BITS[shape.kind]):
-                return int(content)
+            if math.isfinite(content):
+                if shape.kind == "integer":
+                    return nearest_integer(content)
+                if int(content) in _LONGS:
+                    return int(content)
         case (("double" | "timestamp"), int() | float()) if not isinstance(content, bool):
             return content
         case "blob", _:
             raise SerializationException(_NOT_BASE64)
         case "boolean", str():
+            if content.lower() in _BOOLEANS:
+                return _BOOLEANS[content.lower()]
             raise SerializationException(_NOT_BOOLEAN)
     raise SerializationException(
         f"{_token(content)} cannot be converted to {java.simple_name(name)}"
     )
 
 
-def _fits(number: int, bits: int) -> bool:
-    return -1 << (bits - 1) <= number < 1 << (bits - 1)
+def nearest_integer(number: float) -> int:
+    """What is read where an integer of 32 bits is wanted."""
+    return max(-(2**31), min(int(number), 2**31 - 1))
 
 
 def _token(content: str | float | bool) -> str:

@@ -1,29 +1,47 @@
 """How violations become one message, and where the service departs from its own rule.
 
-The rule: one message lists up to ten violations. Since 2026 the service moves, operation by
-operation, to a newer validation that stops at the first violation it finds, names the member as
-the model does and does not repeat the value. What is here is what most regions answer.
+The rule, which the older of the service's two validation layers keeps: one message lists up to
+ten violations. The newer one (see `layers`) goes through the members in stages, tells of all
+violations of a stage together, names a member as the model does where it checks its length or
+size, and leaves some enums to the operations.
 """
 
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from hashrange.model.validation import transactions
+from hashrange.model.errors import ValidationException
+from hashrange.model.validation import layers, transactions
 from hashrange.model.validation.constraints import NOT_NULL, Violation
+from hashrange.model.validation.layers import SINGLE_WRITES
 
 _VIOLATIONS_MAX = 10
 _NOT_EMPTY = "Member must have length greater than or equal to 1"
-_NEWER = {
-    ("PutItem", "tableName", _NOT_EMPTY),
-    ("UpdateItem", "tableName", _NOT_EMPTY),
-    ("DeleteItem", "tableName", _NOT_EMPTY),
-    ("BatchGetItem", "requestItems", _NOT_EMPTY),
-    ("BatchGetItem", "keys", _NOT_EMPTY),
-    ("BatchGetItem", "keys", "Member must have length less than or equal to 100"),
-    ("Query", "limit", "Member must have value greater than or equal to 1"),
+_FIRST_STAGE = ("limit", "segment", "totalSegments", "tableName")
+"""The newer layer checks these first: sizes, and that the table's name is not empty."""
+_SECOND_STAGE = {
+    "PutItem": "tableName item returnConsumedCapacity returnValues returnItemCollectionMetrics",
+    "DeleteItem": "tableName key returnConsumedCapacity returnValues returnItemCollectionMetrics",
+    "GetItem": "key tableName returnConsumedCapacity",
+    "Query": "tableName returnConsumedCapacity",
+    "Scan": "tableName returnConsumedCapacity",
+    "UpdateItem": "",
 }
-"""What is known to be validated anew: operation, member, constraint."""
+"""The order in which it reports other members; those that are not named follow."""
+_UPDATE_ENUMS = {
+    "returnValues": True,
+    "returnValuesOnConditionCheckFailure": False,
+    "returnItemCollectionMetrics": True,
+    "returnConsumedCapacity": False,
+}
+"""UpdateItem stops at the first of these; False: the message is bare."""
+_CHECKED_LATER = {"select", "conditionalOperator", "comparisonOperator", "action"}
+"""Enums that the newer layer does not check with the members; operations do, in their turn."""
+_BATCH_GET = {
+    ("requestItems", _NOT_EMPTY),
+    ("keys", _NOT_EMPTY),
+    ("keys", "Member must have length less than or equal to 100"),
+}
 _OWN_BOUNDS = "{} must be at least 3 characters long and at most 255 characters long"
 _OWN_MESSAGES = {
     ("BatchWriteItem", "requestItems", _NOT_EMPTY): (
@@ -63,49 +81,64 @@ _RETURN_VALUES = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
-"""(sic) UPDATE_NEW. PutItem and DeleteItem list it with the others, UpdateItem stops there."""
-_CONDITIONAL_OPERATOR = (
-    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
-)
-"""(sic) ALL. Query gives it bare and by itself."""
-
-
-_NEWER_ENUMS = {"returnValues": _RETURN_VALUES, "conditionalOperator": _CONDITIONAL_OPERATOR}
+"""(sic) UPDATE_NEW."""
+NO_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 _INVALID = "One or more parameter values were invalid: "
 _NULL_IN_SET = {
     "sS": "An string set may not have a null string as a member",
     "nS": "An number set may not have a null string as a member",
     "bS": "Binary sets may not contain null values",
 }
-_SINGLE_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
-_JSON_LEVELS_MAX = 129
-"""Requests for single writes whose JSON is deeper are validated as of old: that is where values
-have more than some 62 levels (?)"""
 
 
-def refusal(operation: str, request: dict[str, Any], violations: Iterable[Violation]) -> str | None:
-    """The message for a request with these violations, None if there are none."""
+def refusal(
+    operation: str, request: dict[str, Any], violations: Iterable[Violation], older: bool
+) -> str | None:
+    """The message for a request with these violations, None if there are none.
+
+    `older`: the older layer reads the request.
+    """
     if operation in transactions.OPERATIONS:
         violations = transactions.in_order(violations)
+    if not older:
+        violations = (each for each in violations if not _is_checked_later(each))
     found = list(islice(violations, _VIOLATIONS_MAX))
     if not found:
         return None
     if transactions.is_of_name(found[0]) and transactions.lacks_action(request):
         return transactions.NO_ACTION
-    if _is_validated_as_of_old(operation, request):
-        return _listed(list(map(str, found)))
     others = [each for each in found if not _set_with_null(each)]
     if not others:  # for that is found as late as what else is wrong with values
         fault = _INVALID + _NULL_IN_SET[_set_with_null(found[0])]
-        return _listed([fault]) if operation in _SINGLE_WRITES else fault
-    found = others
-    if operation == "BatchWriteItem" and len(found) > 1:
-        # Unlike all others, the name of a table is told only where nothing else is wrong.
-        found = [each for each in found if not each.constraint.startswith("Map keys")]
-    for violation in found:
-        if message := _alone(operation, violation):
-            return message
-    return _listed([_text(operation, violation) for violation in found])
+        return fault if older else of_value(operation, fault)
+    if older:
+        return _told_by_older(operation, others)
+    if operation == "BatchGetItem":
+        return _told_of_batch(others)
+    if operation == "UpdateItem":
+        return _told_of_update(others)
+    return _told_in_stages(operation, request, others)
+
+
+def of_value(operation: str, fault: str) -> str:
+    """The message of the newer layer for a fault of a value or a name."""
+    return _listed([fault]) if operation in SINGLE_WRITES else fault
+
+
+def check_return_values(operation: str, request: dict[str, Any]) -> None:
+    """Raise ValidationException for ReturnValues that DeleteItem does not have."""
+    if _wants_too_much(operation, request):
+        raise ValidationException(NO_RETURN_VALUES)
+
+
+def _wants_too_much(operation: str, request: dict[str, Any]) -> bool:
+    wanted = request.get("ReturnValues")
+    return operation == "DeleteItem" and wanted in ("ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")
+
+
+def _is_checked_later(violation: Violation) -> bool:
+    member = violation.path.rpartition(".")[2]
+    return member in _CHECKED_LATER and violation.constraint != NOT_NULL
 
 
 def _set_with_null(violation: Violation) -> str:
@@ -114,46 +147,84 @@ def _set_with_null(violation: Violation) -> str:
     return set_type if last == "member" and set_type in _NULL_IN_SET else ""
 
 
-def _is_validated_as_of_old(operation: str, request: dict[str, Any]) -> bool:
-    if operation == "UpdateItem" and "Key" not in request:
+# ---- the older layer ----
+
+
+def _told_by_older(operation: str, found: list[Violation]) -> str:
+    if operation in layers.WITH_VALUES and len(found) > 1:
+        # The name of a table is told only where nothing else is wrong.
+        found = [each for each in found if not _is_fault_of_name(each)] or found
+    for violation in found:
+        known = (operation, violation.path.rpartition(".")[2], violation.constraint)
+        if known in _OWN_MESSAGES:
+            return _OWN_MESSAGES[known]
+    return _listed(list(map(str, found)))
+
+
+def _is_fault_of_name(violation: Violation) -> bool:
+    if violation.constraint.startswith("Map keys"):
         return True
-    return operation in _SINGLE_WRITES and _json_levels(request) > _JSON_LEVELS_MAX
+    is_name = violation.path.rpartition(".")[2] == "tableName"
+    return is_name and violation.constraint not in (NOT_NULL, _NOT_EMPTY)
 
 
-def _json_levels(content: Any) -> int:
-    levels, level = 0, [content]
-    while level:
-        levels += 1
-        level = [part for whole in level for part in _parts(whole)]
-    return levels
+# ---- the newer layer ----
 
 
-def _parts(content: Any) -> Iterable[Any]:
-    if isinstance(content, dict):
-        return content.values()
-    return content if isinstance(content, list) else ()
+def _told_of_batch(found: list[Violation]) -> str:
+    for violation in found:
+        if (violation.path.rpartition(".")[2], violation.constraint) in _BATCH_GET:
+            return _listed([_without_value(violation)])
+    return _listed(list(map(str, found)))
 
 
-def _alone(operation: str, violation: Violation) -> str | None:
-    """The message of a violation that hides all others."""
+def _told_of_update(found: list[Violation]) -> str:
+    names = [each for each in found if each.path == "tableName"]
+    if names:
+        return _listed([_without_value(each) if _is_first(each) else str(each) for each in names])
+    for path, enveloped in _UPDATE_ENUMS.items():
+        for violation in found:
+            if violation.path == path:
+                return _listed([_text(violation)]) if enveloped else _text(violation)
+    return _listed(list(map(str, found)))
+
+
+def _told_in_stages(operation: str, request: dict[str, Any], found: list[Violation]) -> str:
+    first = [each for each in found if _is_first(each)]
+    if first:
+        first.sort(key=lambda each: _FIRST_STAGE.index(each.path))
+        return _listed(list(map(_without_value, first)))
+    order = _SECOND_STAGE[operation].split()
+    found.sort(key=lambda each: order.index(each.path) if each.path in order else len(order))
+    texts = [_text(each) for each in _with_one_fault_of_name(found)]
+    if "Key" in request and _wants_too_much(operation, request):
+        texts.append(NO_RETURN_VALUES)
+    return _listed(texts)
+
+
+def _is_first(violation: Violation) -> bool:
+    if violation.path == "tableName":
+        return violation.constraint == _NOT_EMPTY
+    return violation.path in _FIRST_STAGE
+
+
+def _with_one_fault_of_name(found: list[Violation]) -> list[Violation]:
+    """Of a name whose length and characters are wrong, the length is told."""
+    names = [each for each in found if each.path == "tableName"]
+    if len(names) < 2:
+        return found
+    told = next((each for each in names if "length" in each.constraint), names[0])
+    return [each for each in found if each.path != "tableName" or each is told]
+
+
+def _without_value(violation: Violation) -> str:
     parent, dot, member = violation.path.rpartition(".")
-    known = (operation, member, violation.constraint)
-    if known in _OWN_MESSAGES:
-        return _OWN_MESSAGES[known]
-    if known in _NEWER:
-        path = _in_model_case(parent) + dot + _in_model_case(member)
-        return _listed([f"Value at '{path}' failed to satisfy constraint: {violation.constraint}"])
-    if operation == "Query" and member == "conditionalOperator":
-        return _CONDITIONAL_OPERATOR
-    if operation == "UpdateItem" and violation.path in _NEWER_ENUMS:
-        return _listed([_NEWER_ENUMS[violation.path]])
-    return None
+    path = _in_model_case(parent) + dot + _in_model_case(member)
+    return f"Value at '{path}' failed to satisfy constraint: {violation.constraint}"
 
 
-def _text(operation: str, violation: Violation) -> str:
-    if operation in _SINGLE_WRITES and violation.path in _NEWER_ENUMS:
-        return _NEWER_ENUMS[violation.path]
-    return str(violation)
+def _text(violation: Violation) -> str:
+    return _RETURN_VALUES if violation.path == "returnValues" else str(violation)
 
 
 def _listed(texts: list[str]) -> str:

@@ -3,19 +3,20 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, wraps
 from operator import attrgetter
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import msgspec
 
-from hashrange.engine.keys import INVALID, check_not_empty
-from hashrange.engine.start_keys import BAD_START
+from hashrange.engine.keys import check_not_empty
 from hashrange.engine.writes import PUT_TOO_LARGE
 from hashrange.expressions import Condition, Expressions, Projection, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import ITEM_BYTES_MAX
+from hashrange.model.validation.wording import NO_RETURN_VALUES
 from hashrange.model.values import Item, normalize_item
 
+Given = TypeVar("Given", bound=requests.Structure)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -40,18 +41,9 @@ _EXPRESSION_FIELDS = {
 }
 _WRITES = (requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
 _ACTIONS = (*_WRITES, requests.Get)
-_OLDER = (requests.Scan, *_ACTIONS)
-"""What is still validated in the older way: Scan and the actions of transactions."""
 _in_one_order = msgspec.json.Encoder(order="sorted").encode
 _EMPTY_STRING, _EMPTY_BINARY = {"S": ""}, {"B": ""}
-_ENVELOPE = "1 validation error detected: "
-_FAULTS_OF_START_KEYS = (
-    "Supplied AttributeValue",
-    f"{INVALID}Null attribute value",
-    f"{INVALID}An string set",
-    f"{INVALID}Binary sets",
-)
-"""Beginnings of what is said to be wrong with the starting key. Of other faults it is not said."""
+ENVELOPE = "1 validation error detected: "
 DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
@@ -67,7 +59,8 @@ def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> 
 def placeholders(given: Any) -> Expressions:
     """ExpressionAttributeNames and ExpressionAttributeValues of a request, checked."""
     values = getattr(given, "expression_attribute_values", None)
-    return Expressions(given.expression_attribute_names, values, isinstance(given, _OLDER))
+    older = given.older or isinstance(given, _ACTIONS)
+    return Expressions(given.expression_attribute_names, values, older)
 
 
 def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
@@ -118,7 +111,7 @@ def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[s
     if "expression_attribute_values" in fields and not any(name in used for name in with_values):
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions"
-            + (f": {' and '.join(with_values)} is null" if issubclass(kind, _OLDER) else "")
+            + (f": {' and '.join(with_values)} is null" if kind.older else "")
         )
     return bool(used)
 
@@ -162,30 +155,25 @@ def check_key_not_empty(given: Item) -> None:
             check_not_empty(name, value)
 
 
-def enveloped(check: Callable[P, T]) -> Callable[P, T]:
+def enveloped(
+    check: Callable[Concatenate[Given, P], T],
+) -> Callable[Concatenate[Given, P], T]:
     """Decorates the checks that PutItem, UpdateItem and DeleteItem report in an envelope.
 
-    What they find out later is reported bare, and so are all faults in other operations.
+    A fault that they find later is reported bare, and so are all faults of other operations and
+    of requests that the older validation layer reads.
     """
 
     @wraps(check)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+    def checked(given: Given, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return check(*args, **kwargs)
+            return check(given, *args, **kwargs)
         except ValidationException as refusal:
-            raise ValidationException(_ENVELOPE + refusal.message) from None
+            if given.older:
+                raise ValidationException(refusal.older) from None
+            raise ValidationException(ENVELOPE + refusal.message) from None
 
     return checked
-
-
-def start_key(given: Item) -> None:
-    """Check the values of an ExclusiveStartKey and make them canonical."""
-    try:
-        normalize_item(given)
-    except ValidationException as refusal:
-        if refusal.message.startswith(_FAULTS_OF_START_KEYS):
-            raise ValidationException(f"{BAD_START}: {refusal.message}") from None
-        raise
 
 
 def older(check: Callable[P, T]) -> Callable[P, T]:
@@ -239,5 +227,5 @@ def returned(given: Any, *allowed: str) -> str:
     """ReturnValues, NONE if it is not given."""
     wanted: str = given.return_values or "NONE"
     if wanted not in allowed:
-        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
+        raise ValidationException(NO_RETURN_VALUES)
     return wanted

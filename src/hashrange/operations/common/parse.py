@@ -1,12 +1,12 @@
 """Parses the body of a request. The fast path accepts it; the slow path explains what is wrong."""
 
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from hashrange.model.requests import Structure
-from hashrange.model.validation import validate
+from hashrange.model.validation import read
 
 Request = TypeVar("Request", bound=Structure)
 
@@ -22,9 +22,19 @@ def decode(body: bytes, type: type[Request]) -> Request:
         return request
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    return msgspec.convert(validate(type.__name__, body), type)
+    content, older = read(type.__name__, body)
+    explained: Request = msgspec.convert(content, _older(type) if older else type)
+    return explained
 
 
 @cache
 def _decoder(type: type[Request]) -> msgspec.json.Decoder[Request]:
     return msgspec.json.Decoder(type)
+
+
+@cache
+def _older(type: type[Request]) -> Any:
+    """The same type of request, read by the service's older validation layer."""
+    return msgspec.defstruct(
+        type.__name__, [], bases=(type,), namespace={"older": True}, frozen=True, kw_only=True
+    )

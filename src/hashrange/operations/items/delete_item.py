@@ -28,9 +28,9 @@ def parse(body: bytes) -> Request:
 
 @inputs.enveloped
 def _check(given: requests.DeleteItem) -> Request:
+    returned = inputs.returned(given, *replace.RETURN_VALUES)
     expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
     normalize_item(given.key)
-    returned = inputs.returned(given, *replace.RETURN_VALUES)
     placeholders = inputs.placeholders(given) if expressed else None
     return Request(given, inputs.condition(given, placeholders), returned)
 

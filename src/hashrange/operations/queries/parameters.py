@@ -11,7 +11,7 @@ from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, TableOrIndex
-from hashrange.operations.common import number_sets, outputs
+from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.queries import indexes, pages
 from hashrange.operations.queries.pages import PageOptions
 
@@ -26,7 +26,21 @@ class Parameters(Struct, gc=False):
     projection: Projection | None
 
 
+_SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
+
+
+@inputs.enveloped
 def check_select(given: Given) -> None:
+    """Raises ValidationException if Select has a value that it cannot have."""
+    if given.select is not None and given.select not in _SELECTS:
+        raise ValidationException(
+            f"Value '{given.select}' at 'select' failed to satisfy constraint: "
+            f"Member must satisfy enum value set: [{', '.join(_SELECTS)}]"
+        )
+
+
+@inputs.enveloped
+def check_selected(given: Given) -> None:
     """Raises ValidationException if Select does not go with the other parameters."""
     select = given.select
     if select is None:

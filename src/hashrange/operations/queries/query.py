@@ -9,6 +9,7 @@ from hashrange.expressions import Condition, KeyCondition, Projection, legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table, TableOrIndex
+from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.queries import indexes, parameters
@@ -31,17 +32,21 @@ def parse(body: bytes) -> Request:
     given = decode(body, requests.Query)
     old = _OLD if given.key_condition_expression is None else _OLD_AND_KEY
     expressed = inputs.uses_expressions(given, _NEW, old)
+    if given.select is not None:
+        parameters.check_select(given)
     filter_ = legacy.filter(given.query_filter, given.conditional_operator)
     projection = None
     if given.attributes_to_get is not None:
         projection = legacy.projection(given.attributes_to_get)
     if given.exclusive_start_key is not None:
-        inputs.start_key(given.exclusive_start_key)
+        normalize_item(given.exclusive_start_key)
     key_condition = None
     if given.key_conditions is not None:
         key_condition = legacy.key_conditions(given.key_conditions)
     if expressed:
         return _parse_expressions(given, key_condition)
+    if given.select is not None:
+        parameters.check_selected(given)
     return _parsed(given, key_condition, filter_, projection)
 
 
@@ -54,11 +59,12 @@ def _parse_expressions(given: requests.Query, key_condition: KeyCondition | None
         filter_ = placeholders.filter(given.filter_expression)
     if given.projection_expression is not None:
         projection = placeholders.projection(given.projection_expression)
+    if given.select is not None:
+        parameters.check_selected(given)
+    placeholders.finish()
     if bound is not None:
         key_condition = bound.as_key_condition()
-    request = _parsed(given, key_condition, filter_, projection)
-    placeholders.finish()
-    return request
+    return _parsed(given, key_condition, filter_, projection)
 
 
 def _parsed(
@@ -67,7 +73,6 @@ def _parsed(
     filter_: Condition | None,
     projection: Projection | None,
 ) -> Request:
-    parameters.check_select(given)
     if key_condition is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "

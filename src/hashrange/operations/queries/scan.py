@@ -9,6 +9,7 @@ from hashrange.expressions import legacy
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
+from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.queries import parameters
@@ -23,20 +24,18 @@ class Request(Struct, gc=False):
     parameters: Parameters
 
 
-@inputs.older
 def parse(body: bytes) -> Request:
     given = decode(body, requests.Scan)
     expressed = inputs.uses_expressions(given, _NEW, _OLD)
+    filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
     projection = None
     if given.attributes_to_get is not None:
         projection = legacy.projection(given.attributes_to_get)
-    filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
     if given.exclusive_start_key is not None:
-        inputs.start_key(given.exclusive_start_key)
-    _check_segment(given)
+        normalize_item(given.exclusive_start_key)
     if expressed:
         return _parse_expressions(given)
-    parameters.check_select(given)
+    _check_members(given)
     return Request(given, Parameters(given, filter_, projection))
 
 
@@ -47,9 +46,17 @@ def _parse_expressions(given: requests.Scan) -> Request:
         filter_ = placeholders.filter(given.filter_expression)
     if given.projection_expression is not None:
         projection = placeholders.projection(given.projection_expression)
-    parameters.check_select(given)
+    _check_members(given)
     placeholders.finish()
     return Request(given, Parameters(given, filter_, projection))
+
+
+def _check_members(given: requests.Scan) -> None:
+    if given.select is not None:
+        parameters.check_select(given)
+        parameters.check_selected(given)
+    if given.segment is not None or given.total_segments is not None:
+        _check_segment(given)
 
 
 def _check_segment(given: requests.Scan) -> None:
@@ -66,8 +73,8 @@ def _check_segment(given: requests.Scan) -> None:
         )
     if segment is not None and total is not None and segment >= total:
         raise ValidationException(
-            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
-            f"Segment: {segment} is not less than TotalSegments: {total}"
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments"
+            + (f": Segment: {segment} is not less than TotalSegments: {total}" * given.older)
         )
 
 
@@ -75,12 +82,12 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     source = parameters.find_source(table, given)
     start = given.exclusive_start_key
-    if start is not None and source is not table:
-        start_keys.check_partition(table, source, start)
-        start_keys.check_sort(table, source, start)
     parameters.check_projected(table, source, request.parameters)
     bounds = ranges.of_scan(given.segment, given.total_segments)
     if start is not None:
+        start_keys.check_index_types(table, source, start)
+        start_keys.check_partition(table, source, start)
+        start_keys.check_sort(table, source, start)
         start_keys.check_table(table, source, start)
         bounds = start_keys.resume_scan(
             table, source, bounds, start, given.segment, given.total_segments
