@@ -70,7 +70,7 @@ def nested(levels: int) -> str:
     + [(levels, None) for levels in (2001, 20_000)],
 )
 def test_an_item_that_is_nested_too_deep(wire: Wire, levels: int, told: str | None) -> None:
-    """Beyond 62 levels the older layer of validation reads it, beyond 2,000 none does."""
+    """Beyond 62 levels legacy validation reads it, beyond 2,000 none does."""
     body = f'{{"TableName":"AbsentTable","Item":{{"pk":{{"S":"p"}},"d":{nested(levels)}}}}}'
     answer = wire.send("DynamoDB_20120810.PutItem", body.encode()).json
     kind = "ValidationException" if told else "SerializationException"

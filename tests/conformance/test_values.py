@@ -137,7 +137,7 @@ def test_a_nested_value_is_refused(
 def test_a_value_of_an_expression_is_refused(
     table: Table, name: str, value: dict[str, Any], refusal: str
 ) -> None:
-    if len(value) != 1:  # which the older layer of validation reads; it names the value
+    if len(value) != 1:  # which legacy validation reads; it names the value
         refusal = refusal.replace("Supplied", "ExpressionAttributeValues … value: Supplied") + "…"
     table.refused(
         refusal,

@@ -132,7 +132,7 @@ def test_bounds_are_compared_each_time() -> None:
         between("2", "1")
 
 
-def test_the_older_validation_leaves_the_nesting_to_the_update() -> None:
+def test_legacy_validation_leaves_the_nesting_to_the_update() -> None:
     value: AttributeValue = {"L": []}
     for _ in range(NESTING_LEVELS_MAX):
         value = {"L": [value]}
@@ -140,9 +140,9 @@ def test_the_older_validation_leaves_the_nesting_to_the_update() -> None:
     flat: dict[str, AttributeValue] = {":v": {"L": []}, ":w": {"L": []}}
     assert Expressions(None, flat).update(text).apply({}) == {"a": {"L": []}, "b": {"L": []}}
     for name in flat:
-        older = Expressions(None, flat | {name: value}, older=True)
+        legacy = Expressions(None, flat | {name: value}, legacy=True)
         with pytest.raises(ValidationException, match="Nesting Levels have exceeded"):
-            older.update(text).apply({})
+            legacy.update(text).apply({})
 
 
 def test_the_oldest_goes_and_what_is_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

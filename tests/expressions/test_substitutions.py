@@ -23,7 +23,7 @@ def refusal(names: Any, values: Any, text: str | None = None) -> str:
     """The message that refuses them, or then the text as a condition, or what it leaves unused."""
 
     def act() -> None:
-        expressions = Expressions(names, values, older=True)
+        expressions = Expressions(names, values, legacy=True)
         assert text is not None
         expressions.condition(text)
         expressions.finish()

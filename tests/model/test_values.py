@@ -140,8 +140,8 @@ def test_sets_are_kept_in_the_order_of_their_members() -> None:
     }
 
 
-# (value, what operations with the older validation say of it)
-OLDER: list[tuple[AttributeValue, str]] = [
+# (value, what operations with legacy validation say of it)
+LEGACY: list[tuple[AttributeValue, str]] = [
     ({"SS": ["b", "a", "b"]}, INVALID + "Input collection [b, a, b] contains duplicates."),
     ({"NS": ["2", "1", "2"]}, "Input collection contains duplicates"),
     (
@@ -163,11 +163,11 @@ OLDER: list[tuple[AttributeValue, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "message"), OLDER)
-def test_what_the_older_validation_says(value: AttributeValue, message: str) -> None:
+@pytest.mark.parametrize(("value", "message"), LEGACY)
+def test_what_legacy_validation_says(value: AttributeValue, message: str) -> None:
     with pytest.raises(ValidationException) as raised:
         values.normalize(value)
-    assert raised.value.older == message
+    assert raised.value.legacy == message
 
 
 @pytest.mark.parametrize("leaf", [{"S": "x"}, {"L": []}, {"M": {}}, {"SS": ["a"]}])

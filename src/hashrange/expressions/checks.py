@@ -115,7 +115,7 @@ def _check_size(parameter: Parameter, text: str) -> None:
         raise invalid(
             parameter,
             "Expression size has exceeded the maximum allowed size;",
-            added_by_older=f" expression size: {size}" if is_condition else "",
+            added_by_legacy=f" expression size: {size}" if is_condition else "",
         )
 
 

@@ -57,7 +57,7 @@ def _prepare(parameter: Parameter, text: str, substitutions: Substitutions) -> P
     if parameter == "ProjectionExpression":
         content = _projection(text, binding)
     elif parameter == "UpdateExpression":
-        content = _update(text, binding, substitutions.older)
+        content = _update(text, binding, substitutions.legacy)
     else:
         content = PreparedCondition(_condition(parameter, text, binding))
     late = [each for each in binding.operations if each.operator in VALUES_MATTER]

@@ -25,23 +25,23 @@ _passed: BoundedCache[bool] = BoundedCache()
 class Substitutions:
     """Checked names and values, and which of them are used.
 
-    Raises ValidationException; makes the values canonical in place. With `older`, the message about
-    an invalid value names its key, as that of operations with the older validation does.
+    Raises ValidationException; makes the values canonical in place. With `legacy`, the message
+    about an invalid value names its key, as that of operations with legacy validation does.
     """
 
     def __init__(
         self,
         names: dict[str, str] | None,
         values: dict[str, AttributeValue] | None,
-        older: bool = False,
+        legacy: bool = False,
     ) -> None:
-        self.older = older
+        self.legacy = legacy
         self.values: Values = values or {}
         self._names = names or {}
         self.used: set[str] = set()
         """The keys of the names and values that expressions asked for."""
         self.shape = (
-            older,
+            legacy,
             None if names is None else tuple(names.items()),
             None if values is None else (tuple(values), *map(tuple, values.values())),
         )
@@ -50,7 +50,7 @@ class Substitutions:
             _check_shape(names, values)
             _passed.put(self.shape, True)
         if values is not None:
-            size = _older_size(values) if older else normalize_item(values)
+            size = _legacy_size(values) if legacy else normalize_item(values)
             if size > SUBSTITUTIONS_BYTES_MAX:
                 raise ValidationException(f"{_VALUES} exceeds max size")
 
@@ -108,8 +108,8 @@ def _check_names(names: Mapping[str, str]) -> None:
             )
 
 
-def _older_size(values: Mapping[str, AttributeValue]) -> int:
-    """Check values as the older validation does, make them canonical, and return their size.
+def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
+    """Check values as legacy validation does, make them canonical, and return their size.
 
     It lets a value have one level more (?), if not in an item, and names the key of a fault.
     """
@@ -118,7 +118,7 @@ def _older_size(values: Mapping[str, AttributeValue]) -> int:
         try:
             size += text_size(key) + normalize(value, 0)
         except ValidationException as error:
-            raise _invalid_value(_VALUES, error.older, key) from None
+            raise _invalid_value(_VALUES, error.legacy, key) from None
     return size
 
 

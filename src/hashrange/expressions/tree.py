@@ -110,9 +110,9 @@ def postorder(node: Node) -> list[Node]:
     return found[::-1]
 
 
-def invalid(parameter: Parameter, reason: str, added_by_older: str = "") -> ValidationException:
+def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:
     """The error of an invalid expression."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"
-    return ValidationException(message, older=message + added_by_older)
+    return ValidationException(message, legacy=message + added_by_legacy)

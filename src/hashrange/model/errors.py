@@ -33,13 +33,13 @@ class ApiError(Exception):
 
 
 class ValidationException(ApiError):
-    """`older` is the message where an operation still checks values in the older way."""
+    """`legacy` is the message of operations with legacy validation."""
 
     namespace = "com.amazon.coral.validate#"
 
-    def __init__(self, message: str, older: str | None = None) -> None:
+    def __init__(self, message: str, legacy: str | None = None) -> None:
         super().__init__(message)
-        self.older = message if older is None else older
+        self.legacy = message if legacy is None else legacy
 
 
 class SerializationException(ApiError):

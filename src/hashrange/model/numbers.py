@@ -28,9 +28,9 @@ _spelling = re.compile(
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 ).fullmatch
 _EXPONENT_BITS = 64
-_OLDER_BITS = 32
+_LEGACY_BITS = 32
 """What the service counts exponents in. Beyond 64 bits there is no number; operations with the
-older validation count in 32, where what is too large may come out as too small.
+legacy validation count in 32, where what is too large may come out as too small.
 """
 
 _SHORT = 38
@@ -103,7 +103,7 @@ def size(text: str) -> int:
 def _rewrite(text: str) -> str:
     match = _spelling(text)
     if match is None:
-        raise ValidationException(_not_a_number(text), older=None if text else NOT_A_NUMBER)
+        raise ValidationException(_not_a_number(text), legacy=None if text else NOT_A_NUMBER)
     sign, whole, fraction, exponent_text = match.groups("")
     written = _exponent(exponent_text)
     if not _fits(written, _EXPONENT_BITS):
@@ -113,9 +113,9 @@ def _rewrite(text: str) -> str:
     # For a zero, the written exponent counts.
     leading = exponent + max(len(mantissa), 1) - 1
     if not limits.NUMBER_EXPONENT_MIN <= leading <= limits.NUMBER_EXPONENT_MAX:
-        counted = _fits(written, _OLDER_BITS) and _fits(-exponent, _OLDER_BITS)
-        older = _out_of_range(_wrapped(leading + 1) - 1) if counted else _not_a_number(text)
-        raise ValidationException(_out_of_range(leading), older)
+        counted = _fits(written, _LEGACY_BITS) and _fits(-exponent, _LEGACY_BITS)
+        legacy = _out_of_range(_wrapped(leading + 1) - 1) if counted else _not_a_number(text)
+        raise ValidationException(_out_of_range(leading), legacy)
     digits = mantissa.rstrip("0")
     if len(digits) > limits.NUMBER_DIGITS_MAX:
         raise ValidationException(TOO_MANY_DIGITS)
@@ -137,7 +137,7 @@ def _fits(number: int, bits: int) -> bool:
 
 def _wrapped(number: int) -> int:
     """The number after an overflow in 32 bits."""
-    half = 1 << (_OLDER_BITS - 1)
+    half = 1 << (_LEGACY_BITS - 1)
     return (number + half) % (2 * half) - half
 
 

@@ -14,8 +14,8 @@ from hashrange.model.values import AttributeValue
 class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=False):
     """A structure of the service model."""
 
-    older: ClassVar[bool] = False
-    """Whether the older of the service's validation layers reads the request."""
+    legacy: ClassVar[bool] = False
+    """Whether the service's legacy validation reads the request."""
 
 
 TableArn = Annotated[

@@ -215,7 +215,7 @@ def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
     canonical = {numbers.canonical(member) for member in members}
     if len(canonical) != len(members):
         fault = "Input collection contains duplicates"
-        raise ValidationException(f"{INVALID}{fault}.", older=fault)
+        raise ValidationException(f"{INVALID}{fault}.", legacy=fault)
     size = _number_set_size(canonical)
     # A set that fits into no item is refused later, and millions of numbers take long to sort.
     fits = size <= limits.ITEM_BYTES_MAX
@@ -245,7 +245,7 @@ def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> Valida
     quoted = comma.join(json.encode(member).decode() for member in listed)
     return ValidationException(
         f"{INVALID}Input collection [{quoted}]{fault}",
-        older=f"{INVALID}Input collection [{', '.join(members)}]{fault}",
+        legacy=f"{INVALID}Input collection [{', '.join(members)}]{fault}",
     )
 
 

@@ -39,23 +39,23 @@ def validate(operation: str, body: bytes) -> dict[str, Any]:
 
 
 def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
-    """Like `validate`; also tells whether the service's older layer reads the request."""
+    """Like `validate`; also tells whether the service's legacy validation reads the request."""
     try:
         content = msgspec.json.decode(body)
         if not isinstance(content, dict):
             raise SerializationException("")
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
-        older = layers.is_older(operation, content)
+        legacy = layers.is_legacy(operation, content)
         violations = constraints.violations(request, name)
-        refusal = wording.refusal(operation, request, violations, older)
+        refusal = wording.refusal(operation, request, violations, legacy)
     except RecursionError:
         raise _too_deep(operation, body) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SerializationException("") from None
     if refusal:
         raise ValidationException(refusal)
-    return request, older
+    return request, legacy
 
 
 def explain(operation: str, body: bytes, refusal: ValidationException) -> ValidationException:
@@ -64,14 +64,14 @@ def explain(operation: str, body: bytes, refusal: ValidationException) -> Valida
     The fast path finds faulty values and names in its own order. The service finds bad base64
     before anything else, and most faults of values and names while it reads the request.
     """
-    request, older = read(operation, body)
+    request, legacy = read(operation, body)
     if operation not in layers.NEWER:
         return refusal
     name = shapes.of_request(operation)
-    if older:
+    if legacy:
         wording.check_return_values(operation, request)
         attribute_values.check_as_of_old(request, name)
-        return ValidationException(refusal.older)
+        return ValidationException(refusal.legacy)
     if attribute_values.has_empty_name(request, name):
         return ValidationException(wording.of_value(operation, EMPTY_NAME))
     return refusal

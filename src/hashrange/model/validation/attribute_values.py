@@ -17,18 +17,18 @@ _FAULTS_OF_START_KEYS = (
     f"{INVALID}An string set",
     f"{INVALID}Binary sets",
 )
-"""Beginnings of the faults that the older layer tells as faults of the starting key."""
+"""Beginnings of the faults that legacy validation tells as faults of the starting key."""
 _MAPS_BY_CONDITION = ("FilterConditionMap", "KeyConditions")
 
 
 def check_as_of_old(request: dict[str, Any], name: str) -> None:
-    """Raise ValidationException for the first value in which the older layer finds a fault."""
+    """Raise ValidationException for the first value in which legacy validation finds a fault."""
     for member, shape in shapes.of(name).members.items():
         for key, value in _values(request.get(member), shape):
             try:
                 normalize(value)
             except ValidationException as refusal:
-                raise ValidationException(_told(member, key, refusal.older)) from None
+                raise ValidationException(_told(member, key, refusal.legacy)) from None
 
 
 def _values(content: Any, shape: str) -> list[tuple[str, Any]]:

@@ -21,8 +21,8 @@ _LEVELS_MAX = 63
 """How deep a value may be nested for the newer layer, the value itself included."""
 
 
-def is_older(operation: str, content: dict[str, Any]) -> bool:
-    """Whether the older layer reads the request that has this JSON content.
+def is_legacy(operation: str, content: dict[str, Any]) -> bool:
+    """Whether legacy validation reads the request that has this JSON content.
 
     The content must have passed `fields.read`.
     """

@@ -1,6 +1,6 @@
 """How violations become one message, and where the service departs from its own rule.
 
-The rule, which the older of the service's two validation layers keeps: one message lists up to
+Legacy validation, the older of the service's two layers, keeps this rule: one message lists up to
 ten violations. The newer one (see `layers`) goes through the members in stages, tells of all
 violations of a stage together, names a member as the model does where it checks its length or
 size, and leaves some enums to the operations.
@@ -92,15 +92,15 @@ _NULL_IN_SET = {
 
 
 def refusal(
-    operation: str, request: dict[str, Any], violations: Iterable[Violation], older: bool
+    operation: str, request: dict[str, Any], violations: Iterable[Violation], legacy: bool
 ) -> str | None:
     """The message for a request with these violations, None if there are none.
 
-    `older`: the older layer reads the request.
+    `legacy` tells whether legacy validation reads the request.
     """
     if operation in transactions.OPERATIONS:
         violations = transactions.in_order(violations)
-    if not older:
+    if not legacy:
         violations = (each for each in violations if not _is_checked_later(each))
     found = list(islice(violations, _VIOLATIONS_MAX))
     if not found:
@@ -110,9 +110,9 @@ def refusal(
     others = [each for each in found if not _set_with_null(each)]
     if not others:  # for that is found as late as what else is wrong with values
         fault = _INVALID + _NULL_IN_SET[_set_with_null(found[0])]
-        return fault if older else of_value(operation, fault)
-    if older:
-        return _told_by_older(operation, others)
+        return fault if legacy else of_value(operation, fault)
+    if legacy:
+        return _told_by_legacy(operation, others)
     if operation == "BatchGetItem":
         return _told_of_batch(others)
     if operation == "UpdateItem":
@@ -147,10 +147,10 @@ def _set_with_null(violation: Violation) -> str:
     return set_type if last == "member" and set_type in _NULL_IN_SET else ""
 
 
-# ---- the older layer ----
+# ---- legacy validation ----
 
 
-def _told_by_older(operation: str, found: list[Violation]) -> str:
+def _told_by_legacy(operation: str, found: list[Violation]) -> str:
     if operation in layers.WITH_VALUES and len(found) > 1:
         # The name of a table is told only where nothing else is wrong.
         found = [each for each in found if not _is_fault_of_name(each)] or found

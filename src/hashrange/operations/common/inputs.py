@@ -59,8 +59,8 @@ def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> 
 def placeholders(given: Any) -> Expressions:
     """ExpressionAttributeNames and ExpressionAttributeValues of a request, checked."""
     values = getattr(given, "expression_attribute_values", None)
-    older = given.older or isinstance(given, _ACTIONS)
-    return Expressions(given.expression_attribute_names, values, older)
+    legacy = given.legacy or isinstance(given, _ACTIONS)
+    return Expressions(given.expression_attribute_names, values, legacy)
 
 
 def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
@@ -111,7 +111,7 @@ def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[s
     if "expression_attribute_values" in fields and not any(name in used for name in with_values):
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions"
-            + (f": {' and '.join(with_values)} is null" if kind.older else "")
+            + (f": {' and '.join(with_values)} is null" if kind.legacy else "")
         )
     return bool(used)
 
@@ -161,7 +161,7 @@ def enveloped(
     """Decorates the checks that PutItem, UpdateItem and DeleteItem report in an envelope.
 
     A fault that they find later is reported bare, and so are all faults of other operations and
-    of requests that the older validation layer reads.
+    of requests that legacy validation reads.
     """
 
     @wraps(check)
@@ -169,22 +169,22 @@ def enveloped(
         try:
             return check(given, *args, **kwargs)
         except ValidationException as refusal:
-            if given.older:
-                raise ValidationException(refusal.older) from None
+            if given.legacy:
+                raise ValidationException(refusal.legacy) from None
             raise ValidationException(ENVELOPE + refusal.message) from None
 
     return checked
 
 
-def older(check: Callable[P, T]) -> Callable[P, T]:
-    """Decorates the checks of operations that still word faults of values in the older way."""
+def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
+    """Decorates the checks of operations whose values are subject to legacy validation."""
 
     @wraps(check)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return check(*args, **kwargs)
         except ValidationException as refusal:
-            raise ValidationException(refusal.older) from None
+            raise ValidationException(refusal.legacy) from None
 
     return checked
 

@@ -22,8 +22,8 @@ def decode(body: bytes, type: type[Request]) -> Request:
         return request
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    content, older = read(type.__name__, body)
-    explained: Request = msgspec.convert(content, _older(type) if older else type)
+    content, legacy = read(type.__name__, body)
+    explained: Request = msgspec.convert(content, _legacy(type) if legacy else type)
     return explained
 
 
@@ -33,8 +33,8 @@ def _decoder(type: type[Request]) -> msgspec.json.Decoder[Request]:
 
 
 @cache
-def _older(type: type[Request]) -> Any:
-    """The same type of request, read by the service's older validation layer."""
+def _legacy(type: type[Request]) -> Any:
+    """The same type of request, read by the service's legacy validation."""
     return msgspec.defstruct(
-        type.__name__, [], bases=(type,), namespace={"older": True}, frozen=True, kw_only=True
+        type.__name__, [], bases=(type,), namespace={"legacy": True}, frozen=True, kw_only=True
     )

@@ -29,7 +29,7 @@ class Request(Struct, gc=False):
     writes: dict[str, list[BatchWrite]]
 
 
-@inputs.older
+@inputs.legacy_validation
 def parse(body: bytes) -> Request:
     given = decode(body, requests.BatchWriteItem)
     checked = {

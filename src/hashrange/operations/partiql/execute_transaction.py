@@ -63,7 +63,7 @@ def parse(body: bytes) -> Request:
     return Request(given, reads, changes, transaction.fingerprint(members))
 
 
-@inputs.older
+@inputs.legacy_validation
 def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatement) -> Statement:
     statement = partiql.bind(parsed, member.parameters or ())
     if getattr(statement, "returning", None):

@@ -38,7 +38,7 @@ _MULTIPLE_KEYS = (
 AnyWrite = Write | Exists
 
 
-@inputs.older
+@inputs.legacy_validation
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     """A statement with its parameters, which are made canonical in place."""
     parsed = partiql.parse(text)
@@ -46,7 +46,7 @@ def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     return partiql.bind(parsed, parameters or ())
 
 
-@inputs.older
+@inputs.legacy_validation
 def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
     """Make the values canonical in place, and return their size in bytes."""
     return sum(map(normalize, parameters or ()))

@@ -74,7 +74,7 @@ def _check_segment(given: requests.Scan) -> None:
     if segment is not None and total is not None and segment >= total:
         raise ValidationException(
             "The Segment parameter is zero-based and must be less than parameter TotalSegments"
-            + (f": Segment: {segment} is not less than TotalSegments: {total}" * given.older)
+            + (f": Segment: {segment} is not less than TotalSegments: {total}" * given.legacy)
         )
 
 

@@ -23,7 +23,7 @@ class Request(Struct, gc=False):
     projections: list[Projection | None]
 
 
-@inputs.older
+@inputs.legacy_validation
 def parse(body: bytes) -> Request:
     given = decode(body, requests.TransactGetItems)
     projections: list[Projection | None] = []

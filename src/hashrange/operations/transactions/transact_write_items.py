@@ -56,7 +56,7 @@ class Request(Struct, gc=False):
     fingerprint: bytes
 
 
-@inputs.older
+@inputs.legacy_validation
 def parse(body: bytes) -> Request:
     given = decode(body, requests.TransactWriteItems)
     actions = [_action(item) for item in given.transact_items]
