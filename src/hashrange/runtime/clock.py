@@ -52,7 +52,9 @@ class Clock(forks.Forkable):
         self._lock = Lock()
 
     def now(self) -> float:
-        return self.not_before(0)
+        with self._lock:
+            self._latest = max(self._latest, self._source())
+            return self._latest
 
     def not_before(self, milliseconds: int) -> float:
         """The time, which from now on is never before `milliseconds`, a time that was stored."""

@@ -120,12 +120,11 @@ class ClientConnection(asyncio.Protocol):
         self._advancing = False
         if self._stopping and self._call is None and not self._waiting:
             self._finish(self._close)
-        self._hold_back()
+        if self._paused != bool(self._waiting) and not self._ended:
+            self._pause_or_resume()
 
-    def _hold_back(self) -> None:
+    def _pause_or_resume(self) -> None:
         """Read from the client only while none of its requests waits."""
-        if self._ended or self._paused == bool(self._waiting):
-            return
         self._paused = not self._paused
         if self._paused:
             self._transport.pause_reading()
@@ -153,28 +152,25 @@ class ClientConnection(asyncio.Protocol):
 
     def _done(self, outcome: Outcome) -> None:
         try:
-            self._answer(outcome)
+            call = self._call
+            assert call is not None
+            self._call = None
+            last = call.form.close or (self._stopping and not self._waiting)
+            form = call.form._replace(close=True) if last else call.form
+            if isinstance(outcome, bytes):
+                answer = wire.succeed(outcome, form)
+            else:
+                answer = wire.fail(refusal(call.operation, outcome), form)
+            if self._logs:
+                self._log(call, answer)
+            self._send(answer)
+            if last:
+                self._finish(self._close)
+            elif self._waiting:
+                self._advance()
         except Exception:  # our mistake: tell the client at once that no answer will come
             self._transport.abort()
             raise
-
-    def _answer(self, outcome: Outcome) -> None:
-        call = self._call
-        assert call is not None
-        self._call = None
-        last = call.form.close or (self._stopping and not self._waiting)
-        form = call.form._replace(close=True) if last else call.form
-        if isinstance(outcome, bytes):
-            answer = wire.succeed(outcome, form)
-        else:
-            answer = wire.fail(refusal(call.operation, outcome), form)
-        if self._logs:
-            self._log(call, answer)
-        self._send(answer)
-        if last:
-            self._finish(self._close)
-        elif self._waiting:
-            self._advance()
 
     def _log(self, call: wire.Call, answer: bytes) -> None:
         access_log.info(

@@ -37,17 +37,18 @@ class Turns:
     def arrive(self, connection: Connection, data: bytes) -> None:
         """`connection.handle(data)` is called when all data of this turn has arrived."""
         self._arrived.append((connection, data))
-        self._schedule()
+        if not self._scheduled:
+            self._schedule()
 
     def depart(self, connection: Connection) -> None:
         """`connection.flush()` is called when all requests of this turn are handled."""
         self._departing.append(connection)
-        self._schedule()
+        if not self._scheduled:
+            self._schedule()
 
     def _schedule(self) -> None:
-        if not self._scheduled:
-            self._scheduled = True
-            self._loop.call_soon(self._turn)
+        self._scheduled = True
+        self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         try:
