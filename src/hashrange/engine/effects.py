@@ -1,6 +1,7 @@
 """What follows from a decision: writes, changes of counters, and what they consume."""
 
 from collections import defaultdict
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -16,12 +17,16 @@ Counters = defaultdict[bytes | kv.Key, int]
 
 
 class Effects(Struct):
-    """Collects the effects of one decision, which is made at `now` in milliseconds."""
+    """Collects the effects of one decision.
+
+    `now`, when it is made, is in milliseconds and rounded up, as the clock is stored: no later
+    commit has an earlier millisecond.
+    """
 
     receipt: Receipt
     now: int
     writes: list[kv.Write] = field(default_factory=list)
-    counters: Counters = field(default_factory=lambda: defaultdict(int))
+    counters: Counters = field(default_factory=partial(defaultdict, int))
 
     def charge(self, change: ItemChange, index: Index | None, key: RowKey, size: int) -> None:
         """Charge for a row of `size` bytes that is written at `key` (`index` None: in the table).

@@ -28,16 +28,22 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
     """The writes of a decision made at `now`; its receipt gets what they consume."""
     if decision.receipt is None:
         decision.receipt = Receipt(decision.transactional)
-    effects = Effects(decision.receipt, _milliseconds(now))
-    items = [change for change in decision.changes if isinstance(change, ItemChange)]
+    effects = Effects(decision.receipt, ceil(now * 1000))
+    items: list[ItemChange] = []
+    others: list[AnyChange] = []
+    for change in decision.changes:
+        if isinstance(change, ItemChange):
+            items.append(change)
+        else:
+            others.append(change)
     changes.derive(items, effects)
-    if len(items) < len(decision.changes):
-        for change in decision.changes:
-            if isinstance(change, Backfill):
-                maintainer = MAINTAINERS[type(change.index)]
-                maintainer.build(change.table, change.index, change.items, effects)
-            elif not isinstance(change, ItemChange):
-                effects.writes.extend(_derive_other(change))
+    if others:
+        for other in others:
+            if isinstance(other, Backfill):
+                maintainer = MAINTAINERS[type(other.index)]
+                maintainer.build(other.table, other.index, other.items, effects)
+            else:
+                effects.writes.extend(_derive_other(other))
         made = [write.space for write in effects.writes if isinstance(write, kv.CreateSpace)]
         if made:
             effects.writes.append(kv.Put(*system.SPACES, system.encode_number(max(made))))
@@ -104,20 +110,15 @@ def _log(change: LogChange) -> list[kv.Write]:
     return [kv.DropSpace(change.old.space)]
 
 
-def _milliseconds(now: float) -> int:
-    """Rounded up, as the clock is stored: no later commit has an earlier millisecond."""
-    return ceil(now * 1000)
-
-
 def _remember(change: Remember) -> list[kv.Write]:
-    by_time = system.token_by_time(_milliseconds(change.now), change.token)
+    by_time = system.token_by_time(ceil(change.now * 1000), change.token)
     record = {"fingerprint": change.fingerprint, "now": change.now}
     writes: list[kv.Write] = [
         kv.Put(kv.SYSTEM_SPACE, system.token_row(change.token), system.encode(record)),
         kv.Put(kv.SYSTEM_SPACE, by_time, system.encode(None)),
     ]
     if change.before is not None:
-        outdated = system.token_by_time(_milliseconds(change.before), change.token)
+        outdated = system.token_by_time(ceil(change.before * 1000), change.token)
         writes.append(kv.Delete(kv.SYSTEM_SPACE, outdated))
     return writes
 

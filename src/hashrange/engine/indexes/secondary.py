@@ -32,9 +32,13 @@ def derive(index: Index, change: ItemChange, effects: Effects) -> None:
     if index.building and not is_built(index, change.key):
         return  # the build has yet to come to this item
     old, new = change.old, change.new
-    if old is None or new is None or not _agree(index.key, old.item, new):
+    if old is None or new is None:
         _move(index, change, effects)
-    elif not _shows_the_same(index, old.item, new):
+        return
+    before = old.item
+    if not _agree(index.key, before, new):
+        _move(index, change, effects)
+    elif not _shows_the_same(index, before, new):
         _replace(index, change, old, new, effects)
 
 

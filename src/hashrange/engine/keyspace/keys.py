@@ -50,7 +50,7 @@ def length_bytes(value: AttributeValue) -> int:
 
 
 def raw_key(values: Iterable[AttributeValue]) -> bytes:
-    return b"".join([canonical(value) for value in values])
+    return b"".join(map(canonical, values))
 
 
 def parse_raw(raw: bytes) -> list[AttributeValue]:

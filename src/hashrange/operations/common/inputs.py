@@ -1,8 +1,8 @@
 """What several operations check of their requests alike, before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache, wraps
-from operator import attrgetter
+from functools import cache, lru_cache, partial, wraps
+from operator import attrgetter, is_not
 from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import msgspec
@@ -41,6 +41,7 @@ _EXPRESSION_FIELDS = {
 }
 _WRITES = (requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
 _ACTIONS = (*_WRITES, requests.Get)
+_is_given = partial(is_not, None)
 _in_one_order = msgspec.json.Encoder(order="sorted").encode
 _EMPTY_STRING, _EMPTY_BINARY = {"S": ""}, {"B": ""}
 ENVELOPE = "1 validation error detected: "
@@ -73,7 +74,7 @@ def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> 
     members = _expression_fields(kind).values(given)
     if members.count(None) == len(members):
         return False  # as most requests, which need no closer look
-    return _uses(kind, tuple([member is not None for member in members]), new, old)
+    return _uses(kind, tuple(map(_is_given, members)), new, old)
 
 
 class _ExpressionFields(NamedTuple):

@@ -100,6 +100,9 @@ def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
 def _values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     execute = cursor.execute
     try:
+        if len(keys) == 1:  # as usual: the call of a comprehension would cost a tenth more
+            [(space, key)] = keys
+            return [execute(statements(space).get, (key,)).get]
         return [execute(statements(space).get, (key,)).get for space, key in keys]
     except NO_TABLE as error:
         if not absent_space(error):
