@@ -1,4 +1,4 @@
-"""Stores: each keeps the promises of `hashrange.kv` and knows nothing of what is stored."""
+"""Stores: each keeps the promises of `hashrange.kv` and does not interpret what it stores."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,9 +1,9 @@
 """The store in memory: a dict and the sorted keys per space, one writer, an undo log.
 
-The open transaction changes rows in place and notes in `_undo` what they were before. So a
-snapshot looks for a row in three places: what it keeps of its own moment, the undo log, and
-the rows as they are. When a transaction commits, every open snapshot takes over the undo log;
-while none is open, nothing is copied.
+The open transaction changes rows in place and notes in `_undo` what they were before. A
+snapshot therefore looks for a row in three places: its own copies of old values, the undo log,
+and the current rows. When a transaction commits, every open snapshot copies the undo log; if no
+snapshot is open, nothing is copied.
 """
 
 import threading
@@ -65,18 +65,18 @@ class Rows(Generic[V]):
 
 
 class Spaces(NamedTuple):
-    """Which spaces there are. Creating or dropping one makes a new pair of dicts."""
+    """The live and the dropped spaces. Creating or dropping one makes a new pair of dicts."""
 
     live: dict[int, Rows[bytes]]
     dropped: dict[int, Rows[bytes]]
 
 
 Undo = dict[int, dict[bytes, bytes | None]]
-"""By space and key, what a row was (None: absent) before a transaction touched it."""
+"""By space and key, the value (None: absent) that a row had before the open transaction."""
 
 
 class MemoryStore:
-    """A store that ends with the process. It opens in microseconds."""
+    """A store whose rows are lost when the process ends. It opens in microseconds."""
 
     slow_commits = False
     busy_seconds = 30.0
@@ -126,11 +126,11 @@ class MemoryStore:
         raise StoreError("a database in memory has no file to copy")
 
     def verify(self) -> Iterator[str]:
-        """Nothing is verified: there is no disk that could have changed a value."""
+        """Yields nothing: there is no disk that could have changed a value."""
         return iter(())
 
     def close(self) -> None:
-        """Nothing is held that the end of the object would not free."""
+        """Does nothing: there is no file to close."""
 
 
 class MemorySnapshot:
@@ -183,7 +183,7 @@ class MemorySnapshot:
         return now if kept is None else _overlay(now, kept, read)
 
     def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
-        """Keep values of this snapshot's moment that are gone or may go; the first note counts."""
+        """Copy the old values of a transaction, except where an older copy is there already."""
         for space, changes in undo.items():
             kept = self._kept.setdefault(space, Rows())
             for key, value in changes.items():
@@ -256,7 +256,7 @@ class MemoryTransaction:
         with store._lock:
             for space, changes in store._undo.items():
                 rows = store._spaces.live.get(space) or store._spaces.dropped.get(space)
-                if rows is not None:  # else this transaction made it, and it goes as a whole
+                if rows is not None:  # otherwise this transaction created the space
                     _restore(rows, changes)
             store._undo = {}
         store._writing.release()

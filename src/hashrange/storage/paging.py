@@ -1,4 +1,4 @@
-"""Where a page ends, for every store."""
+"""Decides where a page ends, for every store."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -7,7 +7,7 @@ from hashrange.kv import Page, Range, unpack_weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
-    """Take from `rows`, which are those of the whole range in order, what `read` bounds."""
+    """The page that the bounds of `read` allow. `rows` are all rows of the range, in order."""
     rows_max, weight_max = read.rows_max, read.weight_max
     if weight_max is None:
         taken = list(islice(rows, rows_max))

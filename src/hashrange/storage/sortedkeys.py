@@ -1,7 +1,7 @@
 """Keys in order, in memory: a list of short sorted lists.
 
-Finding, adding and removing a key costs two binary searches and one short shift, so a thousand
-keys and ten million feel the same.
+Finding, adding and removing a key costs two binary searches and one short shift, so it
+hardly matters whether there are a thousand keys or ten million.
 """
 
 from bisect import bisect_left, insort
@@ -16,7 +16,8 @@ class SortedKeys:
 
     def __init__(self) -> None:
         self._buckets: list[list[bytes]] = []
-        self._bounds: list[bytes] = []  # no key of the bucket is above, each of the next one is
+        # No key of a bucket is above the bucket's bound, and every key of the next bucket is.
+        self._bounds: list[bytes] = []
 
     def add(self, key: bytes) -> None:
         """Add a key that is not there yet."""

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: see docs/explanation/storage.md for what is in it."""
+"""The store in one SQLite file. docs/explanation/storage.md describes the file."""
 
 from hashrange.storage.sqlite.store import SqliteStore
 

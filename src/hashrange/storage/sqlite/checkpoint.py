@@ -1,4 +1,4 @@
-"""Moves committed pages from the write-ahead log into the file, away from every request."""
+"""Moves committed pages from the write-ahead log into the file, in a background thread."""
 
 import threading
 from collections.abc import Callable
@@ -8,14 +8,14 @@ import apsw
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""Beyond it (64 MB) writers are held up, briefly, until no reader needs the old log; beyond
-twice as much, also while any checkpoint runs: they are faster than the disk."""
+"""If the log is longer (64 MB), writers wait briefly until no reader needs the old log. If it is
+twice as long, they also wait while any checkpoint runs, because they are faster than the disk."""
 
 _HOLD_UP_MILLISECONDS = 200
 
 
 class Checkpointer:
-    """Each checkpoint is a thread and a connection of its own, and no two run at once."""
+    """Each checkpoint has its own thread and connection, and no two run at once."""
 
     def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
         self._connect = connect
@@ -25,9 +25,9 @@ class Checkpointer:
         self._restarting = False
 
     def committed(self, pages: int) -> None:
-        """Told after each commit how many pages the log has."""
+        """Called after each commit with the number of pages in the log."""
         self._pages = pages
-        if pages < self._pages_seen:  # the log began anew
+        if pages < self._pages_seen:  # the log was restarted
             self._pages_seen = 0
         if pages - self._pages_seen >= _EVERY_PAGES and not self._thread.is_alive():
             self._pages_seen = pages
@@ -35,14 +35,14 @@ class Checkpointer:
             self._thread.start()
 
     def hold_up(self, seconds: float) -> bool:
-        """Wait, so long at most, while writers are held up. Whether they still are."""
+        """Wait for at most `seconds` while writers are held up. Returns whether they still are."""
         if self._restarting or self._pages >= 2 * _PAGES_MAX:
             self.wait(seconds)
             return self._thread.is_alive()
         return False
 
     def wait(self, seconds: float | None = None) -> None:
-        """Return when no checkpoint runs, or after so long."""
+        """Wait until no checkpoint runs, but for at most `seconds`."""
         if self._thread.is_alive():
             self._thread.join(seconds)
 
@@ -55,7 +55,8 @@ class Checkpointer:
                 self._restart_log(connection)
 
     def _restart_log(self, connection: apsw.Connection) -> None:
-        """SQLite waits for the write lock in no queue: busy writers would never let it through."""
+        """Hold writers up meanwhile: SQLite does not queue for the write lock, so a steady stream
+        of writers would never let the checkpoint through."""
         self._restarting = True
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)

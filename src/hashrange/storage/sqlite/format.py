@@ -1,14 +1,14 @@
-"""What tells our file from another: application id, format version, and the tables in it.
+"""The format of the file: its application id, its format version, and the tables in it.
 
     s<id>        key BLOB UNIQUE, value BLOB     the rows of a space
     d<id>        the same                        the rows of a dropped space, until purged
-    statistics   name BLOB UNIQUE, number        what `Add` adds to and `Max` raises
-    sequence     number                          the last number that `Append` gave
+    statistics   name BLOB UNIQUE, number        the counters, which `Add` and `Max` change
+    sequence     number                          the last number that `Append` used
 
-In version 1 `statistics` was called `counters`, and the engine kept in it numbers that decisions
-rely on; since version 2 these are rows. The new name stops a program that has opened a file as
-version 1 before another one upgrades it: its next statement fails, where it would have counted
-in a place that is read no more.
+In version 1 `statistics` was called `counters`, and the engine also kept numbers there that
+decisions rely on. Since version 2 those numbers are rows. The table has a new name to stop an
+older program that has the file open while a newer one upgrades it: its next statement fails,
+instead of counting in a table that is no longer read.
 """
 
 import os
@@ -29,7 +29,7 @@ def _rename_counters(connection: apsw.Connection) -> None:
 
 
 UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {1: _rename_counters}
-"""By version, the function that makes a file of that version one of the next."""
+"""By version, the function that upgrades a file of that version to the next one."""
 
 Durability = Literal["full", "relaxed", "memory"]
 
@@ -76,7 +76,7 @@ def prepare(connection: apsw.Connection, path: str) -> None:
     if connection.pragma("journal_mode", "WAL") != "wal":
         raise StoreError(f"{path}: this file system cannot share memory; use a local disk")
     connection.execute("BEGIN IMMEDIATE")
-    try:  # another process may have done it meanwhile: look again, now that it cannot
+    try:  # another process may have upgraded it meanwhile: look again, under the lock
         version = _version(connection, path)
         if version == 0:
             _create(connection)
@@ -104,11 +104,11 @@ def _create(connection: apsw.Connection) -> None:
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
-    """The format version of the file; 0 when it is empty. Raises `Damaged` if not ours."""
+    """The format version; 0 if the file is empty. Raises `Damaged` for another program's file."""
     application_id = connection.pragma("application_id")
     version: int = connection.pragma("user_version")
     if application_id == version == connection.execute("SELECT count(*) FROM sqlite_schema").get:
-        return 0  # all of them 0
+        return 0  # all three are 0
     if application_id != APPLICATION_ID or version < 1:
         raise Damaged(f"{path}: a database of another program; name another file")
     if version > VERSION:

@@ -16,7 +16,7 @@ _CRC_BYTES = 4
 
 
 def backup(source: apsw.Connection, path: str) -> None:
-    """Copy under a name of its own, so that nothing half done ever has the name asked for."""
+    """Copy under a temporary name first, so that `path` never names an unfinished copy."""
     check_folder(path)
     unfinished = f"{path}.unfinished"
     if os.path.exists(path):
@@ -34,7 +34,7 @@ def backup(source: apsw.Connection, path: str) -> None:
 
 def _copy(source: apsw.Connection, path: str) -> None:
     with closing(apsw.Connection(path)) as target:
-        source.execute("BEGIN")  # one moment, however many steps it takes
+        source.execute("BEGIN")  # all steps copy from one snapshot
         with target.backup("main", source, "main") as copying:
             while not copying.done:
                 copying.step(_PAGES_A_STEP)
@@ -42,7 +42,7 @@ def _copy(source: apsw.Connection, path: str) -> None:
 
 
 def verify(connection: apsw.Connection) -> Iterator[str]:
-    """One line for each problem."""
+    """Yield one line for each problem."""
     path = connection.filename
     try:
         for (problem,) in connection.execute("PRAGMA integrity_check"):

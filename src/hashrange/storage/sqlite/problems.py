@@ -1,4 +1,4 @@
-"""Translates SQLite's errors into those of the waist: one line that says what to do."""
+"""Translates SQLite's errors into those of `hashrange.kv`: one line that says what to do."""
 
 import apsw
 
@@ -44,14 +44,15 @@ def explain_write(error: apsw.Error, path: str) -> StoreError:
 def explain_commit(error: apsw.Error, path: str) -> StoreError:
     """The error to raise for an `error` of COMMIT itself.
 
-    If a sync fails, the log may still reach the disk, and the next opening finds it there.
+    If a sync fails, the log may still reach the disk, and then the commit is there when the file
+    is next opened.
     """
     problem = explain_write(error, path)
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem
 
 
 NO_TABLE = (apsw.SQLError, apsw.SchemaChangeError)
-"""A missing table is an error of the statement, or of the schema if it has just been dropped."""
+"""SQLite's errors for a missing table: the second is raised if it has just been dropped."""
 
 
 def absent_space(error: apsw.Error) -> bool:

@@ -1,4 +1,4 @@
-"""Answers to reads, over any connection that stands in a transaction."""
+"""Answers reads on any connection that has a transaction open."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ _DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd
 
 
 class Statements(NamedTuple):
-    """SQL by space: the same string each time, so that prepared statements are found."""
+    """The SQL for one space: always the same text, so that prepared statements are reused."""
 
     get: str
     head: str
@@ -34,7 +34,7 @@ def statements(space: int) -> Statements:
     return Statements(
         get=get,
         head=f"SELECT ({get}), ifnull(({_COUNTER}), 0)",
-        # An upsert, not REPLACE, which would delete the row and write both trees anew.
+        # An upsert, not REPLACE, which would delete the row and rewrite both trees.
         put=f"INSERT INTO s{space:d} VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         delete=f"DELETE FROM s{space:d} WHERE key = ?",

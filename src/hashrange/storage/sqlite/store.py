@@ -1,4 +1,4 @@
-"""The store: who may use which connection, and when."""
+"""The store: which thread may use which connection, and when."""
 
 import os
 import threading
@@ -21,14 +21,15 @@ from hashrange.storage.sqlite.transaction import SqliteTransaction
 _IDLE_READERS_MAX = 16
 _PAUSE_SECONDS_MAX = 0.02
 _ANYTHING = "SELECT number FROM sequence"
-"""A transaction's moment is that of its first read."""
+"""Any read will do: SQLite takes a transaction's snapshot at its first read."""
 
 
 class SqliteStore(forks.Forkable):
     """One file, shared with any process that opens it; created if it does not exist.
 
-    `durability`: an acknowledged commit survives a power cut ("full"), or the end of the process
-    while a power cut may undo the last commits ("relaxed") or damage the file ("memory").
+    `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end
+    of the process. A power cut may then undo the last commits ("relaxed") or damage the file
+    ("memory").
     `busy_seconds` limits every wait for another process. Raises the errors of `hashrange.kv`.
     """
 
@@ -43,7 +44,7 @@ class SqliteStore(forks.Forkable):
         self._busy_seconds = busy_seconds
         self._idle_readers: list[apsw.Connection] = []
         self._writing = threading.Lock()  # held for one transaction
-        self._using = threading.Lock()  # held, inside it, by whoever uses the write connection
+        self._using = threading.Lock()  # held while the write connection is used
         self._checkpointer = Checkpointer(self._connect)
         self._broken = ""
         self._closed = False
@@ -65,15 +66,15 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
-        # A commit voids the cache of every connection but its own: while others write, the write
-        # connection, if it is free, answers two to three times faster than a reader. So do brief
-        # snapshots.
+        # A commit invalidates the page cache of every connection but its own. While other threads
+        # write, the write connection, if it is free, therefore answers two to three times faster
+        # than a reader. Brief snapshots use it for the same reason.
         if self._using.acquire(blocking=False):
             try:
                 if self._writer is not None:
                     return glance(self._writer, one, other)
             except apsw.BusyError:
-                pass  # it never waits; a reader does
+                pass  # this connection never waits for a lock; a reader does
             except apsw.Error as error:
                 raise explain(error, self.path) from error
             finally:
@@ -101,7 +102,7 @@ class SqliteStore(forks.Forkable):
         return SqliteTransaction(connection, self._explain_write, self._ended)
 
     def close(self) -> None:
-        """Let go of the file, once no transaction is open. Closing twice is fine."""
+        """Wait until no transaction is open, then close the file. Closing twice is harmless."""
         if not self._writing.acquire(timeout=self._busy_seconds):
             raise Busy(f"{self.path}: a transaction is open; end it before closing")
         with self._using:
@@ -136,7 +137,7 @@ class SqliteStore(forks.Forkable):
         connection = self._open()
         try:
             prepare(connection, self.path)
-            connection.pragma("busy_timeout", 0)  # `_begin` waits, so that a signal is heard
+            connection.pragma("busy_timeout", 0)  # `_begin` waits: it can be interrupted
         except BaseException as error:
             connection.close()
             if isinstance(error, apsw.Error):
@@ -162,8 +163,10 @@ class SqliteStore(forks.Forkable):
             self._idle_readers.append(connection)
 
     def _snapshot_of_writer(self) -> "SqliteSnapshot | None":
-        """With `_using` held, which is let go of with the snapshot, or if there is none: None is
-        for a moment that would have to be waited for."""
+        """A snapshot on the write connection, or None if it would have to wait.
+
+        The caller holds `_using`. It is released when the snapshot is closed, or at once for None.
+        """
         writer = self._writer
         if writer is None:
             self._using.release()
@@ -174,7 +177,7 @@ class SqliteStore(forks.Forkable):
             self._give_writer(writer, sound=not writer.in_transaction)
             if not isinstance(error, apsw.Error):
                 raise
-            return None  # a reader waits, or says what is wrong
+            return None  # a reader will wait, or raise the error
 
     def _give_writer(self, connection: apsw.Connection, sound: bool) -> None:
         try:
@@ -212,7 +215,7 @@ class SqliteStore(forks.Forkable):
         return problem
 
     def _disconnect(self, checkpoint: bool) -> None:
-        """Close what is idle. The last to close a file puts the log into it, if it may."""
+        """Close the idle connections. The last one moves the log into the file if `checkpoint`."""
         self._checkpointer.wait()
         writer, self._writer = self._writer, None
         idle = [] if writer is None else [writer]
@@ -238,7 +241,7 @@ class SqliteStore(forks.Forkable):
 
 
 class SqliteSnapshot:
-    """A connection, for as long as its reading transaction is open. Then it is given back."""
+    """A read transaction on a connection, which is given back when the snapshot is closed."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 
@@ -264,7 +267,7 @@ class SqliteSnapshot:
     def close(self) -> None:
         try:
             self._cursor.execute("COMMIT")
-        except apsw.Error:  # whatever it met (damage, as a rule), it has been reported
+        except apsw.Error:  # the cause, usually damage, has been reported already
             self._give_back(self._connection, False)
         else:
             self._give_back(self._connection, True)

@@ -1,4 +1,4 @@
-"""The writing transaction: rows go to SQLite at once, counters and the log's number at commit."""
+"""The write transaction: rows go to SQLite at once, counters and the last number at commit."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,15 +28,15 @@ _COUNT = (
     "INSERT INTO statistics VALUES (?1, max(?2, ?3)) "
     "ON CONFLICT (name) DO UPDATE SET number = max(number + ?2, ?3)"
 )
-"""Both kinds of counters in one statement: (name, what is added, what it is at least then)."""
+"""One statement for both kinds of counters: (name, number to add, minimum of the result)."""
 
 _NO_FLOOR = -1 << 63
 
 
 class SqliteTransaction:
-    """`explain` makes a store error of a failed write, or of a failed COMMIT.
+    """`explain(error, committing)` gives the store error for a failed write or a failed COMMIT.
 
-    `ended` lets the next writer in.
+    `ended` is called at the end, and lets the next writer begin.
     """
 
     __slots__ = (
@@ -102,7 +102,7 @@ class SqliteTransaction:
             self.rollback()
 
     def rollback(self) -> None:
-        """SQLite itself has rolled back after some errors, and then there is nothing to do."""
+        """SQLite itself rolls back after some errors; then there is nothing left to do."""
         try:
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK")
