@@ -1,4 +1,4 @@
-"""The composition root: the one place that puts a store under a runtime."""
+"""The composition root: the one place that gives a runtime its store."""
 
 import os
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Durability = Literal["full", "relaxed", "memory"]
 
 
 class Database(_Database):
-    """A database with the conveniences that need more than its runtime."""
+    """A database, with the methods that need more than its runtime."""
 
     def boto3_session(self, region: str = DEFAULT_REGION) -> "boto3.Session":
         """A boto3 session whose clients and resources are answered in this process."""
@@ -52,13 +52,13 @@ def connect(
     region: str = DEFAULT_REGION,
     settings: Settings = DEFAULT_SETTINGS,
 ) -> Database:
-    """Open the database in this file, which is made if it is not there; without one, in memory.
+    """Open the database file `path`, creating it if needed; without a path, a database in memory.
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
     process but not a power cut; "memory" promises nothing. `clock` is any object whose `now()`
     gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
-    `StoreError` with one line that says what to do; ValueError or TypeError for an argument
-    that cannot be.
+    `StoreError` with one line that says what to do; ValueError or TypeError for an invalid
+    argument.
     """
     from hashrange import storage
 
@@ -69,7 +69,7 @@ def connect(
     store: kv.Store
     if path is None:
         store = storage.MemoryStore()
-    elif os.fsdecode(path) == ":memory:":  # what SQLite calls it; here it would be a file
+    elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
         raise StoreError(":memory: is no file; leave the path out for a database in memory")
     else:
         store = storage.SqliteStore(os.fsdecode(path), durability=durability)

@@ -1,20 +1,20 @@
-"""The waist: the few words that everything above says to any store below.
+"""The waist: the small interface between everything above and any store below.
 
 A row is addressed by a *space* (a table, or one of its indexes: each is an ordered set of
 rows of its own; ids are never used twice) and a *key*: sixteen bytes of partition digest
-followed by order-preserving sort bytes. So one range serves a Query (inside one partition)
-and a Scan (over partitions, in the order of their hash) alike.
+followed by order-preserving sort bytes. So one kind of range serves both a Query (inside one
+partition) and a Scan (over partitions, in the order of their hash).
 
-    value    crc32 (4) | weight (4) | whatever the engine put there
+    value    crc32 (4) | weight (4) | the engine's own bytes
 
-A store looks at nothing of a value but its weight: the size, by DynamoDB's rules, of the item
-or index entry. It knows nothing of items, indexes, streams or expiry.
+Of a value, a store reads only the weight: the size, by DynamoDB's rules, of the item or index
+entry. It knows nothing about items, indexes, streams or expiry.
 
 A store makes two promises:
 
 - All reads of one snapshot, and of one transaction, come from one moment.
-- What a transaction has read of rows still holds when its writes land, or `commit` raises
-  `Conflict`. This covers rows that were absent, ranges, and the list of dropped spaces.
+- The rows that a transaction has read are unchanged when its writes land, or `commit` raises
+  `Conflict`. This covers absent rows, ranges, and the list of dropped spaces too.
 
 Where a promise would make every writer wait for one hot row, it is weaker, so that a store may
 have many writers at once:
@@ -22,10 +22,10 @@ have many writers at once:
 - A counter is a statistic. Additions commute and a read of a counter need not still hold at
   commit, so a store may keep it in several places and sum them up. A number that a decision relies
   on (the version of the catalog, the number of spaces, the size of an item collection) is a row.
-- The clock is raised, which commutes too, or it is the store's own.
+- The clock is either raised, which commutes too, or the store's own.
 - Appended rows are ordered within one slot of one space, not over the whole store: one order for
   all would be one counter that every commit waits for.
-- A commit may end without anybody knowing if it landed: a connection can be lost just then.
+- It may remain unknown whether a commit landed, because a connection can be lost just then.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ from msgspec import Struct
 
 PARTITION_BYTES = 16
 SYSTEM_SPACE = 0
-"""Always there: the catalog, tokens and whatever else the engine keeps for itself."""
+"""The space that always exists: the catalog, tokens and other rows of the engine."""
 
 Key = tuple[int, bytes]
 """(space, key)"""
 
 unpack_weight = Layout(">4xI").unpack_from
-"""`[weight] = unpack_weight(value)`: what a stored value carries in its header, in bytes."""
+"""`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
 
 
 # ---- reads, and what answers them ----
@@ -161,7 +161,7 @@ class CreateSpace(Struct, gc=False):
 
 
 class DropSpace(Struct, gc=False):
-    """Make a space absent, at once whatever its size. Its rows wait for `Purge`."""
+    """Make a space absent at once, whatever its size. Its rows wait for `Purge`."""
 
     space: int
 
@@ -208,14 +208,14 @@ class Store(Protocol):
         ...
 
     def snapshot(self, brief: bool = False, /) -> Snapshot:
-        """A `brief` one costs less and may keep writers waiting.
+        """Take a snapshot. A `brief` one costs less and may keep writers waiting.
 
         The caller closes it before its thread begins a transaction or waits for anything.
         """
         ...
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
-        """Two rows from one moment: what GetItem needs, at the lowest price."""
+        """Two rows from one moment, as cheaply as possible, for GetItem."""
         ...
 
     def begin(self, wait: bool = True, /) -> Transaction:
@@ -240,7 +240,7 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-# ---- a store that is awaited ----
+# ---- asynchronous stores ----
 
 
 class AsyncSnapshot(Protocol):
@@ -310,4 +310,4 @@ class ReadOnly(StoreError):
 
 
 class Damaged(StoreError):
-    """The file is not ours, is newer than this program, or its bytes are not what was written."""
+    """The file is another program's, is newer than this program, or its bytes have changed."""

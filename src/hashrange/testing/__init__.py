@@ -1,4 +1,4 @@
-"""Help for tests, published for users: a clock to set, a store that fails, the store suite.
+"""Help for your own tests: a clock that you set, a store that fails on demand, the store suite.
 
 `store_suite` needs pytest and hypothesis; nothing else here does.
 """

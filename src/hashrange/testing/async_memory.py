@@ -1,10 +1,10 @@
-"""A store that is awaited, in memory: the same answers at their own pace, and real races.
+"""An asynchronous store in memory, with random delays and real races.
 
-It is for tests of code that works over a store that is awaited. Each step lets the event loop go
-on for a drawn number of turns, so that others come in between. Transactions do not exclude each
-other: the commit of one whose reads no longer hold raises `Conflict`. So does a commit that
-comes after one of a later time, because the log of a table relies on the order of times where
-the store itself numbers its records.
+It is for tests of code that works over an asynchronous store. Each step lets the event loop run
+for a random number of turns, so that other tasks run in between. Transactions do not exclude each
+other: a commit raises `Conflict` if what it has read no longer holds. It also raises `Conflict`
+if a transaction with a later time has already committed: if the store itself numbers the records
+of a table's log, the log relies on commits being in the order of their times.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from hashrange.storage import MemoryStore
 
 
 class AsyncMemoryStore:
-    """Over `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
+    """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
 
     def __init__(self, store: Store | None = None, *, seed: int = 0, turns_max: int = 3) -> None:
         self.store: Store = store or MemoryStore()
@@ -67,7 +67,7 @@ class AsyncMemorySnapshot:
 
 
 class AsyncMemoryTransaction(AsyncMemorySnapshot):
-    """Reads come from a snapshot, and are made again when the writes land."""
+    """Reads come from a snapshot, and are repeated at the commit to find conflicts."""
 
     def __init__(self, store: AsyncMemoryStore, snapshot: Snapshot) -> None:
         super().__init__(store, snapshot)

@@ -1,8 +1,8 @@
-"""A clock that stands still until it is told otherwise."""
+"""A clock that stands still until a test moves it."""
 
 
 class TestClock:
-    """Give its `now` to whatever takes a source of epoch seconds."""
+    """Pass it wherever a source of epoch seconds is expected, such as `connect(clock=...)`."""
 
     __test__ = False  # pytest would take it for a class of tests
 
@@ -13,5 +13,5 @@ class TestClock:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move on, or with a negative number back, as a clock that is set right does."""
+        """Move forward, or back if `seconds` is negative, as when a wrong clock is corrected."""
         self._now += seconds

@@ -1,4 +1,4 @@
-"""A store that fails when it is told to, around any store, through its public interface alone."""
+"""Makes any store fail on demand, by wrapping its public interface."""
 
 import random
 from collections import Counter
@@ -22,7 +22,7 @@ from hashrange.kv import (
 
 
 class InjectedError(StoreError):
-    """The disk did not give back what is on it."""
+    """The disk could not be read or written."""
 
 
 class LandedUnknown(OutcomeUnknown):
@@ -46,7 +46,7 @@ class FaultyStore:
     """Fails at random steps, or once at the step that `countdown` names (0: the very next).
 
     The same seed and the same steps give the same faults. `struck` counts them by class. After
-    `ReadOnly` it refuses to write; wrapping the inner store anew stands for opening it again.
+    `ReadOnly` it refuses to write; to simulate opening it again, wrap the inner store again.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FaultyStore:
         self._store.close()
 
     def strike(self, step: str) -> None:
-        """Raise one of the step's faults, if its time has come."""
+        """Raise one of the step's faults if one is due."""
         faults = self._faults.get(step)
         if faults and self._due():
             fault = self._random.choice(faults)

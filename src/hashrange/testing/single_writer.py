@@ -1,4 +1,4 @@
-"""What a store with a single writer promises besides what every store does.
+"""The suite for stores with a single writer, which promise more than every store does.
 
 class TestMyStore(SingleWriterSuite):
     def make_store(self, folder: Path) -> Store:

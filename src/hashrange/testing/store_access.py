@@ -36,12 +36,12 @@ def read(store: Store, what: Read) -> Answer:
 
 
 def row(store: Store, key: Key) -> bytes | None:
-    """One row as it is committed, read at a glance."""
+    """One committed row, read with `glance`."""
     return store.glance(NOWHERE, key)[1]
 
 
 def counted(store: Store, name: bytes) -> int:
-    """A counter as it is committed."""
+    """The committed value of a counter."""
     return cast(list[int], read(store, Counters((name,))))[0]
 
 
@@ -57,7 +57,7 @@ def keys(answer: Answer) -> list[bytes]:
 
 
 def in_thread(work: Callable[[], None]) -> None:
-    """Do it in another thread; an error of it is raised here."""
+    """Run `work` in another thread, and raise its error here."""
     errors: list[BaseException] = []
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What a store must answer, as plainly as it can be said, and random histories to compare by."""
+"""A simple model of a store, and random histories that compare a store with it."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -55,14 +55,14 @@ def value_of(weight_bytes: int, body: bytes = b"") -> bytes:
 
 
 class Model:
-    """Sorted rows by space, what was dropped, counters."""
+    """The rows of each space, the dropped spaces, and the counters."""
 
     def __init__(self) -> None:
         self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
         self.dropped: dict[int, int] = {}  # rows left
         self.counters: dict[bytes, int] = {}
         self.numbers: dict[int, int] = {}
-        """The last number of each slot of the log; one that was rolled back may come again."""
+        """The last number of each slot of the log; after a rollback it may be used again."""
 
     def row(self, space: int, key: bytes) -> bytes | None:
         return self.spaces.get(space, {}).get(key)
@@ -182,7 +182,7 @@ class History(RuleBasedStateMachine):
         self.find_appended()
 
     def find_appended(self) -> None:
-        """What was appended is there, numbered within its slot in the order of the appends."""
+        """The appended rows are there, numbered within each slot in the order of the appends."""
         model, wanted = self.committed, Range(LOG_SPACE, b"", None)
         page = read(self.store, wanted)
         assert isinstance(page, Page)
@@ -218,7 +218,7 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.transaction is not None)
     @rule(rows=rows)
     def put_and_delete(self, rows: Rows) -> None:
-        """None for a value deletes."""
+        """A value of None deletes the row."""
         self.write(
             [
                 Delete(space, key) if value is None else Put(space, key, value)
@@ -302,7 +302,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def clock(self) -> None:
-        """A store may answer its own time, which must not be before the one it was raised to."""
+        """A store may answer with its own time, which must not be before the raised time."""
         for source, model in self.sources():
             [now] = cast(list[int], source.read(Counters((CLOCK,))))
             assert now >= model.counters.get(CLOCK, 0)
@@ -322,7 +322,7 @@ class History(RuleBasedStateMachine):
             assert in_order(what, source.read(what)) == model.read(what)
 
     def sources(self) -> Iterator[tuple[Snapshot | Transaction, Model]]:
-        """Everything that can be read from, with the model of its moment."""
+        """The open transaction and each open snapshot, with the model of the same moment."""
         yield from self.snapshots
         if self.transaction is not None:
             yield self.transaction, self.pending

@@ -1,8 +1,8 @@
-"""Random races of transactions that are open at once, for stores that let them be.
+"""Random races between concurrent transactions, for stores that allow them.
 
-Each transaction reads, then writes, then commits. If it commits, all rows that it has read must be
-what they were at that moment; otherwise `Conflict` was due. Additions are never lost, and the clock
-never falls. A store with a single writer answers `Busy` to all but one, and has few races to lose.
+Each transaction reads, then writes, then commits. If a row that it has read has changed by then,
+the commit must raise `Conflict`. Additions are never lost, and the clock never falls. A store with
+a single writer answers `Busy` to all transactions but one, so it has few races to lose.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ writes = st.one_of(
 
 
 class Racer:
-    """An open transaction, what it has read of rows, and what it has written."""
+    """An open transaction, the rows it has read, and its writes."""
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
@@ -124,7 +124,7 @@ class Races(RuleBasedStateMachine):
 
 
 def _rows(what: Read, answer: Answer) -> Answer:
-    """The part of an answer that has to hold: of a `Head`, the row but not the counter."""
+    """The part of an answer that has to hold: for a `Head`, the row but not the counter."""
     if isinstance(what, Head):
         assert isinstance(answer, tuple)
         return [answer[0]]

@@ -1,16 +1,16 @@
-"""The store suite: what every store owes to the waist (`hashrange.kv`).
+"""The store suite: tests of everything that `hashrange.kv` demands of a store.
 
     class TestMyStore(StoreSuite):
         def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "db")
 
-`make_store` gives an empty store; it may use the empty `folder`. Beyond the words of the waist,
-the suite demands that a write to a space that is not there raises `LookupError`.
+`make_store` gives an empty store; it may use the empty `folder`. The suite also
+demands that a write to a space that does not exist raises `LookupError`.
 
-`StoreSuite` is for any store: one writer or many, counters in one place or in several, a clock of
-its own or the one that is raised. `hashrange.testing.single_writer` has `SingleWriterSuite`, which
-adds what a store with a single writer promises besides. Every answer is compared with that of a
-model: sorted rows, as plain as can be (`hashrange.testing.store_model`).
+`StoreSuite` is for any store: one writer or many, counters in one place or in several, its own
+clock or one that is raised. `hashrange.testing.single_writer` has `SingleWriterSuite`, which also
+tests what only a store with a single writer promises. Every answer is compared with that of a
+simple model (`hashrange.testing.store_model`).
 """
 
 import threading
@@ -185,7 +185,7 @@ class StoreSuite:
         assert counted(store, b"n") == 4
 
     def test_any_race(self, tmp_path: Path) -> None:
-        """Of transactions that are open at once, if the store lets them be."""
+        """Concurrent transactions, if the store allows them."""
         run_races(self._maker(tmp_path), examples=self.histories, steps=30)
 
     def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
