@@ -1,8 +1,8 @@
 """boto3 answered in this process: no socket, no credentials, no waiting.
 
-`boto3_session` makes a session of its own. `intercept` catches the clients of any other code
-while it lasts. botocore keeps all its work but the sending: it validates, serializes, checks
-the CRC, parses and raises as it does with AWS.
+`boto3_session` makes a new session. `intercept` answers the clients of any other code, inside its
+`with` block. Only the sending is replaced: botocore validates, serializes, checks the CRC, parses
+and raises as it does with AWS.
 """
 
 import os
@@ -40,8 +40,7 @@ class Database(Protocol):
 def boto3_session(database: Database, region: str = DEFAULT_REGION) -> boto3.Session:
     """A session whose "dynamodb" and "dynamodbstreams" clients and resources use `database`.
 
-    It knows nothing of this machine's profiles and credentials. Nothing is signed, and nothing
-    is tried twice.
+    It ignores this machine's profiles and credentials. Nothing is signed, and nothing is retried.
     """
     nowhere = (None, None, os.devnull, None)
     session = botocore.session.Session(
@@ -62,12 +61,12 @@ def boto3_session(database: Database, region: str = DEFAULT_REGION) -> boto3.Ses
 
 @contextmanager
 def intercept(database: Database, region: str = DEFAULT_REGION) -> Iterator[None]:
-    """While it lasts, `database` answers every DynamoDB client of botocore in this process.
+    """Answer every DynamoDB client of botocore in this process, inside the `with` block.
 
-    Whatever session or endpoint a client has, whenever it was made and in whichever thread it
-    is used; of several interceptions the latest holds. Other services are not touched. Where
-    the environment names no region or access key, it names dummies meanwhile, so that nothing
-    is looked up on the network.
+    This holds for every session, endpoint and thread, and for clients that exist already. If
+    interceptions are nested, the latest one answers. Other services are not affected. If the
+    environment has no region or access key, it gets dummies meanwhile, so that botocore looks
+    up nothing on the network.
     """
     interception = (database, region)
     with _lock:
@@ -134,7 +133,7 @@ def _answer(database: Database, request: AWSPreparedRequest, region: str) -> AWS
     try:
         status, body = 200, runtime.call(target[1], request.body, _caller(request, region))
     except Closed:
-        raise  # a mistake of the program in this process: it is not to read of a server's
+        raise  # the calling program's own mistake, so it must not look like a server's error
     except Exception as mistake:
         error = refusal(target[1], mistake)
         status, body = error.status, wire.error_body(error)

@@ -1,4 +1,4 @@
-"""What every interface asks of the runtime, and how our own mistakes are answered."""
+"""The part of the runtime that every interface uses, and the answer to an internal error."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -17,7 +17,7 @@ Done = Callable[[Outcome], None]
 
 
 class Turn(Protocol):
-    """What the requests of one turn of an event loop share."""
+    """The state that the requests of one turn of an event loop share."""
 
     def close(self) -> None: ...
 
@@ -27,7 +27,7 @@ class Runtime(Protocol):
 
     @property
     def operations(self) -> Collection[str]:
-        """The names of the operations it knows."""
+        """The names of all operations."""
         ...
 
     def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
@@ -41,12 +41,12 @@ class Runtime(Protocol):
         ...
 
     def turn(self) -> Turn:
-        """For the requests of one turn of an event loop; to be closed at the end of the turn."""
+        """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
         ...
 
 
 def refusal(operation: str, error: BaseException) -> ApiError:
-    """The error to answer. Anything but an ApiError is our mistake and is logged in full."""
+    """The error to answer with. Anything but an ApiError is an internal error, and is logged."""
     if isinstance(error, ApiError):
         return error
     _log.error("operation=%s status=500", operation, exc_info=error)

@@ -8,7 +8,7 @@
                           while the test runs
 
 boto3 is imported and its clients are made once for the whole run. They use the database of the
-test that is running, so that a test costs a new database and nothing else.
+running test, so each test costs only a new database.
 """
 
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def hashrange_resource(hashrange_database: "Database", _hashrange_shared_resourc
 
 @pytest.fixture
 def hashrange_intercept(hashrange_database: "Database") -> Iterator["Database"]:
-    """The test's database, which answers every DynamoDB client in the process meanwhile."""
+    """The test's database, which answers every DynamoDB client in the process during the test."""
     from hashrange.interfaces.boto import intercept
 
     with intercept(hashrange_database):

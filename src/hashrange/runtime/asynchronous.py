@@ -1,9 +1,9 @@
-"""Runs operations by name on a store that is awaited, on one event loop.
+"""Runs operations by name on an asynchronous store, on one event loop.
 
 Requests may come from any thread or loop; all work for the store is done on the loop that it
 belongs to. Requests of one turn of that loop are answered together: the reads share a snapshot,
-and the writes are one batch. One batch is under way at a time, so commits are in the order of
-arrival. What arrives meanwhile is the next batch.
+and the writes are one batch. Only one batch is under way at a time, so commits are in the order
+of arrival. Requests that arrive meanwhile are the next batch.
 """
 
 import asyncio
@@ -47,14 +47,14 @@ from hashrange.runtime.upgrade import bring_up_to_date_async
 
 
 class Turn:
-    """Nothing: the requests of a turn find each other by themselves."""
+    """Does nothing: the runtime itself collects the requests of a turn."""
 
     def close(self) -> None:
         """End the turn."""
 
 
 class ReadRequest:
-    """A parsed request that only reads, until its caller is told."""
+    """A parsed request that only reads, and its caller, who is answered once."""
 
     def __init__(self, operation: Operation, request: Any, caller: Caller, done: Done) -> None:
         self._operation = operation
@@ -63,7 +63,7 @@ class ReadRequest:
         self._done: Done | None = done
 
     def begin(self, tables: Tables, now: float, settings: Settings) -> Driven[Decision]:
-        """Its decision, at its first read or over, and nobody told."""
+        """Run the decision up to its first read, or its end. The caller is not answered yet."""
         moment = Moment(now, b"", self._caller, settings)
         return Driven(begin(self._operation, self._request, moment, tables), self.finish)
 
@@ -80,14 +80,14 @@ class ReadRequest:
         self.tell(outcome)
 
     def tell(self, outcome: Outcome) -> None:
-        """Does nothing if the caller has been told."""
+        """Answer the caller, unless it has been answered already."""
         if self._done:
             done, self._done = self._done, None
             tell(done, outcome)
 
 
 class AsyncRuntime:
-    """Operations over one store that is awaited on `loop`. See `Runtime`.
+    """Operations over one asynchronous store on `loop`. See `Runtime`.
 
     `call` waits, so it must not be called on that loop; the loop has to run meanwhile.
     """
@@ -114,7 +114,7 @@ class AsyncRuntime:
         self._committing: Task[None] | None = None
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
+        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
         return self._call(self._find(OPERATIONS, name), body, caller)
 
     def submit(
@@ -137,11 +137,11 @@ class AsyncRuntime:
         return Turn()
 
     def call_upkeep(self, name: str, body: bytes) -> bytes:
-        """Run an operation of upkeep, which callers from outside have no access to."""
+        """Run an operation of upkeep, which outside callers cannot use."""
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
-        """The same on an event loop."""
+        """Like `call_upkeep`, on an event loop."""
         self._submit(UPKEEP[name], body, done, DEFAULT_CALLER)
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class AsyncRuntime:
             self._enter(operation, body, done, caller)
 
     def _enter(self, operation: Operation, body: bytes, done: Done, caller: Caller) -> None:
-        """In the thread of the caller, as far as that goes."""
+        """Parse the request in the caller's thread, then go on in the loop."""
         start: Callable[[], None]
         try:
             request = operation.request(body)
@@ -234,7 +234,7 @@ class AsyncRuntime:
                 batch = Batch(self._environment, take(self._writes))
                 try:
                     await self._run(batch)
-                except GeneratorExit:  # the loop is gone: nobody is told what may not be so
+                except GeneratorExit:  # the loop is gone: the outcome is not known
                     raise
                 except BaseException:
                     call_done(batch.submissions)
@@ -288,7 +288,7 @@ class AsyncRuntime:
                 raise
 
     async def _answer_from(self, snapshot: kv.AsyncSnapshot, reads: list[ReadRequest]) -> None:
-        """Begin with the tables that are known; if those are outdated, begin again."""
+        """Begin with the cached tables; if those are outdated, begin again with the new ones."""
         catalog, clock, settings = self._environment
         (version, tables), now = catalog.known, clock.now()
         driven = [read.begin(tables, now, settings) for read in reads]

@@ -1,8 +1,7 @@
 """Requests that are decided in one transaction, in the order they came, and committed once.
 
-Each decision sees the writes of those before it. A request that is refused has written nothing,
-and the others go on without it. Outcomes are set while deciding; the callers are told of them
-after the commit.
+Each decision sees the writes of those before it. A request that is refused writes nothing, and
+does not affect the others. Outcomes are set while deciding; the callers get them after the commit.
 """
 
 import logging
@@ -49,8 +48,8 @@ class Submission(Struct, eq=False):
     """A parsed request on its way to a commit.
 
     `outcome` is None until it is decided, and is final when the submission is `settled`. One
-    that came from an event loop has `done`, to be called on that `loop` with the outcome. A
-    thread that sleeps until then is woken by `news`.
+    that came from an event loop has `done`, to be called on that `loop` with the outcome. `news`
+    wakes a thread that sleeps until then.
     """
 
     operation: Operation
@@ -94,12 +93,12 @@ def call_done(submissions: Sequence[Submission]) -> None:
 def tell(done: Done, outcome: Outcome) -> None:
     try:
         done(outcome)
-    except Exception:  # a caller that fails must not keep the others waiting
+    except Exception:  # an error in one caller must not keep the others waiting
         logger.exception("a caller could not be told of its outcome")
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """What the caller is told of our own mistake, or of a failure of the store. It is logged."""
+    """The caller's error for a bug of ours or a failure of the store, which is logged."""
     if isinstance(error, kv.StoreError):
         logger.error("storage: %s", error)
     else:
@@ -108,13 +107,13 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 
 class Batch(Struct, eq=False):
-    """`memory` is given if the batch may have to be decided again, on a store that is awaited."""
+    """`memory` is set on an asynchronous store, where a batch may have to be decided again."""
 
     environment: Environment
     submissions: Sequence[Submission]
     memory: Memory | None = None
     needs_upkeep: bool = False
-    """Whether it changed or dropped a table."""
+    """Whether the batch changed or dropped a table."""
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
         """Decide every submission, and set its outcome.
@@ -170,14 +169,15 @@ class Batch(Struct, eq=False):
         tables, now = self.environment.catalog.known[1], self.environment.clock.now()
         for submission in self.submissions:
             moment = Moment(now, submission.entropy, submission.caller, self.environment.settings)
-            with suppress(Exception):  # a refusal, or our own mistake: it will come up again
+            with suppress(Exception):  # a refusal or a bug: it will be raised again
                 yield next(begin(submission.operation, submission.request, moment, tables))
 
     def fail(self, error: BaseException) -> None:
-        """Answer every submission with an internal error. Raises what is not an Exception again.
+        """Answer every submission with an internal error. An error that is not an
+        Exception is raised again.
 
         Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
-        may have been, and nobody is told either.
+        may have been written.
         """
         refusal = internal_error(error)
         for submission in self.submissions:

@@ -11,17 +11,17 @@ Tables = dict[str, Table]
 
 
 class Catalog:
-    """Definitions by name. A table is read when it is first asked for, never ahead."""
+    """Definitions by name. A table is read when it is first needed."""
 
     def __init__(self) -> None:
         self.known: tuple[bytes | None, Tables] = (b"", {})
-        """The version's row and the definitions; one value, so that threads see them agree."""
+        """The version and its definitions: one value, so that every thread sees a matching pair."""
 
     def at(self, version: bytes | None) -> Tables:
         """The known definitions of this version; `find_table` adds to them.
 
-        Versions are random, so an older one cannot be told from a newer one: the latest that was
-        asked for is kept.
+        Versions are random, so it cannot be seen which of two is newer: the cache keeps the one
+        that was last asked for.
         """
         known, tables = self.known
         if version != known:

@@ -1,7 +1,7 @@
-"""Time that never falls: neither if the wall clock is set back, nor across processes.
+"""Time that never goes back: neither if the wall clock is set back, nor across processes.
 
-Every commit raises the stored clock to the time that it was decided at. A process that opens the
-database later, or commits after another process, goes on from there.
+Every commit raises the stored clock to the time at which it was decided. A process that opens the
+database later, or commits after another process, continues from that time.
 """
 
 import time
@@ -20,12 +20,12 @@ class TimeSource(Protocol):
 
 
 def wall_clock() -> float:
-    """Epoch seconds. `time.time` is looked up at each call, so tools that replace it are heard."""
+    """Epoch seconds. `time.time` is looked up at each call, so tools may replace it."""
     return time.time()
 
 
 class Clock(forks.Forkable):
-    """`source` gives epoch seconds and may jump; `now()` does not fall.
+    """`source` gives epoch seconds and may jump; `now()` never goes back.
 
     `timer` measures how long something takes, in seconds from an arbitrary start.
     """
@@ -57,7 +57,7 @@ class Clock(forks.Forkable):
             return self._latest
 
     def not_before(self, milliseconds: int) -> float:
-        """The time, which from now on is never before `milliseconds`, a time that was stored."""
+        """The time, which is never before `milliseconds`, a stored time, from now on."""
         with self._lock:
             self._latest = max(self._latest, milliseconds / 1000, self._source())
             return self._latest

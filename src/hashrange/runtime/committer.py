@@ -1,10 +1,10 @@
-"""Group commit: the thread or loop that holds the lock works for all that wait.
+"""Group commit: the thread or loop that holds the lock decides and commits for all that wait.
 
-A thread that calls `execute` does the next batch itself if no other does; else it sleeps until
-it is told of its commit, or until it is its turn to work. On an event loop a batch is decided
-when a turn of the loop adds no more requests to it. Only the commit, which may wait for a disk,
-goes to a thread: two threads that both compute would fight over the interpreter instead. The
-loop never waits for a lock.
+A thread that calls `execute` runs the next batch itself if no other thread does; otherwise it
+sleeps until its request is committed or until it is its turn to run a batch. On an event loop a
+batch is decided when a turn of the loop adds no more requests to it. Only the commit, which may
+wait for a disk, goes to a thread: if deciding did too, two threads would compete for the
+interpreter. The loop never waits for a lock.
 """
 
 from asyncio import AbstractEventLoop
@@ -21,9 +21,9 @@ from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
 from hashrange.runtime.environment import Environment
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS
-"""How long a batch waits for more, as long as each turn of the loop brings some. A commit costs
-nearly the same for one request as for sixteen, and the loop knows at once when no more come. But
-beside a long read each turn contains a slice of it, and waiting would cost more than it saves."""
+"""The longest that a batch waits for more requests, while each turn of the loop brings some. A
+commit costs nearly the same for one request as for sixteen, and a turn without new requests ends
+the wait. But while a long read runs, each turn includes a slice of it, so the wait is limited."""
 
 
 class Committer(forks.Forkable):
@@ -48,14 +48,14 @@ class Committer(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """Forget what waits and works: it is left to the parent."""
+        """Forget all requests and locks: the parent answers its requests."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
         self._scheduled: set[AbstractEventLoop] = set()
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
-        """From any thread: returns the response when it is committed, or raises the refusal."""
+        """From any thread: return the response when it is committed, or raise the error."""
         self._waiting.append(submission)
         while not submission.settled:
             if self._lock.acquire(blocking=False):
@@ -65,11 +65,11 @@ class Committer(forks.Forkable):
                 finally:
                     self._let_go()
             elif submission.news is None:
-                submission.news = Event()  # and look once more: it may have come too late
+                submission.news = Event()  # try again: the outcome may have come before this
             else:
                 self._wait(submission, submission.news)
         outcome = submission.outcome
-        assert outcome is not None, "what is settled has an outcome"
+        assert outcome is not None, "a settled submission has an outcome"
         if isinstance(outcome, bytes):
             return outcome
         raise outcome
@@ -89,14 +89,14 @@ class Committer(forks.Forkable):
         try:
             news.wait()
             news.clear()
-        except BaseException:  # Ctrl-C: the next one has to be woken instead
+        except BaseException:  # Ctrl-C: wake the next one instead
             with suppress(ValueError):
                 self._waiting.remove(submission)
             self._wake_next()
             raise
 
     def _let_go(self) -> None:
-        """Release the lock. All that wait found it free or are seen here."""
+        """Release the lock, and wake a submission that found it taken."""
         self._lock.release()
         if self._waiting:
             self._wake_next()
@@ -109,7 +109,7 @@ class Committer(forks.Forkable):
             if submission.loop:
                 with suppress(RuntimeError):  # the loop has been closed meanwhile
                     submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
-                    if submission.loop.is_running():  # else it may never go on
+                    if submission.loop.is_running():  # otherwise it may never run again
                         return
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
@@ -142,7 +142,7 @@ class Committer(forks.Forkable):
             self._commit(batch, transaction, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Work there has the lock already, so there is never more than one thing to do."""
+        """The thread takes over the lock, so it never has more than one thing to do."""
         if self._executor:
             self._executor.submit(function, *arguments)
             return
@@ -170,7 +170,7 @@ class Committer(forks.Forkable):
             self._let_go()
 
     def _work(self) -> None:
-        """With the lock held: one batch from beginning to end."""
+        """Decide and commit one batch. The caller holds the lock."""
         batch, transaction = self._next_batch(wait=True)
         try:
             if transaction:
@@ -179,9 +179,9 @@ class Committer(forks.Forkable):
             self._tell(batch)
 
     def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
-        """With the lock held: a batch that is decided, and its transaction if it is to commit.
+        """Decide a batch; return it, and its transaction if there is anything to commit.
 
-        Raises Busy only if it must not wait.
+        The caller holds the lock. Raises Busy only if it must not wait.
         """
         try:
             transaction = self._store.begin(wait)
@@ -199,7 +199,7 @@ class Committer(forks.Forkable):
             raise
 
     def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
-        """Wake threads, and call `done` on the loop it is of (`here` is the running one)."""
+        """Wake the threads, and call each `done` on its loop (`here` is the running one)."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in batch.submissions:
             submission.settled = True

@@ -1,4 +1,4 @@
-"""The in-process face of a database: operations by name, with dicts in wire form."""
+"""The in-process interface of a database: operations by name, with dicts in wire form."""
 
 import asyncio
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Database:
 
         `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
         (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`, and StoreError
-        once it is closed.
+        if the database is closed.
         """
         try:
             return _decode(self.runtime.call(operation, _encode(request), self._caller) or b"{}")
@@ -58,7 +58,7 @@ class Database:
             raise
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Do the same on an event loop, which never waits for a disk or a lock."""
+        """Like `execute`, on an event loop, which never waits for a disk or a lock."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def done(outcome: bytes | BaseException) -> None:
@@ -77,11 +77,11 @@ class Database:
             raise
 
     def check(self) -> Iterator[str]:
-        """Every problem found: damaged rows, index entries or counters that do not fit."""
+        """Yield every problem found: damaged rows, and index entries or counters that are wrong."""
         return problems(self._store)
 
     def start_upkeep(self) -> None:
-        """Look for work that an earlier process left, and go on looking now and then."""
+        """Look for work that an earlier process left, now and at intervals."""
         self._upkeep.wake()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A decision with its tables looked up: what is left to answer are the reads of `kv`."""
+"""Answers a decision's requests for tables, so that it yields only the reads of `kv`."""
 
 from collections.abc import Generator, Hashable, Iterator
 from typing import Any, NamedTuple
@@ -45,9 +45,9 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
 
 
 class Footprint(NamedTuple):
-    """What a decision read, with the answers, and what it came to.
+    """What a decision read, with the answers, and its result.
 
-    It comes to the same with the same tables if it reads the same. `tables` says which they were.
+    With the same `tables`, and the same answers to its reads, its result would be the same.
     """
 
     tables: Hashable
@@ -58,21 +58,21 @@ class Footprint(NamedTuple):
         if isinstance(self.result, ApiError):
             raise self.result
         if self.result.changes:
-            self.result.receipt = None  # it is filled anew
+            self.result.receipt = None  # it is filled again
         return self.result
 
 
 class Memory:
-    """The decisions of a batch, for when it has lost a race and is decided again.
+    """The decisions of a batch, kept in case it loses a race and is decided again.
 
-    Only those that would read something else now are run again; the others stand.
+    Only those that would now read something else are run again; the others are reused.
     """
 
     def __init__(self) -> None:
         self._footprints: dict[int, Footprint] = {}
 
     def steps(self, key: int, tables: Hashable, steps: Steps) -> Steps:
-        """The remembered decision if it stands; else `steps` are run, and remembered."""
+        """The remembered decision if it is still valid; otherwise run and remember `steps`."""
         earlier = self._footprints.get(key)
         if earlier and earlier.tables == tables and (yield from _reads_the_same(earlier)):
             return earlier.decision()
@@ -92,7 +92,7 @@ class Memory:
         return footprint.decision()
 
     def reads(self) -> Iterator[kv.Read]:
-        """What the remembered decisions read."""
+        """The reads of the remembered decisions."""
         for footprint in self._footprints.values():
             for read, _ in footprint.reads:
                 yield read

@@ -1,10 +1,10 @@
-"""The loops that advance decisions and batches, over a store that is called or awaited.
+"""The loops that advance decisions and batches, over a synchronous or an asynchronous store.
 
 A decision, and a batch of them, is a generator of reads that does not know what answers them.
-A store that is called answers one read at a time, and decisions are driven one by one. Each
-answer of a store that is awaited takes a round trip. So reads of many requests are driven
-together, and what the decisions of a batch read first is asked for ahead, in one round trip;
-then they are decided one by one, over an overlay of what the batch writes.
+A synchronous store answers one read at a time, and decisions are driven one by one. Each answer
+of an asynchronous store takes a round trip. So the reads of many requests are made together. The
+first reads of a batch's decisions are made in one round trip; then the decisions are made one by
+one, over an overlay of the batch's writes.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -29,7 +29,7 @@ class Source(Protocol):
 
 
 def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
-    """Answer reads until the result is there."""
+    """Answer the reads of `steps` until they return a result."""
     reply: Any = None
     try:
         while True:
@@ -40,7 +40,7 @@ def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
 
 
 class SlicedDrive(Generic[T]):
-    """Answers reads for a slice of time: call `advance` until it gives the result.
+    """Answers reads for a slice of time. Call `advance` until it returns the result.
 
     Only a decision that reads ranges is interrupted: other reads are few and short.
     """
@@ -56,7 +56,7 @@ class SlicedDrive(Generic[T]):
         self._read: kv.Read | None = None
 
     def advance(self) -> T | None:
-        """None if the slice is over and there is more to do."""
+        """Returns None if the slice is over and there is more to do."""
         end = self._timer() + SLICE_SECONDS
         try:
             read = self._read or next(self._steps)
@@ -127,7 +127,7 @@ def _roll_back(transaction: kv.Transaction) -> None:
         internal_error(error)
 
 
-# ---- a store that is awaited ----
+# ---- asynchronous stores ----
 
 
 class Driven(Generic[T]):
@@ -156,7 +156,7 @@ class Driven(Generic[T]):
 
 
 async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
-    """Answer what all of them ask in one round trip, until all are over."""
+    """Answer the reads of all of them, in one round trip at a time, until all are over."""
     running = driven
     while True:
         for one in running:
@@ -183,7 +183,7 @@ async def advance_together(
 async def run_batch(batch: Batch, store: kv.AsyncStore) -> None:
     """Decide and commit a batch. Every submission has its outcome afterwards.
 
-    If it has lost a race, the decisions that would read something else now are run again.
+    If it loses a race, the decisions that would now read something else are run again.
     """
     batch.memory = Memory()
     try:
@@ -198,7 +198,7 @@ async def run_batch(batch: Batch, store: kv.AsyncStore) -> None:
             except kv.Conflict:
                 pass
         raise kv.Conflict(f"lost {CONFLICTS_MAX} races")
-    except GeneratorExit:  # the event loop is gone: there is nobody to tell
+    except GeneratorExit:  # the event loop is gone, and with it the callers
         raise
     except BaseException as error:
         batch.fail(error)
@@ -234,7 +234,7 @@ async def drive_over(
     steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
     transaction: kv.AsyncTransaction,
 ) -> list[kv.Write] | None:
-    """Answer reads over what has been written. Returns all writes, or None if there are none."""
+    """Answer reads, including earlier writes. Returns all writes, or None if there are none."""
     reply: Any = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What decisions are given beside their requests: the tables, the time and the settings."""
+"""What a decision gets besides its request: the tables, the time and the settings."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""`hashrange check`: every index and every counter against its recomputation from the tables."""
+"""`hashrange check`: compares every index and counter with its recomputation from the tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ CHUNK_ROWS = 1000
 
 
 def problems(store: kv.Store) -> Iterator[str]:
-    """One line per problem, as of one moment."""
+    """Yield one line per problem, as of one moment."""
     snapshot = store.snapshot()
     try:
         for _, value in _rows(snapshot, kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES):
@@ -42,10 +42,10 @@ def _rows(
 
 
 class _TableCheck:
-    """One table: its items, that each has its rows in the indexes, and that there are no others.
+    """Checks one table: its items, and that its indexes have the rows of each item and no others.
 
-    `expected` counts the rows that each space should have, `counters` what counters and the sizes
-    of item collections should say.
+    `expected` counts the rows that each space should have; `counters` holds the values that
+    counters and the sizes of item collections should have.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
@@ -101,7 +101,7 @@ class _TableCheck:
             return checked
 
     def _row_problems(self) -> Iterator[str]:
-        """That every row of the spaces has been accounted for."""
+        """Find spaces with too many or too few rows."""
         for view in (self._table, *self._table.maintained):
             found = sum(1 for _ in _rows(self._snapshot, view.space))
             expected = self._expected[view.space]

@@ -1,11 +1,11 @@
-"""The operations that callers may name, and what they are told of a name that is not among them."""
+"""The operations that callers may name, and the error for any other name."""
 
 from hashrange import kv
 from hashrange.model.errors import UnknownOperationException
 from hashrange.operations import OPERATIONS
 
 API = frozenset(OPERATIONS)
-"""The operations of the API. Those of upkeep are not for callers from outside."""
+"""The operations of the API. Outside callers cannot use those of upkeep."""
 
 
 class Closed(kv.StoreError):

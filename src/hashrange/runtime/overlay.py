@@ -1,9 +1,9 @@
-"""What a batch is going to write, laid over what its transaction reads.
+"""The pending writes of a batch, laid over what its transaction reads.
 
-A store that is awaited gets all writes of a batch at its end. Until then, later decisions of the
+An asynchronous store gets all writes of a batch at its end. Until then, later decisions of the
 batch have to see what earlier ones write, and the overlay answers their reads: it asks the store
-for what it does not know, and changes the answer by the writes. Reads of the store are kept, so
-that what was asked for ahead is not asked for again.
+for what it does not know, and applies the pending writes to the answer. It keeps the store's
+answers, so that a read that was made ahead is not made again.
 
 A record that the batch appends has no number before the commit, and no decision of the batch
 sees it.
@@ -85,7 +85,7 @@ class Overlay:
                 self._rows.pop(write.space, None)
                 self._dropped.append(write.space)
             case kv.Append() | kv.Purge():
-                pass  # the store alone knows the number, and when a dropped space is empty
+                pass  # only the store knows the number, or when a dropped space is empty
 
     # ---- answers ----
 
@@ -134,7 +134,7 @@ class Overlay:
         return [*there, *self._dropped]
 
     def _range(self, read: kv.Range) -> Asking:
-        """Pages of the store until, with the overlay's rows, a bound or the range ends it."""
+        """Read pages of the store until, with the overlay's rows, a bound or the end is reached."""
         own = self._own_rows(read)
         if read.space in self._own_spaces:
             return page_of([row for row in own if row[1] is not None], read)  # type: ignore[misc]
@@ -182,7 +182,7 @@ def _merged(
 
 
 def _behind(read: kv.Range, page: kv.Page) -> kv.Range:
-    """What is left of a range behind a page of it."""
+    """The rest of a range after one page of it."""
     last = page.rows[-1][0]
     start, end = (read.start, last) if read.reverse else (last + b"\x00", read.end)
     return kv.Range(read.space, start, end, read.reverse, read.rows_max, read.weight_max)

@@ -1,9 +1,9 @@
-"""Requests that only read, each answered from one snapshot of a store that is called.
+"""Requests that only read, each answered from one snapshot of a synchronous store.
 
 There is one way to answer: the decision is driven over a snapshot whose tables and time are
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
-snapshot that all requests of the loop's turn share. If that is not enough, it starts again on a
-snapshot of its own and takes turns with others of its kind. A read of a single row needs no
+snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
+on its own snapshot and takes turns with other long reads. A read of a single row needs no
 snapshot: a store answers it in one statement, together with the catalog's version.
 """
 
@@ -70,7 +70,7 @@ class Turn:
 
 
 class SlicedRead:
-    """A read with a snapshot of its own: `step` until it is over and its caller has been told."""
+    """A read with its own snapshot. Call `step` until the read is over and its caller answered."""
 
     def __init__(self, drive: SlicedDrive[Decision], snapshot: kv.Snapshot, done: Done) -> None:
         self._drive = drive
@@ -124,7 +124,7 @@ class Reads:
     def start(
         self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn | None
     ) -> bytes | None:
-        """On an event loop: the response if one slice of time is enough for it.
+        """On an event loop: return the response if one slice of time is enough for it.
 
         Otherwise None, and `done` is called with the outcome later. `turn` is None for a request
         by itself.
@@ -160,9 +160,10 @@ class Reads:
             raise
 
     def _glance(self, operation: Operation, request: Any, caller: Caller) -> bytes | None:
-        """Read one row, and see in the same read that the known tables are current.
+        """Read one row, and check in the same read that the cached tables are current.
 
-        None if they are not, or if the request is refused, for which they may be the reason.
+        Returns None if they are not, or if the request is refused, because outdated tables may be
+        the reason.
         """
         catalog, clock, settings = self._environment
         version, tables = catalog.known

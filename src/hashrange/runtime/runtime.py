@@ -26,8 +26,8 @@ class Runtime:
 
     `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
     for a disk run in `executor` when they come from an event loop; by default, in a thread of
-    the runtime's own. Once it is closed, every operation raises Closed. Rows that an older
-    version has stored are upgraded first.
+    the runtime's own. After `close`, every operation raises Closed. Rows that an older
+    version has stored are upgraded when the runtime is made.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Runtime:
         self._committer = Committer(store, environment, wake_upkeep, executor)
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """The response's body. Raises ApiError, InternalServerError for a mistake of ours."""
+        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             raise self._refused(name)
@@ -62,7 +62,7 @@ class Runtime:
         caller: Caller = DEFAULT_CALLER,
         turn: Turn | None = None,
     ) -> None:
-        """On an event loop: `done` gets the response's body or the error.
+        """On an event loop: `done` is called with the response's body or the error.
 
         It is called at once for a short read, and later, on the loop, for the rest. Reads of one
         `turn` share its snapshot.
@@ -74,17 +74,17 @@ class Runtime:
             self._submit(operation, body, done, caller, turn)
 
     def turn(self) -> Turn:
-        """For the requests of one turn of an event loop; to be closed at the end of the turn."""
+        """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
         return self._reads.turn()
 
     def call_upkeep(self, name: str, body: bytes) -> bytes:
-        """Run an operation of upkeep, which callers from outside have no access to."""
+        """Run an operation of upkeep, which outside callers cannot use."""
         if self._closed:
             raise self._refused(name)
         return self._call(UPKEEP[name], body, DEFAULT_CALLER)
 
     def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
-        """The same on an event loop."""
+        """Like `call_upkeep`, on an event loop."""
         self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, None)
 
     def close(self) -> None:

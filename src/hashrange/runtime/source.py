@@ -1,4 +1,4 @@
-"""Reads of a snapshot or a transaction that the runtime makes by itself, each of one kind."""
+"""Functions for the runtime's own reads of a snapshot or a transaction."""
 
 from typing import Protocol, cast
 

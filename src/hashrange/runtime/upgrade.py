@@ -43,7 +43,7 @@ def _upgraded(store: kv.Store) -> int:
 
 
 async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
-    """The same for a store that is awaited."""
+    """Like `bring_up_to_date`, for an asynchronous store."""
     for _ in range(CONFLICTS_MAX):
         transaction = await store.begin()
         try:

@@ -1,4 +1,4 @@
-"""A thread that runs upkeep: at once when a table changed, and now and then for the rest."""
+"""A thread that runs upkeep: at once when a table has changed, and at intervals."""
 
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -11,7 +11,7 @@ from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 
 PAUSE_SECONDS = 2.0
-"""How long the thread waits between two looks for work that no commit here has announced."""
+"""How often the thread looks for work that no commit of this process has announced."""
 
 
 class Runtime(Protocol):
@@ -76,6 +76,6 @@ class Upkeep(forks.Forkable):
                 while not self._closing and self.run_once(monotonic() >= self._expire_from):
                     pass
             except ApiError:
-                pass  # it has been logged, and the next look may succeed
+                pass  # it has been logged, and the next attempt may succeed
             resting = self._expire_from - monotonic()
             self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)

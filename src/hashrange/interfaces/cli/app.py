@@ -29,7 +29,7 @@ def run() -> None:
     arguments, unknown = _parser().parse_known_args()
     given = vars(arguments)
     command, parser = given.pop("run"), given.pop("parser")
-    if unknown:  # report them with the usage of the command that does not know them
+    if unknown:  # show the usage of the command that was given, not of the whole program
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         command(**given)

@@ -11,7 +11,7 @@ from hashrange.interfaces.server.turns import Turns
 
 
 class Client(Protocol):
-    """A connection, as far as the server speaks of it."""
+    """The part of a connection that the server uses."""
 
     def stop(self) -> None: ...
     def sweep(self, seconds: float, /) -> None: ...
@@ -38,7 +38,7 @@ class Clients:
         self._aside = ThreadPoolExecutor(1, "hashrange-aside")
 
     def admit(self, client: Client) -> bool:
-        """Whether there is room for one more client; it is connected then."""
+        """Register a client if there is room for one more. Returns whether there is."""
         if len(self.connected) >= self.connections_max:
             return False
         self.connected.add(client)
@@ -57,7 +57,7 @@ class Clients:
         answer.add_done_callback(tell)
 
     async def drain(self, seconds_max: float) -> None:
-        """Let every client finish the request that is running, at most so many seconds."""
+        """Wait until every client's running request is finished, but at most `seconds_max`."""
         for client in tuple(self.connected):
             client.stop()
         deadline = self.loop.time() + seconds_max

@@ -24,20 +24,22 @@ IDLE_SECONDS_MAX = 600
 """How long an idle connection is kept open."""
 
 LINGER_SECONDS = 2
-"""How long a refused client may go on sending, unread, so that it can read the refusal."""
+"""How long a refused client stays connected, so that it can read the refusal. Nothing more that
+it sends is handled."""
 
 _SMALL_BYTES = 4 * 1024
-"""Requests with larger bodies may take long to parse, while the event loop has others to serve:
-PartiQL statements above this size are answered in a thread, other requests above the next."""
+"""Larger PartiQL statements are answered in a thread, because they may take long to parse, while
+the event loop has other clients to serve."""
 
 _LARGE_BYTES = 512 * 1024
-"""Above the largest item, for which the detour through a thread would cost a third more."""
+"""Other requests that are larger are answered in a thread too. The limit is above the largest item,
+because the detour through a thread would make a request for one item cost a third more."""
 
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
-"""Answers are sent together up to this size; above it, joining them would only cost a copy."""
+"""Answers are joined up to this size; for larger ones the copy would cost more than it saves."""
 
 access_log = logging.getLogger("hashrange.access")
 
@@ -106,7 +108,7 @@ class ClientConnection(asyncio.Protocol):
             self._advance()
 
     def _advance(self) -> None:
-        """Take waiting requests as far as possible. Calls answered at once do not recurse."""
+        """Run the waiting requests until one has to wait. Calls answered at once do not recurse."""
         if self._advancing:
             return
         self._advancing = True
@@ -124,7 +126,7 @@ class ClientConnection(asyncio.Protocol):
             self._pause_or_resume()
 
     def _pause_or_resume(self) -> None:
-        """Read from the client only while none of its requests waits."""
+        """Stop reading from the client while one of its requests waits."""
         self._paused = not self._paused
         if self._paused:
             self._transport.pause_reading()
@@ -168,7 +170,7 @@ class ClientConnection(asyncio.Protocol):
                 self._finish(self._close)
             elif self._waiting:
                 self._advance()
-        except Exception:  # our mistake: tell the client at once that no answer will come
+        except Exception:  # internal error: no answer will come, so do not let the client wait
             self._transport.abort()
             raise
 

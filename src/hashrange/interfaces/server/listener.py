@@ -1,7 +1,7 @@
 """The listener: the address that clients connect to, and the keys and TLS that they need.
 
-The address is taken before anything else is opened, so that a second server on the same port
-ends before it touches a file.
+The address is bound before anything else is opened, so that a second server on the same port
+fails before it touches a file.
 """
 
 import errno
@@ -92,7 +92,7 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """From files in PEM form; the certificate's file may hold the key too.
+    """A TLS context from files in PEM form; the certificate's file may hold the key too.
 
     Raises ServerError or OSError.
     """
@@ -102,10 +102,10 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
         return None
     files = [certificate, key] if key else [certificate]
     for file in files:
-        file.open("rb").close()  # this OSError names the file; that of OpenSSL does not
+        file.open("rb").close()  # opening it names the file in an OSError; OpenSSL does not
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        # OpenSSL would ask for a passphrase on the terminal: such a key is refused instead.
+        # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
         reason = "no certificate, or no private key without a passphrase, in PEM form"

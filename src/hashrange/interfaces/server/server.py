@@ -76,7 +76,7 @@ def serve(runtime: Runtime, listener: Listener, ready: Callable[[], None]) -> No
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop, where uvloop can be installed."""
+    """uvloop's event loop if uvloop is installed, else asyncio's."""
     try:
         import uvloop
     except ImportError:
@@ -88,7 +88,7 @@ async def _serve(server: Server, ready: Callable[[], None]) -> None:
     await server.start()
     try:
         ended = _ended()
-        gc.freeze()  # the modules loaded by now stay: no collection needs to look at them
+        gc.freeze()  # the garbage collector need not look at the modules loaded so far
         ready()
         await ended.wait()
     finally:
@@ -96,7 +96,7 @@ async def _serve(server: Server, ready: Callable[[], None]) -> None:
 
 
 def _ended() -> asyncio.Event:
-    """Set by the first signal. Where loops take no signals (Windows), Ctrl-C cancels the task."""
+    """Set by the first signal. If the loop takes no signals (Windows), Ctrl-C cancels the task."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError):

@@ -1,8 +1,8 @@
 """Requests that arrive in one turn of the event loop are handled together.
 
 Between two system calls the code of a request falls out of the processor's caches. Handled in
-one go, the GetItems of sixteen clients take a quarter less time each, and half as many more are
-answered in a second. A request waits at most for the others of its turn. The reads of a turn
+one go, each GetItem of sixteen clients takes a quarter less time, and half as many again are
+answered per second. A request waits at most for the other requests of its turn. The reads of a turn
 share one snapshot, and the answers leave together at its end.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 from hashrange.interfaces.calls import Runtime, Turn
 
 ARRIVALS_PER_TURN = 64
-"""How many pieces of data are handled before the answers leave."""
+"""How many pieces of data are handled before the answers are sent."""
 
 
 class Connection(Protocol):
@@ -27,7 +27,7 @@ class Turns:
 
     def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
         self.turn: Turn | None = None
-        """What the requests of a turn share, while it lasts."""
+        """The state that the requests of the current turn share."""
         self._loop = loop
         self._runtime = runtime
         self._arrived: deque[tuple[Connection, bytes]] = deque()
@@ -35,13 +35,13 @@ class Turns:
         self._scheduled = False
 
     def arrive(self, connection: Connection, data: bytes) -> None:
-        """`connection.handle(data)` is called when all data of this turn has arrived."""
+        """Call `connection.handle(data)` once all data of this turn has arrived."""
         self._arrived.append((connection, data))
         if not self._scheduled:
             self._schedule()
 
     def depart(self, connection: Connection) -> None:
-        """`connection.flush()` is called when all requests of this turn are handled."""
+        """Call `connection.flush()` once all requests of this turn are handled."""
         self._departing.append(connection)
         if not self._scheduled:
             self._schedule()
