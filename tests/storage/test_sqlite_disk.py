@@ -139,6 +139,19 @@ def test_a_backup_to_a_full_disk_leaves_no_file(
     assert not list(tmp_path.glob("backup*"))
 
 
+def test_a_backup_whose_sync_fails_leaves_no_file(
+    the_disk: Disk, open_store: OpenStore, tmp_path: Path
+) -> None:
+    store = open_store()
+    write_pairs(store, range(3))
+    the_disk.on_sync = is_broken
+    with pytest.raises(StoreError):
+        store.backup(str(tmp_path / "backup.db"))
+    the_disk.on_sync = works
+    assert not list(tmp_path.glob("backup*"))
+    store.backup(str(tmp_path / "backup.db"))
+
+
 def test_readers_go_on_while_a_commit_waits_for_the_disk(
     the_disk: Disk, open_store: OpenStore
 ) -> None:

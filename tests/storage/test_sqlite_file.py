@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from hashrange.kv import (
 )
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import format as file_format
+from hashrange.storage.sqlite import maintenance
 from hashrange.storage.sqlite import store as sqlite_store
 from hashrange.testing.store_access import commit, counted, keys, read, row
 from hashrange.testing.store_model import value_of
@@ -211,6 +213,137 @@ def test_a_backup_overwrites_nothing(open_store: OpenStore, path: Path, tmp_path
     assert (tmp_path / "taken").read_text() == "mine"
     with pytest.raises(StoreError, match="no directory"):
         store.backup(str(tmp_path / "no" / "backup.db"))
+
+
+ACCOUNTS = 10_000
+"""Of 1 KB each, so that a backup takes thousands of steps."""
+
+
+def move_money(store: SqliteStore, stop: threading.Event) -> None:
+    """Take one from an account and give it to another, over and over."""
+    balances = [1_000] * ACCOUNTS
+    number = 0
+    while not stop.is_set():
+        source, target = number * 7 % ACCOUNTS, (number * 11 + 1) % ACCOUNTS
+        balances[source] -= 1
+        balances[target] += 1
+        commit(store, *(account(n, balances[n]) for n in (source, target)))
+        number += 1
+
+
+def account(number: int, balance: int) -> Put:
+    return Put(5, b"%05d" % number, value_of(9, b"%09d" % balance + bytes(1_000)))
+
+
+def test_a_backup_beside_a_busy_writer_ends_and_is_one_moment(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_PAGES_A_STEP", 1)
+    store = open_store(durability="memory", busy_seconds=60)
+    commit(store, CreateSpace(5), *(account(n, 1_000) for n in range(ACCOUNTS)))
+    stop = threading.Event()
+    writer = threading.Thread(target=move_money, args=(store, stop))
+    copying = threading.Thread(target=store.backup, args=(str(tmp_path / "copy.db"),), daemon=True)
+    writer.start()
+    copying.start()
+    copying.join(20)
+    ended = not copying.is_alive()
+    stop.set()
+    writer.join()
+    copying.join()
+    assert ended, "a backup does not wait for the writers to rest"
+    copy = SqliteStore(str(tmp_path / "copy.db"))
+    rows = read(copy, Range(5, b"", None)).rows  # type: ignore[union-attr]
+    assert sum(int(value[8:17]) for _, value in rows) == 1_000 * ACCOUNTS
+    copy.close()
+
+
+class OneAtATime:
+    """A number of pages a step, which commits each time it is looked at."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.store = store
+        self.steps = 0
+
+    def __index__(self) -> int:
+        self.steps += 1
+        assert self.steps < ACCOUNTS, "the backup begins again after each commit"
+        commit(self.store, account(0, self.steps))
+        return 1
+
+
+def test_a_commit_after_every_page_changes_nothing_in_a_backup(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(durability="memory")
+    commit(store, CreateSpace(5), *(account(n, 1_000) for n in range(500)))
+    pages = OneAtATime(store)
+    monkeypatch.setattr(maintenance, "_PAGES_A_STEP", pages)
+    store.backup(str(tmp_path / "copy.db"))
+    assert pages.steps > 100
+    copy = SqliteStore(str(tmp_path / "copy.db"))
+    assert row(copy, (5, account(0, 0).key)) == account(0, 1_000).value
+    copy.close()
+
+
+def test_a_backup_of_a_damaged_file_is_refused(
+    open_store: OpenStore, path: Path, tmp_path: Path
+) -> None:
+    store = open_store()
+    commit(store, CreateSpace(5), Put(5, b"a", value_of(1, b"precious")))
+    store.close()
+    damage(path, b"precious", b"precioux")
+    with pytest.raises(Damaged, match=r"not backed up, .* space 5, key 61: wrong checksum"):
+        open_store().backup(str(tmp_path / "copy.db"))
+    assert not list(tmp_path.glob("copy*"))
+
+
+def test_a_backup_replaces_no_file_that_appears_meanwhile(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "copy.db"
+    monkeypatch.setattr(maintenance, "_check", lambda *_: target.write_text("mine"))
+    with pytest.raises(StoreError, match="exists already"):
+        open_store().backup(str(target))
+    assert target.read_text() == "mine"
+    assert [file.name for file in tmp_path.glob("copy*")] == [target.name]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_backup_without_hard_links(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError("this file system has no links")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    store = open_store()
+    store.backup(str(tmp_path / "copy.db"))
+    assert [file.name for file in tmp_path.glob("copy*")] == ["copy.db"]
+    with pytest.raises(StoreError, match="exists already"):
+        store.backup(str(tmp_path / "copy.db"))
+
+
+def test_a_killed_backup_leaves_nothing_under_its_name(path: Path, tmp_path: Path) -> None:
+    store = SqliteStore(str(path))
+    commit(store, CreateSpace(5), *(account(n, 1_000) for n in range(ACCOUNTS)))
+    store.close()
+    target = tmp_path / "copy.db"
+    program = (
+        "import os, sys\n"
+        "from hashrange.storage import SqliteStore\n"
+        "from hashrange.storage.sqlite import maintenance\n"
+        "maintenance._check = lambda *_: os.kill(os.getpid(), 9)\n"
+        "SqliteStore(sys.argv[1]).backup(sys.argv[2])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, path, target], check=False)
+    assert ended.returncode != 0
+    assert not target.exists()
+    store = SqliteStore(str(path))
+    store.backup(str(target))
+    assert list(store.verify()) == []
+    store.close()
 
 
 # ---- brief snapshots ----

@@ -22,6 +22,7 @@ class Checkpointer:
         self._thread = threading.Thread()
         self._pages = 0
         self._pages_seen = 0
+        self._pages_outlasted = 0
         self._restarting = False
 
     def committed(self, pages: int) -> None:
@@ -29,36 +30,42 @@ class Checkpointer:
         self._pages = pages
         if pages < self._pages_seen:  # the log was restarted
             self._pages_seen = 0
+            self._pages_outlasted = 0
         if pages - self._pages_seen >= _EVERY_PAGES and not self._thread.is_alive():
             self._pages_seen = pages
             self._thread = threading.Thread(target=self._checkpoint, args=(pages,), daemon=True)
             self._thread.start()
 
     def hold_up(self, seconds: float) -> bool:
-        """Wait for at most `seconds` while writers are held up. Returns whether they still are."""
+        """Wait for at most `seconds` while writers are held up. Return whether they still are."""
         if self._restarting or self._pages >= 2 * _PAGES_MAX:
             self.wait(seconds)
             return self._thread.is_alive()
         return False
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until no checkpoint runs, but for at most `seconds`."""
+        """Return when no checkpoint runs, or after `seconds`."""
         if self._thread.is_alive():
             self._thread.join(seconds)
 
     def _checkpoint(self, pages: int) -> None:
-        # After an error the log still holds everything, and the next checkpoint begins again.
+        # After an error the log still holds everything, and the next checkpoint starts over.
         with suppress(apsw.Error), closing(self._connect()) as connection:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if pages >= _PAGES_MAX:
+            if pages >= max(_PAGES_MAX, 2 * self._pages_outlasted):
                 connection.pragma("busy_timeout", _HOLD_UP_MILLISECONDS)
-                self._restart_log(connection)
+                self._restart_log(connection, pages)
 
-    def _restart_log(self, connection: apsw.Connection) -> None:
-        """Hold writers up meanwhile: SQLite does not queue for the write lock, so a steady stream
-        of writers would never let the checkpoint through."""
+    def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
+        """Hold writers up: SQLite does not queue for the write lock, and would never get it.
+
+        A reader that outlasts the attempt is probably a backup. Until the log is twice as long,
+        checkpoints are passive then, so that writers are not held up in vain again and again.
+        """
         self._restarting = True
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+        except apsw.BusyError:
+            self._pages_outlasted = pages
         finally:
             self._restarting = False
