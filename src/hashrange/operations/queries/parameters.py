@@ -31,8 +31,8 @@ _SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATT
 
 @inputs.enveloped
 def check_select(given: Given) -> None:
-    """Raises ValidationException if Select has a value that it cannot have."""
-    if given.select is not None and given.select not in _SELECTS:
+    """Raises ValidationException if Select, which is given, has a value that it cannot have."""
+    if given.select not in _SELECTS:
         raise ValidationException(
             f"Value '{given.select}' at 'select' failed to satisfy constraint: "
             f"Member must satisfy enum value set: [{', '.join(_SELECTS)}]"
@@ -41,10 +41,8 @@ def check_select(given: Given) -> None:
 
 @inputs.enveloped
 def check_selected(given: Given) -> None:
-    """Raises ValidationException if Select does not go with the other parameters."""
+    """Raises ValidationException if Select, which is given, does not go with the rest."""
     select = given.select
-    if select is None:
-        return
     chosen = None
     if given.projection_expression is not None:
         chosen = "ProjectionExpression"
