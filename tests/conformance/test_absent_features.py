@@ -108,7 +108,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 
 @cases("operation, parameters, refusal", REFUSED)
-def test_what_is_not_there(
+def test_missing_resources(
     client: Client, operation: str, parameters: dict[str, Any], refusal: str
 ) -> None:
     refused(refusal, call, client, operation, **parameters)
@@ -119,7 +119,7 @@ def test_tables_are_not_global(plain_table: Table) -> None:
     plain_table.refused(refusal, "DescribeTableReplicaAutoScaling")
 
 
-def test_insights_are_of_tables_and_global_indexes(plain_table: Table) -> None:
+def test_tables_and_global_indexes_have_insights(plain_table: Table) -> None:
     name = {"TableName": plain_table.name}
     operation = "DescribeContributorInsights"
     assert plain_table.call(operation) == {**name, **NO_INSIGHTS}

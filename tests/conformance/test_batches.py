@@ -51,14 +51,14 @@ def test_a_batch_puts_and_deletes(new_table: NewTable) -> None:
     assert second.all() == [{"pk": "x", "sk": 1}, {"pk": "x", "sk": 2}]
 
 
-def test_a_batch_keeps_the_indexes(new_table: NewTable) -> None:
+def test_a_batch_updates_the_indexes(new_table: NewTable) -> None:
     table = new_table("pk", gsi("byOwner", "owner"))
     write(table, *(put({"pk": f"p{n}", "owner": "o"}) for n in range(3)))
     write(table, delete(pk="p0"), put({"pk": "p1"}))
     assert table.all(IndexName="byOwner") == [{"pk": "p2", "owner": "o"}]
 
 
-def test_a_batch_gets_what_is_there(new_table: NewTable) -> None:
+def test_a_batch_gets_existing_items(new_table: NewTable) -> None:
     first, second = new_table("pk"), new_table("pk/sk:N")
     first.put(*({"pk": f"p{n}", "n": n} for n in range(5)))
     second.put({"pk": "x", "sk": 1})
@@ -162,7 +162,7 @@ def test_a_batch_of_writes_is_refused(
     assert table.all() == []
 
 
-def test_numbers_of_other_spelling_are_one_key_to_a_batch_of_writes(new_table: NewTable) -> None:
+def test_different_spellings_of_a_number_are_one_key_in_a_batch(new_table: NewTable) -> None:
     table = new_table("pk:N")
     requests = [{"PutRequest": {"Item": {"pk": {"N": text}}}} for text in ("1", "1.0")]
     refused(DUPLICATES, write, table, *requests)

@@ -22,7 +22,9 @@ GETS: list[tuple[int | None, float]] = [
 
 @pytest.mark.parametrize("consistent", [False, True])
 @cases("size, units", GETS)
-def test_get_item_costs(table: Table, size: int | None, units: float, consistent: bool) -> None:
+def test_capacity_of_get_item(
+    table: Table, size: int | None, units: float, consistent: bool
+) -> None:
     if size:
         table.put(filled(size, pk="a"))
     for more in ({}, {"ProjectionExpression": "pk"}, {"ProjectionExpression": "q"}):
@@ -67,7 +69,7 @@ TRANSACTION_GETS: list[tuple[int | None, float]] = [
 
 
 @cases("size, units", TRANSACTION_GETS)
-def test_a_transaction_costs_twice(table: Table, size: int | None, units: float) -> None:
+def test_a_transaction_costs_double(table: Table, size: int | None, units: float) -> None:
     if size:
         table.put(filled(size, pk="a"))
     response = call(
@@ -159,7 +161,7 @@ PAGES: list[tuple[str, str, dict[str, Any], Arms]] = [
 
 @pytest.mark.parametrize("consistent", [False, True])
 @cases("name, operation, parameters, expected", PAGES)
-def test_a_page_costs(
+def test_capacity_of_a_page(
     stored: Table,
     name: str,
     operation: str,
@@ -203,7 +205,7 @@ SCANS: list[tuple[str, dict[str, Any], list[int], dict[str, Any], Arms]] = [
 
 @pytest.mark.parametrize("consistent", [False, True])
 @cases("name, definition, sizes, parameters, expected", SCANS)
-def test_a_scan_costs(
+def test_capacity_of_a_scan(
     new_table: NewTable,
     name: str,
     definition: dict[str, Any],

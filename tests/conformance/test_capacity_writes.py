@@ -24,7 +24,7 @@ TABLE_WRITES: list[tuple[str, int | None, int | None, float]] = [
 
 
 @cases("name, before, after, units", TABLE_WRITES)
-def test_a_write_costs(
+def test_capacity_of_a_write(
     table: Table, name: str, before: int | None, after: int | None, units: float
 ) -> None:
     if before:
@@ -45,7 +45,7 @@ UPDATES: list[tuple[str, int | None, str, float]] = [
 
 
 @cases("name, before, update, units", UPDATES)
-def test_an_update_costs(
+def test_capacity_of_an_update(
     table: Table, name: str, before: int | None, update: str, units: float
 ) -> None:
     if before:
@@ -149,7 +149,7 @@ def indexed(new_table: NewTable) -> Table:
 
 
 @cases("name, before, after, expected", INDEX_WRITES)
-def test_index_entries_cost(
+def test_capacity_of_index_entries(
     new_table: NewTable, name: str, before: Any, after: Any, expected: Arms
 ) -> None:
     table = indexed(new_table)
@@ -182,7 +182,7 @@ def test_total_is_the_sum_of_the_arms(
 
 
 @cases("name, before, after, expected", [case for case in INDEX_WRITES if case[2]])
-def test_an_update_costs_what_the_put_does(
+def test_an_update_costs_as_much_as_a_put(
     new_table: NewTable, name: str, before: Any, after: Any, expected: Arms
 ) -> None:
     table = indexed(new_table)
@@ -272,7 +272,7 @@ TRANSACTION_WRITES: list[tuple[str, int | None, dict[str, Any], float]] = [
 
 
 @cases("name, before, action, units", TRANSACTION_WRITES)
-def test_a_transaction_costs_twice(
+def test_a_transaction_costs_double(
     table: Table, name: str, before: int | None, action: dict[str, Any], units: float
 ) -> None:
     if before:

@@ -237,5 +237,5 @@ def test_a_condition_on_the_same_item_holds(stored: Table, expression: str) -> N
         ("dashes in placeholders", "n = :5 AND attribute_exists(#n)"),
     ],
 )
-def test_how_an_expression_may_be_written(stored: Table, name: str, text: str) -> None:
+def test_spellings_of_an_expression(stored: Table, name: str, text: str) -> None:
     assert stored.call("Scan", FilterExpression=text, **used(text))["Count"] == 1

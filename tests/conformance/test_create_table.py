@@ -318,7 +318,7 @@ def test_a_name_is_taken(new_table: NewTable) -> None:
 
 
 @pytest.mark.parametrize("length", [3, 255])
-def test_a_name_may_be_so_long(client: Client, length: int) -> None:
+def test_the_longest_and_shortest_names(client: Client, length: int) -> None:
     name = unique_name("x" * length)[-length:]
     call(client, "CreateTable", TableName=name, **definition("pk"))
     Table(client, name).wait()

@@ -278,14 +278,14 @@ def test_placeholders_are_refused(
 
 
 @pytest.mark.parametrize("length", [255, 256])
-def test_a_placeholder_may_be_so_long(client: Client, length: int) -> None:
+def test_the_longest_placeholders(client: Client, length: int) -> None:
     name = ":" + "v" * (length - 1)
     parameters = {"FilterExpression": f"a = {name}", "ExpressionAttributeValues": {name: wire(1)}}
     refusal = "ResourceNotFoundException: …" if length == 255 else VALID + "…"
     refused(refusal, call, client, "Scan", TableName=unique_name(), **parameters)
 
 
-def test_substitutions_may_be_so_large(client: Client) -> None:
+def test_substitutions_that_are_too_large(client: Client) -> None:
     values = {f":v{i}": "x" * 300_000 for i in range(8)}
     condition = " OR ".join(f"a = {name}" for name in values)
     parameters = {"FilterExpression": condition, "ExpressionAttributeValues": item(values)}

@@ -91,7 +91,7 @@ def test_tagging_has_an_empty_answer(wire: Wire, table: str) -> None:
 # ---- compression ----
 
 
-def test_a_long_answer_is_compressed_for_who_accepts_it(wire: Wire, table: str) -> None:
+def test_a_long_answer_is_compressed_if_the_client_accepts_it(wire: Wire, table: str) -> None:
     item = {**KEY, "text": {"S": "x" * 50_000}}
     wire.call("PutItem", TableName=table, Item=item)
     body = json.dumps({"TableName": table, "Key": KEY}).encode()
@@ -318,7 +318,7 @@ def test_a_health_check(wire: Wire) -> None:
     assert re.fullmatch(rb"healthy: dynamodb\.[a-z0-9-]+\.amazonaws\.com ", response.read())
 
 
-def test_a_browser_asks_first(wire: Wire) -> None:
+def test_a_preflight_request(wire: Wire) -> None:
     headers = {"Origin": "http://localhost", "Access-Control-Request-Headers": "x-amz-target"}
     wire.connection.request("OPTIONS", "/", headers=headers)
     response = wire.connection.getresponse()

@@ -258,7 +258,7 @@ def index_of(description: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_a_new_index_is_described_from_the_first(table: Table) -> None:
+def test_a_new_index_is_described_at_once(table: Table) -> None:
     parameters = updates(created("byTitle", "title/n:N", ["z", "a"]), defined="title,n:N,unused")
     answer = table.call("UpdateTable", **parameters)["TableDescription"]
     assert answer["TableStatus"] == "UPDATING"
@@ -288,7 +288,7 @@ def test_a_new_index_is_described_from_the_first(table: Table) -> None:
     assert "Backfilling" not in built
 
 
-def test_a_new_index_may_use_what_is_defined(table: Table) -> None:
+def test_a_new_index_may_use_existing_attribute_definitions(table: Table) -> None:
     """Definitions of attributes that it does not use may say anything, and change nothing."""
     defined = "date:N/owner,pk:N"
     table.call("UpdateTable", **updates(created("byDateOwner", "date:N/owner"), defined=defined))
@@ -347,7 +347,7 @@ def test_an_index_is_built_while_items_change(new_table: NewTable) -> None:
 # ---- an index goes ----
 
 
-def test_an_index_that_goes_is_shown_once_more(table: Table) -> None:
+def test_a_deleted_index_is_described_once_more(table: Table) -> None:
     answer = table.call("UpdateTable", **updates(deleted("byOwner")))["TableDescription"]
     assert answer["TableStatus"] == "UPDATING"
     shown = index_of(answer, "byOwner")

@@ -197,7 +197,7 @@ def test_a_local_index_fetches_what_it_lacks(
 
 
 @pytest.mark.parametrize("wanted", [{"Select": "ALL_ATTRIBUTES"}, {"ProjectionExpression": "note"}])
-def test_a_filter_of_a_local_index_sees_no_more_where_it_fetches(
+def test_a_filter_of_a_local_index_sees_only_projected_attributes_even_if_it_fetches(
     new_table: NewTable, wanted: dict[str, Any]
 ) -> None:
     table = new_table("pk/sk", lsi("byDate", "pk/date:N", "KEYS_ONLY"))

@@ -24,7 +24,7 @@ def local(new_table: NewTable) -> Table:
 
 
 @cases("operation, subject", WRITES)
-def test_a_write_tells_the_size_of_its_collection(
+def test_a_write_reports_the_size_of_its_collection(
     local: Table, operation: str, subject: dict[str, Any]
 ) -> None:
     local.put({"pk": "a", "sk": "s"})
@@ -33,7 +33,7 @@ def test_a_write_tells_the_size_of_its_collection(
 
 @cases("operation, subject", WRITES)
 @pytest.mark.parametrize("wanted", [{}, {"ReturnItemCollectionMetrics": "NONE"}])
-def test_it_does_so_when_asked_only(
+def test_metrics_are_returned_only_when_asked_for(
     local: Table, wanted: dict[str, str], operation: str, subject: dict[str, Any]
 ) -> None:
     assert "ItemCollectionMetrics" not in local.call(operation, **subject, **wanted)
@@ -47,7 +47,7 @@ def test_a_table_without_local_index_has_none(
     assert "ItemCollectionMetrics" not in table.call(operation, **subject, **SIZE)
 
 
-def test_a_batch_tells_it_per_table(new_table: NewTable, local: Table) -> None:
+def test_a_batch_reports_metrics_per_table(new_table: NewTable, local: Table) -> None:
     plain = new_table("pk/sk")
     put = [{"PutRequest": {"Item": KEY}}]
     requests = {local.name: put, plain.name: put}
@@ -55,7 +55,7 @@ def test_a_batch_tells_it_per_table(new_table: NewTable, local: Table) -> None:
     assert response["ItemCollectionMetrics"] == {local.name: [METRICS]}
 
 
-def test_a_transaction_tells_it_per_table(new_table: NewTable, local: Table) -> None:
+def test_a_transaction_reports_metrics_per_table(new_table: NewTable, local: Table) -> None:
     plain = new_table("pk/sk")
     actions = [{"Put": {"TableName": table.name, "Item": KEY}} for table in (local, plain)]
     response = call(local.client, "TransactWriteItems", TransactItems=actions, **SIZE)

@@ -17,15 +17,15 @@ def test_put_replaces_the_whole_item(table: Table) -> None:
     assert table.all() == [{"pk": "a", "other": True}]
 
 
-def test_get_of_nothing_has_no_item(table: Table) -> None:
+def test_get_of_a_missing_item_returns_no_item(table: Table) -> None:
     assert table.call("GetItem", Key=item(pk="none")) == {}
 
 
-def test_delete_of_nothing_succeeds(table: Table) -> None:
+def test_delete_of_a_missing_item_succeeds(table: Table) -> None:
     assert table.call("DeleteItem", Key=item(pk="none"), ReturnValues="ALL_OLD") == {}
 
 
-def test_keys_of_every_type_tell_items_apart(new_table: NewTable) -> None:
+def test_keys_of_every_type_identify_items(new_table: NewTable) -> None:
     for kind, values in (("S", ["1", "1.0", ""]), ("N", [1, 2]), ("B", [b"\x00", b"\x00\x00"])):
         table = new_table(f"pk:{kind}/sk:{kind}")
         made = [{"pk": pk, "sk": sk} for pk in values if pk != "" for sk in values if sk != ""]
@@ -97,7 +97,7 @@ CONDITIONS: list[tuple[dict[str, Any] | None, str, bool]] = [
 
 @cases("before, condition, holds", CONDITIONS)
 @pytest.mark.parametrize("operation", SUBJECTS)
-def test_a_condition_lets_pass_or_changes_nothing(
+def test_a_failed_condition_changes_nothing(
     table: Table, operation: str, before: Any, condition: str, holds: bool
 ) -> None:
     if before:
@@ -118,7 +118,7 @@ def test_a_condition_lets_pass_or_changes_nothing(
     "wanted, before, returned",
     [("ALL_OLD", BEFORE, True), ("ALL_OLD", None, False), ("NONE", BEFORE, False)],
 )
-def test_the_item_that_failed_a_condition(
+def test_a_failed_condition_can_return_the_item(
     table: Table, operation: str, wanted: str, before: Any, returned: bool
 ) -> None:
     if before:
@@ -204,7 +204,7 @@ def test_an_empty_key_is_refused(
 
 
 @pytest.mark.parametrize("operation", ["GetItem", "DeleteItem", "UpdateItem", "PutItem"])
-def test_a_table_that_is_not_there(table: Table, operation: str) -> None:
+def test_a_missing_table(table: Table, operation: str) -> None:
     absent = Table(table.client, f"{table.name}-absent")
     subject = {"Item" if operation == "PutItem" else "Key": item(pk="a")}
     absent.refused(NO_TABLE, operation, **subject)
@@ -244,7 +244,7 @@ GETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @cases("name, parameters, expected", GETS)
-def test_what_get_item_returns(
+def test_get_item_returns_the_requested_attributes(
     table: Table, name: str, parameters: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     table.put(STORED)

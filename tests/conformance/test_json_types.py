@@ -106,13 +106,13 @@ def test_another_type(wire: Wire, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_request_that_is_no_object(wire: Wire, target: str) -> None:
+def test_a_request_that_is_not_an_object(wire: Wire, target: str) -> None:
     for answer in wire.pipeline(target, ([], "a", 7, None)):
         assert answer == {"__type": SERIALIZATION}
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_null_and_what_is_not_known(wire: Wire, target: str) -> None:
+def test_null_and_unknown_members(wire: Wire, target: str) -> None:
     """In every structure; the answer is that to the same request without them."""
     for place in places(target):
         if place.shape.type_name == "structure":
@@ -156,7 +156,7 @@ BESIDE_BAD_BASE64 = [
 
 
 @pytest.mark.parametrize(("operation", "members"), BESIDE_BAD_BASE64)
-def test_bad_base64_is_told_of_before_anything_else(
+def test_bad_base64_is_reported_before_anything_else(
     wire: Wire, operation: str, members: Any
 ) -> None:
     [answer] = wire.pipeline(f"DynamoDB_20120810.{operation}", [members])

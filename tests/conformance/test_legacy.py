@@ -201,7 +201,7 @@ def test_a_query_filter_may_not_name_keys(stored: Table) -> None:
     )
 
 
-def test_a_key_condition_knows_fewer_operators(stored: Table) -> None:
+def test_a_key_condition_allows_fewer_operators(stored: Table) -> None:
     stored.refused(
         "ValidationException: Attempted conditional constraint is not an indexable operation",
         "Query",

@@ -83,7 +83,7 @@ def test_limit_cuts_pages(
 
 
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
-def test_limit_counts_what_is_evaluated_before_the_filter(small: Table, operation: str) -> None:
+def test_limit_counts_items_evaluated_before_the_filter(small: Table, operation: str) -> None:
     parameters = IN_TABLE if operation == "Query" else {}
     values = {**parameters.get("ExpressionAttributeValues", {}), **item({":o": 1})}
     request = {**parameters, "FilterExpression": "odd = :o", "ExpressionAttributeValues": values}
@@ -123,7 +123,7 @@ PER_PAGE = 11
         ("Scan that filters", "Scan", {"FilterExpression": "attribute_exists(q)"}),
     ],
 )
-def test_a_page_ends_at_1_mb_of_what_is_evaluated(
+def test_a_page_ends_at_1_mb_of_evaluated_items(
     large: Table, name: str, operation: str, more: dict[str, Any]
 ) -> None:
     pages = list(large.pages(operation, **more))
@@ -135,7 +135,7 @@ def test_a_page_ends_at_1_mb_of_what_is_evaluated(
     assert sum(page["Count"] for page in pages) == matches
 
 
-def test_the_1_mb_of_an_index_is_of_its_entries(large: Table) -> None:
+def test_the_1_mb_limit_of_an_index_counts_its_entries(large: Table) -> None:
     page = large.call("Query", IndexName="bySort", **IN_TABLE)
     assert (page["Count"], "LastEvaluatedKey" in page) == (25, False)
 

@@ -155,7 +155,7 @@ def test_batches_refused_as_a_whole(one: Table) -> None:
     assert one.get(pk="a") == {"pk": "a", "n": 1}
 
 
-def test_what_a_batch_costs(one: Table) -> None:
+def test_capacity_of_a_batch(one: Table) -> None:
     strong = {"Statement": S, "ConsistentRead": True}
     found = batch(one, strong, S.replace("'a'", "'b'"), ReturnConsumedCapacity="TOTAL")
     assert found["ConsumedCapacity"] == [{"TableName": one.name, "CapacityUnits": 1.5}]
@@ -325,7 +325,7 @@ def test_a_token_makes_a_repetition_harmless(one: Table) -> None:
     refused("IdempotentParameterMismatchException: …", transact, one, U, **token)
 
 
-def test_a_parameter_that_is_no_value(one: Table) -> None:
+def test_a_parameter_that_is_not_a_value(one: Table) -> None:
     member = {"Statement": "UPDATE T SET n = ? WHERE pk = 'a'", "Parameters": [{"N": "x"}]}
     fault = "The parameter cannot be converted to a numeric value: x"
     refused(f"ValidationException: {fault}", transact, one, member)

@@ -99,7 +99,7 @@ APART = [
 
 
 @cases("where, expected", APART)
-def test_conditions_apart(ordered: Table, where: str, expected: str) -> None:
+def test_conditions_that_do_not_overlap(ordered: Table, where: str, expected: str) -> None:
     found = plains(run(ordered, f"SELECT pk, sk FROM T WHERE {where}"))
     assert sorted(f"{each['pk']}{each['sk']}" for each in found) == expected.split()
 
@@ -175,7 +175,7 @@ def test_booleans_have_no_order(compared: Table, operator: str, operand: str) ->
     rejected(compared, BOOL_OPERAND.format(operator), f"SELECT * FROM T WHERE {where}")
 
 
-def test_what_a_function_is_not_compared_with(compared: Table) -> None:
+def test_wrong_comparisons_with_a_function(compared: Table) -> None:
     text = "SELECT * FROM T WHERE attribute_exists(x) {}"
     between = BOOL_OPERAND.format("BETWEEN")
     rejected(compared, between, text.format("BETWEEN true AND true"))

@@ -81,7 +81,7 @@ LEFT_OVER = [
 
 
 @pytest.mark.parametrize("text", LEFT_OVER)
-def test_something_left_over(table: Table, text: str) -> None:
+def test_text_after_the_end_of_a_statement(table: Table, text: str) -> None:
     rejected(table, LEFTOVER, text)
     assert table.all() == []
 
@@ -278,7 +278,7 @@ PLACED = [
 
 
 @cases("text, message, token, start", PLACED)
-def test_messages_point_at_a_token(
+def test_messages_quote_the_faulty_token(
     table: Table, text: str, message: str, token: str, start: str
 ) -> None:
     at = place(text, table, token, start)
@@ -317,7 +317,7 @@ def deep(levels: int) -> dict[str, Any]:
         (deep(40), NESTED),
     ],
 )
-def test_parameters_that_are_no_values(
+def test_parameters_that_are_not_values(
     table: Table, text: str, value: dict[str, Any], message: str
 ) -> None:
     rejected(table, message, text, Parameters=[value])
@@ -330,7 +330,7 @@ def test_too_few_parameters(table: Table) -> None:
 
 
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
-def test_what_has_no_order(table: Table, operator: str) -> None:
+def test_values_without_an_order(table: Table, operator: str) -> None:
     for value in (True, None, [1], {"a": 1}, {"a"}, {1}):
         rejected(
             table,
@@ -371,5 +371,5 @@ DEEP = [
 
 
 @cases("text, message", DEEP)
-def test_deep_and_long(table: Table, text: str, message: str) -> None:
+def test_the_deepest_and_longest_statements(table: Table, text: str, message: str) -> None:
     rejected(table, message, text)

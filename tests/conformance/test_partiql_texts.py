@@ -28,7 +28,7 @@ NO_STATEMENTS = [
 
 
 @cases("text, message", NO_STATEMENTS)
-def test_a_term_is_no_statement(table: Table, text: str, message: str) -> None:
+def test_a_term_is_not_a_statement(table: Table, text: str, message: str) -> None:
     values = ["x"] if text == "?" else []
     rejected(table, f"ValidationException: {message}", text, *values)
 

@@ -59,7 +59,7 @@ def test_the_limit_may_change(four: Table) -> None:
         (MAP, "SELECT pk FROM T WHERE m = {'a':1,'b':2}"),
     ],
 )
-def test_another_text_does_not(four: Table, first: str, second: str) -> None:
+def test_another_text_does_not_resume(four: Table, first: str, second: str) -> None:
     not_resumed(four, (first, []), (second, []))
 
 
@@ -124,7 +124,7 @@ def test_the_same_values_resume(four: Table, first: Any, second: Any) -> None:
 
 
 @cases("first, second", OTHER)
-def test_other_values_do_not(four: Table, first: Any, second: Any) -> None:
+def test_other_values_do_not_resume(four: Table, first: Any, second: Any) -> None:
     not_resumed(four, (WITH_VALUE, [first]), (WITH_VALUE, [second]))
     not_resumed(four, (WITH_VALUE, [second]), (WITH_VALUE, [first]))
 

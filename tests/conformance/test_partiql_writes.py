@@ -100,7 +100,7 @@ def test_returning(
     assert plains(found) == expected
 
 
-def test_update_makes_no_item(seeded: Table) -> None:
+def test_update_creates_no_item(seeded: Table) -> None:
     for where in ("pk = 'b'", "pk = 'b' AND attribute_not_exists(pk)"):
         rejected(seeded, FAILED, f"UPDATE T SET n = 1 WHERE {where}")
     assert seeded.get(pk="b") is None
@@ -231,7 +231,7 @@ def test_items_too_large(table: Table) -> None:
     )
 
 
-def test_a_table_that_is_not_there(table: Table) -> None:
+def test_a_missing_table(table: Table) -> None:
     name = unique_name()
     for text in (
         f"SELECT * FROM \"{name}\" WHERE pk = 'a'",

@@ -41,7 +41,7 @@ def sorted_tables(new_shared_table: NewTable) -> dict[str, Table]:
 @pytest.mark.parametrize("forward", [True, False])
 @cases("condition, ranks", COMPARISONS)
 @pytest.mark.parametrize("kind", SORTED)
-def test_which_sort_keys_a_condition_selects(
+def test_sort_keys_that_a_condition_selects(
     sorted_tables: dict[str, Table], kind: str, condition: str, ranks: list[int], forward: bool
 ) -> None:
     values = {":p": "a", ":v": SORTED[kind][4], ":w": SORTED[kind][6]}
@@ -70,7 +70,7 @@ PREFIXES = [
 
 @pytest.mark.parametrize("forward", [True, False])
 @cases("kind, prefix, ranks", PREFIXES)
-def test_which_sort_keys_begin_with_a_prefix(
+def test_sort_keys_that_begin_with_a_prefix(
     sorted_tables: dict[str, Table], kind: str, prefix: Any, ranks: list[int], forward: bool
 ) -> None:
     response = sorted_tables[kind].query(
@@ -93,7 +93,7 @@ def test_which_sort_keys_begin_with_a_prefix(
         ("pk=:p AND sk between :v AND :v", 1),
     ],
 )
-def test_how_a_key_condition_may_be_written(
+def test_spellings_of_a_key_condition(
     sorted_tables: dict[str, Table], condition: str, count: int
 ) -> None:
     names = {"#p": "pk", "#s": "sk"} if "#" in condition else None
@@ -159,7 +159,7 @@ SHAPES: list[tuple[str, dict[str, Any], int, int, list[dict[str, Any]] | None]] 
 
 
 @cases("name, parameters, count, scanned, items", SHAPES)
-def test_what_a_query_returns(
+def test_results_of_a_query(
     sorted_tables: dict[str, Table],
     name: str,
     parameters: dict[str, Any],

@@ -56,7 +56,7 @@ WITHOUT_A_TABLE: list[tuple[str, list[Any], dict[str, Any], str]] = [
 
 
 @cases("name, updates, more, refusal", WITHOUT_A_TABLE)
-def test_updates_that_can_never_be(
+def test_replica_updates_that_are_always_refused(
     client: Client, name: str, updates: list[Any], more: dict[str, Any], refusal: str
 ) -> None:
     asked = {"TableName": unique_name(), "ReplicaUpdates": updates, **more}
@@ -78,9 +78,7 @@ WITH_A_TABLE: list[tuple[str, list[Any], str]] = [
 
 
 @cases("name, updates, refusal", WITH_A_TABLE)
-def test_there_is_no_replica(
-    new_table: NewTable, name: str, updates: list[Any], refusal: str
-) -> None:
+def test_missing_replicas(new_table: NewTable, name: str, updates: list[Any], refusal: str) -> None:
     new_table("pk").refused(refusal, "UpdateTable", ReplicaUpdates=updates)
 
 

@@ -67,7 +67,7 @@ def simplest() -> dict[str, dict[str, Any]]:
     return {name: {**example(shape), **NEEDED.get(name, {})} for name, shape in shapes.items()}
 
 
-def test_every_operation_of_the_service_model_is_asked() -> None:
+def test_every_operation_of_the_service_model_is_tested() -> None:
     assert set(simplest()) == set(OPERATIONS)
 
 
@@ -228,7 +228,7 @@ def test_backups_exports_and_global_tables() -> None:
     ]
 
 
-def test_a_client_can_tell_from_its_tables_which_arn_is_meant() -> None:
+def test_a_resource_has_the_arn_of_its_table() -> None:
     with hashrange.connect(region="eu-west-1") as database:
         table = {"TableName": "books", **NEEDED["CreateTable"]}
         created = database.execute("CreateTable", table)["TableDescription"]["TableArn"]

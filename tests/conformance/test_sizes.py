@@ -51,7 +51,7 @@ SIZES: list[tuple[str, dict[str, Any], int]] = [
 
 
 @cases("name, value, size", SIZES)
-def test_a_value_weighs(table: Table, name: str, value: dict[str, Any], size: int) -> None:
+def test_sizes_of_values(table: Table, name: str, value: dict[str, Any], size: int) -> None:
     """An item of exactly 1 KB costs one write unit, and one byte more costs another."""
     others = len("pk") + len("a") + len("v") + len("filler")
     for extra, units in ((0, 1.0), (1, 2.0)):
@@ -72,12 +72,12 @@ def test_the_largest_item(table: Table) -> None:
     assert table.get(pk="a") == sized(ITEM_BYTES_MAX)
 
 
-def test_put_item_refuses_more(table: Table) -> None:
+def test_put_item_refuses_a_larger_item(table: Table) -> None:
     table.refused(TOO_LARGE, "PutItem", Item=item(sized(ITEM_BYTES_MAX + 1)))
     assert table.get(pk="a") is None
 
 
-def test_batch_write_item_refuses_more(table: Table) -> None:
+def test_batch_write_item_refuses_a_larger_item(table: Table) -> None:
     requests = [
         {"PutRequest": {"Item": item(pk="b")}},
         {"PutRequest": {"Item": item(sized(ITEM_BYTES_MAX + 1))}},
@@ -86,7 +86,7 @@ def test_batch_write_item_refuses_more(table: Table) -> None:
     assert table.all() == []
 
 
-def test_update_item_refuses_to_grow_beyond(table: Table) -> None:
+def test_update_item_refuses_to_grow_an_item_beyond_the_limit(table: Table) -> None:
     table.put(sized(ITEM_BYTES_MAX - 10))
     table.refused(
         TOO_LARGE_UPDATE,
@@ -118,7 +118,7 @@ CHARGES: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
 
 
 @cases("clause, before, values, charge", CHARGES)
-def test_an_update_expression_is_charged_by_itself(
+def test_an_update_expression_counts_towards_the_item_size(
     table: Table, clause: str, before: dict[str, Any], values: dict[str, Any], charge: int
 ) -> None:
     largest = ITEM_BYTES_MAX - (3 + 19 + 1) - charge
@@ -231,7 +231,7 @@ KEY_LENGTHS: list[tuple[str, str, Any, Any, str]] = [
 
 
 @cases("name, keys, longest, longer, refusal", KEY_LENGTHS)
-def test_a_key_may_be_so_long(
+def test_the_longest_keys(
     new_table: NewTable, name: str, keys: str, longest: Any, longer: Any, refusal: str
 ) -> None:
     table = new_table(keys)
@@ -243,7 +243,7 @@ def test_a_key_may_be_so_long(
 
 
 @pytest.mark.parametrize(("length", "fits"), [(1024, True), (1025, False)])
-def test_an_index_key_may_be_so_long(new_table: NewTable, length: int, fits: bool) -> None:
+def test_the_longest_index_keys(new_table: NewTable, length: int, fits: bool) -> None:
     table = new_table("pk/sk", lsi("byTime", "pk/time"))
     values = item(pk="a", sk="s", time="x" * length)
     if fits:

@@ -293,7 +293,7 @@ def filled(new_table: NewTable) -> Table:
     return table
 
 
-def test_an_index_is_built_over_what_is_there(filled: Table) -> None:
+def test_an_index_is_built_from_existing_items(filled: Table) -> None:
     filled.call("UpdateTable", **create_index("byOwner", "owner/n:N", ["title"]))
     [index] = filled.wait()["GlobalSecondaryIndexes"]
     assert index["IndexStatus"] == "ACTIVE"
@@ -303,7 +303,7 @@ def test_an_index_is_built_over_what_is_there(filled: Table) -> None:
     assert [found["n"] for found in filled.all(IndexName="byOwner")] == [0, 1, 5, 7]
 
 
-def test_an_index_is_deleted_and_made_anew(filled: Table) -> None:
+def test_an_index_is_deleted_and_created_again(filled: Table) -> None:
     update(filled, **create_index("byOwner", "owner"))
     filled.call("UpdateTable", **delete_index("byOwner"))
     description = wait_until(filled, lambda found: "GlobalSecondaryIndexes" not in found)

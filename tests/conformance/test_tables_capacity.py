@@ -195,7 +195,7 @@ def test_an_index_has_throughput_of_its_own(new_table: NewTable) -> None:
     assert "OnDemandThroughput" not in description
 
 
-def test_the_answer_to_create_table_knows_less(client: Client) -> None:
+def test_the_answer_to_create_table_shows_less(client: Client) -> None:
     name = unique_name()
     made = call(client, "CreateTable", TableName=name, **index())["TableDescription"]
     assert made["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}

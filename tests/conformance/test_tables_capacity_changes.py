@@ -239,7 +239,7 @@ def test_on_demand_maxima_change_one_by_one(on_demand: Table) -> None:
         assert on_demand.wait().get("OnDemandThroughput") == described
 
 
-def test_the_mode_changes_and_takes_its_settings_with_it(on_demand: Table) -> None:
+def test_a_change_of_mode_removes_the_settings_of_the_old_mode(on_demand: Table) -> None:
     on_demand.call("UpdateTable", OnDemandThroughput=maxima(10, 20))
     updates = index_update(OnDemandThroughput=maxima(30, 40))
     answer = on_demand.call("UpdateTable", GlobalSecondaryIndexUpdates=updates)["TableDescription"]
@@ -268,7 +268,7 @@ def test_the_mode_changes_and_takes_its_settings_with_it(on_demand: Table) -> No
     }
 
 
-def test_on_demand_is_asked_for_again(on_demand: Table) -> None:
+def test_a_switch_to_on_demand_of_a_table_on_demand(on_demand: Table) -> None:
     """It changes nothing, though the answer says UPDATING."""
     before = on_demand.wait()
     answer = on_demand.call("UpdateTable", BillingMode="PAY_PER_REQUEST")["TableDescription"]

@@ -249,7 +249,7 @@ def test_encryption_changes(new_table: NewTable) -> None:
     assert wait_for_encryption(table) is None
 
 
-def test_a_stream_comes_and_goes(new_table: NewTable) -> None:
+def test_a_stream_is_enabled_and_disabled(new_table: NewTable) -> None:
     table = new_table("pk")
     table.refused(
         f"ValidationException: Table has no stream to disable: TableName: {table.name}",
@@ -274,7 +274,7 @@ def test_a_stream_comes_and_goes(new_table: NewTable) -> None:
 # ---- DeleteTable ----
 
 
-def test_the_answer_to_delete_table_tells_little(new_table: NewTable) -> None:
+def test_the_answer_to_delete_table_shows_few_members(new_table: NewTable) -> None:
     table = new_table("pk", StreamSpecification=STREAM)
     table.put({"pk": "a"})
     described = table.wait()

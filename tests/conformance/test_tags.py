@@ -56,7 +56,7 @@ NO_ARNS: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize("operation", [*TAGGING, *POLICY])
 @cases("name, given, refusal", NO_ARNS)
-def test_what_is_no_resource(
+def test_arns_that_are_not_resources(
     tagged: Table, operation: str, name: str, given: str, refusal: str
 ) -> None:
     arn = given.format(table=tagged.wait()["TableArn"])
@@ -73,7 +73,7 @@ def test_streams_have_no_tags(tagged: Table, operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", TAGGING)
-def test_no_arn(client: Client, operation: str) -> None:
+def test_texts_that_are_not_arns(client: Client, operation: str) -> None:
     refused("ValidationException: Invalid TableArn", call, client, operation)
 
 

@@ -252,7 +252,7 @@ def test_one_absent_table_fails_all(table: Table, operation: str) -> None:
     refused(NO_TABLE, call, table.client, operation, TransactItems=actions)
 
 
-def test_placeholders_without_an_expression_are_let_be(table: Table) -> None:
+def test_placeholders_without_an_expression_are_ignored(table: Table) -> None:
     unused = {"ExpressionAttributeNames": {"#x": "x"}, "ExpressionAttributeValues": item({":x": 1})}
     write(table, put({"pk": "a"}, **unused), delete(Key=item(pk="b"), **unused))
     assert get(table, "a", ExpressionAttributeNames={"#x": "x"}) == [{"pk": "a"}]
@@ -289,7 +289,7 @@ def test_a_transaction_is_at_most_4_mb(table: Table) -> None:
     assert len(table.all()) == 10
 
 
-def test_what_is_read_is_at_most_4_mb(table: Table) -> None:
+def test_a_transaction_reads_at_most_4_mb(table: Table) -> None:
     keys = [f"p{number}" for number in range(11)]
     for key in keys:
         table.put({"pk": key, "filler": "x" * (390 * KB)})

@@ -38,7 +38,7 @@ def test_every_action_at_once(new_table: NewTable) -> None:
     assert table.all(IndexName="byOwner") == [{"pk": "put", "owner": "o"}]
 
 
-def test_gets_answer_in_order_with_a_slot_for_what_is_not_there(table: Table) -> None:
+def test_gets_are_answered_in_order_with_empty_slots_for_missing_items(table: Table) -> None:
     table.put({"pk": "a", "n": 1, "m": {"x": 1}}, {"pk": "b"})
     assert get(table, "b", "none", "a") == [{"pk": "b"}, {}, {"pk": "a", "n": 1, "m": {"x": 1}}]
     assert get(table, "a", ProjectionExpression="m.x") == [{"m": {"x": 1}}]
@@ -134,7 +134,7 @@ def codes_of(call_: Callable[[], Any]) -> set[str]:
     return set()
 
 
-def test_transactions_that_collide_lose_no_update(table: Table) -> None:
+def test_colliding_transactions_lose_no_update(table: Table) -> None:
     """Two counters move together; a transaction is refused as a whole or applied as a whole."""
     table.put({"pk": "a", "n": 0}, {"pk": "b", "n": 0})
     both = [update("ADD n :one", {":one": 1}, Key=item(pk=pk)) for pk in "ab"]

@@ -80,7 +80,7 @@ def test_an_update_is_refused(indexed: Table, expression: str, value: Any, refus
     assert indexed.get(pk="a", sk="s") == STORED
 
 
-def test_what_is_sure_to_be_wrong_is_found_before_the_condition_is_tried(indexed: Table) -> None:
+def test_certain_faults_are_found_before_the_condition_is_evaluated(indexed: Table) -> None:
     request: dict[str, Any] = {"Key": KEY, "ConditionExpression": "attribute_exists(nope)"}
     for value, refusal in ((1, MISMATCH.format("N")), ("", EMPTIED)):
         indexed.refused(
@@ -135,7 +135,7 @@ def test_a_projection_does_not_look_into_keys(indexed: Table) -> None:
 
 
 @pytest.mark.parametrize("names", ["two one", "one two"])
-def test_of_several_indexes_the_first_by_name_is_told_of(new_table: NewTable, names: str) -> None:
+def test_the_first_index_by_name_is_reported(new_table: NewTable, names: str) -> None:
     table = new_table("pk/sk", lsi("within", "pk/c"), *(gsi(name, "c") for name in names.split()))
     mismatch = MISMATCH.format("N").replace("byC", "one")
     table.refused(mismatch, "PutItem", Item=item(pk="a", sk="s", c=1))

@@ -125,7 +125,7 @@ UPDATES: list[tuple[str, Attributes, Attributes, Attributes | str]] = [
 
 
 @cases("expression, before, values, outcome", UPDATES)
-def test_what_an_update_makes_of_an_item(
+def test_results_of_an_update(
     table: Table, expression: str, before: Attributes, values: Attributes, outcome: Any
 ) -> None:
     table.put({"pk": "k", **before})
@@ -166,7 +166,7 @@ UPSERTS: list[tuple[str, dict[str, Any], Attributes | None]] = [
 
 
 @cases("name, parameters, after", UPSERTS)
-def test_an_update_of_nothing_makes_an_item(
+def test_an_update_of_a_missing_item_creates_one(
     table: Table, name: str, parameters: dict[str, Any], after: Attributes | None
 ) -> None:
     expression = parameters.get("UpdateExpression", "")

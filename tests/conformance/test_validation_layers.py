@@ -142,7 +142,7 @@ EXPRESSIONS: list[tuple[str, str, dict[str, Any], str]] = [
 
 
 @cases("name, operation, parameters, expected", EXPRESSIONS)
-def test_only_what_a_single_write_finds_first_is_in_an_envelope(
+def test_only_the_first_checks_of_single_writes_use_an_envelope(
     client: Client,
     table: Table,
     name: str,
@@ -153,7 +153,7 @@ def test_only_what_a_single_write_finds_first_is_in_an_envelope(
     assert message(client, operation, on(table, **parameters)) == expected
 
 
-def test_a_list_of_no_keys_is_told_by_its_place(client: Client, table: Table) -> None:
+def test_an_empty_list_of_keys_is_reported_by_its_path(client: Client, table: Table) -> None:
     request: dict[str, Any] = {"RequestItems": {table.name: {"Keys": []}}}
     assert message(client, "BatchGetItem", request) == (
         f"{ENVELOPED}Value at 'RequestItems.{table.name}.member.Keys' failed to satisfy"

@@ -165,7 +165,7 @@ EQUAL = [
 
 
 @cases("name, stored, other, equal", EQUAL)
-def test_equality_is_deep_numeric_and_without_order_in_sets(
+def test_equality_compares_nested_values_numbers_by_value_and_sets_in_any_order(
     table: Table, name: str, stored: dict[str, Any], other: dict[str, Any], equal: bool
 ) -> None:
     table.call("PutItem", Item={**item(pk="a"), "v": stored})

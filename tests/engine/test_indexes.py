@@ -255,7 +255,7 @@ def test_each_index_charges_for_what_changes_in_it(pair: tuple[Item | None, Item
 
 @settings(deadline=None)
 @given(st.lists(attributes, max_size=4))
-def test_a_build_makes_the_rows_that_writes_would_have_made(drawn: list[dict[str, Any]]) -> None:
+def test_a_build_makes_the_same_rows_as_writes(drawn: list[dict[str, Any]]) -> None:
     items = [_stored({**image, "sk": {"N": str(at)}}) for at, image in enumerate(drawn)]
     for index in TABLE.maintained:
         if index.space in (*HIDDEN, LOCAL.space):  # a local index is never built afterwards
@@ -270,7 +270,7 @@ def test_a_build_makes_the_rows_that_writes_would_have_made(drawn: list[dict[str
 
 @settings(max_examples=300, deadline=None)
 @given(images())
-def test_a_check_finds_nothing_wrong_with_what_was_derived(
+def test_a_check_accepts_derived_rows(
     pair: tuple[Item | None, Item | None],
 ) -> None:
     old, new = pair
@@ -305,7 +305,7 @@ def _checked(index: Index | TimeToLive, item: Item, rows: dict[Any, bytes]) -> C
         return checked
 
 
-def test_an_item_that_shows_nothing_new_has_no_key_computed(
+def test_no_key_is_computed_if_the_shown_attributes_are_equal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def never(*_: Any) -> None:
@@ -321,7 +321,7 @@ def test_an_item_that_shows_nothing_new_has_no_key_computed(
     assert [type(write) for write in effects.writes] == [kv.Put]
 
 
-def test_places_of_entries_are_those_of_the_keyspace() -> None:
+def test_entries_have_the_keys_of_the_keyspace() -> None:
     item = _stored({"a": {"S": "x"}})
     owner = table_key(TABLE, item)
     entry = secondary.entry_of(TABLE, ALL, owner, item, item_size(item))

@@ -83,7 +83,7 @@ LISTS = st.one_of(*(st.lists(kind, min_size=2, max_size=8) for kind in (numbers_
 
 
 @given(LISTS, st.sampled_from(sorted(OPERATORS)), st.integers(0, 3), st.booleans())
-def test_bounds_hold_what_a_filter_would(
+def test_bounds_hold_the_rows_that_a_filter_selects(
     values: Any, operator: str, parts_before: int, tied: bool
 ) -> None:
     """The last value is the operand; rows may have parts before and a tie-breaker behind."""
@@ -100,7 +100,7 @@ def test_bounds_hold_what_a_filter_would(
 
 
 @given(st.lists(st.one_of(strings), min_size=1, max_size=10), st.booleans(), st.data())
-def test_resume_leaves_what_was_not_read(values: Any, reverse: bool, data: Any) -> None:
+def test_resume_leaves_the_rows_that_were_not_read(values: Any, reverse: bool, data: Any) -> None:
     keys = sorted({PREFIX + component(value) for value in values}, reverse=reverse)
     read = data.draw(st.integers(1, len(keys)))
     left = bounds.resume(bounds.everything(PREFIX), keys[read - 1], reverse)

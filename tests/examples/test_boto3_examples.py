@@ -68,7 +68,7 @@ MEASURED: list[tuple[str, list[tuple[int, int, float]]]] = [
 
 
 @pytest.mark.parametrize(("name", "expected"), MEASURED, ids=NAMES)
-def test_what_the_patterns_find_and_cost(
+def test_results_and_costs_of_the_patterns(
     prepared: Prepared, name: str, expected: list[tuple[int, int, float]]
 ) -> None:
     module, client = prepared(name)
@@ -164,7 +164,7 @@ def test_an_order_of_more_than_there_is_changes_nothing(prepared: Prepared) -> N
     assert example.unfulfilled(client) == before
 
 
-def test_a_change_of_stock_is_cheap_as_the_description_is_apart(prepared: Prepared) -> None:
+def test_a_change_of_stock_does_not_rewrite_the_description(prepared: Prepared) -> None:
     example, client = prepared("orders")
     assert example.restock(client, "pot", 5) == 1.0
     assert example.stock(client, "pot")["available"] == 15
@@ -238,7 +238,7 @@ def test_chat(prepared: Prepared) -> None:
     assert example.server_list(client, "3") == []
 
 
-def test_renaming_costs_what_was_chosen(prepared: Prepared) -> None:
+def test_costs_of_renaming(prepared: Prepared) -> None:
     example, client = prepared("chat")
     assert example.rename_server(client, "1", "Playing") == 1
     assert [found["name"] for found in example.server_list(client, "2")] == ["Playing", "Cooking"]

@@ -45,7 +45,7 @@ def _nothing_is_kept() -> None:
     st.lists(st.tuples(generated.VALUE, generated.VALUE), min_size=2, max_size=4),
 )
 @settings(max_examples=300)
-def test_what_is_kept_of_a_text_does_for_other_values(
+def test_cached_expressions_work_with_other_values(
     form: tuple[str, str], item: Any, pairs: list[tuple[Any, Any]]
 ) -> None:
     binder, text = form
@@ -77,7 +77,7 @@ def query(view: TableOrIndex, **types: str) -> KeyQuery:
         (TableOrIndex(space=2, hash=("a", "b")), "HASH key attributes b must have"),
     ],
 )
-def test_a_key_condition_is_held_against_each_view(table: TableOrIndex, fault: str) -> None:
+def test_a_key_condition_is_checked_for_each_view(table: TableOrIndex, fault: str) -> None:
     """A table that was dropped comes back with another key schema."""
     right = TableOrIndex(space=1, hash=("a",))
     assert query(right, a="S").hash_values == [SAME[":v"]]
@@ -86,7 +86,7 @@ def test_a_key_condition_is_held_against_each_view(table: TableOrIndex, fault: s
     assert query(right, a="S").hash_values == [SAME[":v"]]
 
 
-def test_a_key_condition_is_held_against_the_types_of_each_table() -> None:
+def test_a_key_condition_is_checked_with_the_types_of_each_table() -> None:
     query(TableOrIndex(space=1, hash=("a",)), a="S")
     with pytest.raises(ValidationException, match="type does not match schema type"):
         query(TableOrIndex(space=1, hash=("a",)), a="N")
@@ -115,7 +115,7 @@ def test_a_key_condition_names_other_parts_of_another_view() -> None:
         ({"a": "b"}, None, "ExpressionAttributeNames contains invalid key"),
     ],
 )
-def test_what_was_refused_is_refused_again(names: Any, values: Any, message: str) -> None:
+def test_a_refused_expression_is_refused_again(names: Any, values: Any, message: str) -> None:
     Expressions(None, None)
     for _ in range(2):
         with pytest.raises(ValidationException, match=message):
@@ -145,7 +145,9 @@ def test_legacy_validation_leaves_the_nesting_to_the_update() -> None:
             legacy.update(text).apply({})
 
 
-def test_the_oldest_goes_and_what_is_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_entry_is_evicted_and_long_texts_are_not_cached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bounded_cache, "ENTRIES_MAX", 2)
     values: BoundedCache[int] = BoundedCache()
     for number, key in enumerate(("a", "b", "c", "x" * bounded_cache.CHARACTERS_MAX)):

@@ -79,12 +79,12 @@ def test_operators_of_an_update() -> None:
     assert message == f"Invalid UpdateExpression: {TOO_MANY}"
 
 
-def test_assignments_are_no_operators() -> None:
+def test_assignments_do_not_count_as_operators() -> None:
     targets = [f"a{i}=:a" for i in range(400)]
     assert len(Expressions(None, dict(VALUES)).update("SET " + ",".join(targets)).apply({})) == 400
 
 
-def test_choices_of_in() -> None:
+def test_number_of_operands_of_in() -> None:
     most = f"a IN ({','.join([':a'] * IN_OPERANDS_MAX)})"
     assert Expressions(None, dict(VALUES)).condition(most).matches({"a": {"N": "1"}})
     assert refusal("condition", most.replace("(", "(:a,")) == (
@@ -139,7 +139,7 @@ DEEP: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("binder", "text", "message"), DEEP)
-def test_depth_is_no_recursion(binder: str, text: str, message: str) -> None:
+def test_depth_needs_no_recursion(binder: str, text: str, message: str) -> None:
     assert len(text) <= EXPRESSION_BYTES_MAX
     assert refusal(binder, text).endswith(message)
 
@@ -160,7 +160,7 @@ def test_the_deepest_that_is_allowed_leaves_stack_for_the_caller() -> None:
     assert at_depth(450, act)
 
 
-def test_two_thousand_paths_take_no_quadratic_time() -> None:
+def test_two_thousand_paths_do_not_take_quadratic_time() -> None:
     paths = [f"{a}{b}" for a in "bcdfghjklmpqrvwxz" for b in "0123456789bcdfghjklmnpqrstvwxz"]
     words = [path for path in paths if path.upper() not in RESERVED_WORDS]
     text = ",".join(word + "[1]" for word in words)[:EXPRESSION_BYTES_MAX].rpartition(",")[0]
@@ -170,7 +170,7 @@ def test_two_thousand_paths_take_no_quadratic_time() -> None:
     assert time.perf_counter() - start < 2
 
 
-def test_big_sets_take_no_quadratic_time() -> None:
+def test_big_sets_do_not_take_quadratic_time() -> None:
     members = [str(i) for i in range(60_000)]
     update = Expressions(None, {":s": {"SS": members[1:]}}).update("DELETE a :s ADD b :s")
     start = time.perf_counter()
@@ -185,7 +185,7 @@ def test_there_are_573_reserved_words() -> None:
 
 
 @pytest.mark.parametrize("write", [str.upper, str.lower, str.title])
-def test_reserved_words_are_refused_bare_and_welcome_as_aliases(
+def test_reserved_words_are_refused_except_by_aliases(
     write: Callable[[str], str],
 ) -> None:
     for word in map(write, RESERVED_WORDS):

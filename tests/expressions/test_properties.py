@@ -57,7 +57,7 @@ def test_any_text_is_bound_or_refused(binder: str, text: str) -> None:
 
 @given(generated.CONDITION, generated.ITEM)
 @settings(max_examples=300)
-def test_conditions_mean_what_their_trees_say(tree: Any, item: Any) -> None:
+def test_conditions_follow_their_trees(tree: Any, item: Any) -> None:
     values: Item = {}
     text = generated.condition_text(tree, values)
     condition, refusal = attempt(lambda: Expressions(None, values or None).condition(text))
@@ -103,7 +103,7 @@ def test_paths_are_disjoint_or_the_first_fault_is_named(paths: list[Any]) -> Non
 
 
 @given(generated.ITEM, st.lists(generated.PATH, min_size=1, max_size=3))
-def test_projections_pick_what_is_at_their_paths(item: Any, paths: list[Any]) -> None:
+def test_projections_return_the_values_at_their_paths(item: Any, paths: list[Any]) -> None:
     normalize_item(item)
     text = ", ".join(map(generated.path_text, paths))
     projection, refusal = attempt(lambda: Expressions(None, None).projection(text))
@@ -124,7 +124,7 @@ def leaves(item: Item) -> int:
 
 @given(generated.ACTIONS, generated.ITEM)
 @settings(max_examples=300)
-def test_updates_do_what_their_trees_say(actions: list[Any], item: Any) -> None:
+def test_updates_follow_their_trees(actions: list[Any], item: Any) -> None:
     values: Item = {}
     text = generated.update_text(actions, values)
     update, refusal = attempt(lambda: Expressions(None, values or None).update(text))

@@ -163,7 +163,7 @@ def test_substitution_values_together_are_limited() -> None:
     assert refusal(None, values) == f"{VALUES} exceeds max size"
 
 
-def test_an_alias_is_a_name_whatever_it_holds() -> None:
+def test_an_alias_may_stand_for_any_name() -> None:
     item: Item = {"a.b": {"S": "x"}, "select": {"M": {"c[0]": {"S": "y"}}}}
     names = {"#d": "a.b", "#s": "select", "#c": "c[0]"}
     condition = Expressions(names, A).condition("#d = :a AND attribute_exists(#s.#c)")

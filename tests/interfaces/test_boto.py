@@ -103,7 +103,7 @@ class TestSession:
                 batch.put_item(Item={"pk": str(number), "n": number})
         assert sorted(item["n"] for item in table.scan()["Items"]) == list(range(30))
 
-    def test_errors_are_botocores_own(self, database: hashrange.Database) -> None:
+    def test_errors_are_botocore_exceptions(self, database: hashrange.Database) -> None:
         client = boto3_session(database).client("dynamodb")
         with pytest.raises(client.exceptions.ResourceNotFoundException) as caught:
             client.get_item(TableName="Things", Key=PK)
@@ -128,7 +128,7 @@ class TestSession:
         with pytest.raises(ChecksumError):
             client.list_tables()
 
-    def test_the_region_is_the_clients(self, database: hashrange.Database) -> None:
+    def test_the_region_is_that_of_the_client(self, database: hashrange.Database) -> None:
         session = boto3_session(database, region="eu-west-1")
         arn = create_table(session.client("dynamodb"))["TableArn"]
         assert arn.split(":")[3] == "eu-west-1"
@@ -136,7 +136,7 @@ class TestSession:
         arn = create_table(session.client("dynamodb", region_name="us-west-2"))["TableArn"]
         assert arn.split(":")[3] == "us-west-2"
 
-    def test_our_mistake_is_logged_and_not_tried_again(
+    def test_an_internal_error_is_logged_and_not_retried(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         fake = FakeDatabase()
@@ -170,7 +170,7 @@ class TestIntercept:
             assert boto3.client("dynamodb").list_tables()["TableNames"] == ["Things"]
         assert not [name for name in os.environ if name in ("AWS_ACCESS_KEY_ID", "AWS_REGION")]
 
-    def test_the_caller_is_the_one_who_signed(self) -> None:
+    def test_the_caller_is_the_signer(self) -> None:
         signed = {"aws_access_key_id": "AKID", "aws_secret_access_key": "y"}
         client = boto3.client("dynamodbstreams", region_name="eu-west-1", **signed)
         fake = FakeDatabase()
@@ -201,7 +201,7 @@ class TestIntercept:
             lists = pool.submit(lambda: boto3.session.Session().client("dynamodb").list_tables())
             assert lists.result()["TableNames"] == ["Things"]
 
-    def test_the_latest_holds(self, database: hashrange.Database) -> None:
+    def test_the_latest_intercept_wins(self, database: hashrange.Database) -> None:
         with hashrange.connect() as other, intercept(other):
             client = boto3.session.Session().client("dynamodb")
             with intercept(database):
@@ -209,19 +209,19 @@ class TestIntercept:
             assert client.list_tables()["TableNames"] == []
         assert database.execute("ListTables", {})["TableNames"] == ["Things"]
 
-    def test_it_ends_with_an_exception_too(self, database: hashrange.Database) -> None:
+    def test_an_exception_ends_the_intercept(self, database: hashrange.Database) -> None:
         environment = dict(os.environ)
         with pytest.raises(ZeroDivisionError), intercept(database):
             os.environ["AWS_ACCESS_KEY_ID"] += str(1 // 0)
         assert os.environ == environment
 
-    def test_other_services_are_let_alone(self, database: hashrange.Database) -> None:
+    def test_other_services_are_not_affected(self, database: hashrange.Database) -> None:
         with intercept(database):
             client = boto3.client("sts", config=Config(retries={"total_max_attempts": 1}))
             with pytest.raises(EndpointConnectionError):
                 client.get_caller_identity()
 
-    def test_what_the_environment_says_stays(
+    def test_the_environment_is_kept(
         self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")

@@ -116,7 +116,7 @@ class TestServe:
             assert "in memory" in server.greeting
             assert server.client().list_tables()["TableNames"] == []
 
-    def test_an_idle_client_does_not_hold_it_up(self) -> None:
+    def test_an_idle_client_does_not_delay_the_end(self) -> None:
         with serving() as server, socket.create_connection(("127.0.0.1", server.port)):
             client = server.client()
             client.list_tables()
@@ -169,7 +169,7 @@ class TestServe:
         assert str(path) in fault("serve", path, "--port", 0)
         assert path.read_bytes() == content
 
-    def test_somebody_elses_database(self, tmp_path: Path) -> None:
+    def test_a_database_of_another_program(self, tmp_path: Path) -> None:
         path = tmp_path / "theirs.db"
         with sqlite3.connect(path) as theirs:
             theirs.execute("CREATE TABLE t (a)")
@@ -184,14 +184,14 @@ class TestServe:
             pytest.skip("this user may write everything")
         assert str(path) in fault("serve", path, "--port", 0)
 
-    def test_a_value_that_is_none(self) -> None:
+    def test_an_invalid_value(self) -> None:
         ended = run("serve", "--durability", "some")
         assert ended.returncode == 2
         assert "full" in ended.stderr
 
 
 class TestBackup:
-    def test_the_copy_has_everything(self, path: Path, tmp_path: Path) -> None:
+    def test_a_backup_is_complete(self, path: Path, tmp_path: Path) -> None:
         copy = tmp_path / "copy.db"
         with serving(path):
             assert run("backup", path, copy).returncode == 0
@@ -199,7 +199,7 @@ class TestBackup:
             assert database.execute("Scan", {"TableName": "Things"})["Count"] == 1
         assert run("check", copy).returncode == 0
 
-    def test_nothing_is_overwritten(self, path: Path, tmp_path: Path) -> None:
+    def test_an_existing_file_is_not_overwritten(self, path: Path, tmp_path: Path) -> None:
         copy = tmp_path / "copy.db"
         copy.write_bytes(b"precious")
         assert str(copy) in fault("backup", path, copy)
@@ -250,7 +250,7 @@ def test_help_names_the_commands() -> None:
 @pytest.mark.parametrize(
     "line", ["serve --prt", "backup a.db b.db c.db", "design --prt", "design plan m.py --prt"]
 )
-def test_an_unknown_argument_is_told_with_the_usage_of_its_command(line: str) -> None:
+def test_an_unknown_argument_shows_the_usage_of_its_command(line: str) -> None:
     *words, unknown = line.split()
     ended = run(*words, unknown)
     name = " ".join(word for word in words if word.isalpha())

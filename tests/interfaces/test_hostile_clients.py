@@ -227,7 +227,7 @@ def test_copies_of_a_large_attribute(served: Served) -> None:
         assert b"Item size to update" in answer
 
 
-def test_a_bomb(served: Served) -> None:
+def test_a_decompression_bomb(served: Served) -> None:
     bomb = gzip.compress(b" " * 100_000_000)
     with another_is_served(served):
         for _ in range(10):
@@ -237,7 +237,7 @@ def test_a_bomb(served: Served) -> None:
 # ---- clients ----
 
 
-def test_a_flood_that_nobody_reads(served: Served) -> None:
+def test_a_client_that_floods_and_does_not_read(served: Served) -> None:
     """Its sender is held back, and answered once it reads."""
     sent = 2_000
     flood = READ * sent
@@ -269,7 +269,7 @@ def test_a_body_of_single_bytes(served: Served) -> None:
     client.close()
 
 
-def test_clients_that_send_no_more(served: Served) -> None:
+def test_clients_that_stop_sending(served: Served) -> None:
     """Half a request gets nothing, a whole one its answer; then the server closes, too."""
     with ExitStack() as open_, another_is_served(served):
         for number in range(100):
@@ -303,7 +303,7 @@ def test_what_is_not_http(served: Served, garbage: bytes) -> None:
             client.close()
 
 
-def test_clients_that_come_and_go(served: Served) -> None:
+def test_clients_that_connect_and_disconnect(served: Served) -> None:
     with another_is_served(served):
         for number in range(1_000):
             client = served.connect()

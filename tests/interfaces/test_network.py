@@ -73,7 +73,7 @@ def get_item(url: str, secret: str, verify: str | None = None) -> int:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_who_has_the_key_comes_in(host: str) -> None:
+def test_a_client_with_the_key_is_served(host: str) -> None:
     if host == "0.0.0.0":
         with pytest.raises(ServerError, match="--keys FILE or HASHRANGE_KEYS"):
             open_listener(host, 0)
@@ -137,7 +137,7 @@ def test_a_refused_client_can_read_why_over_tls(secure: Running, authority: trus
     client.close()
 
 
-def test_no_word_without_tls(secure: Running) -> None:
+def test_plain_http_gets_no_answer_over_tls(secure: Running) -> None:
     client = secure.connect()
     client.send(request("GetItem"))
     with pytest.raises((EOFError, ConnectionResetError, IndexError, ValueError)):
@@ -146,7 +146,7 @@ def test_no_word_without_tls(secure: Running) -> None:
     assert secure.runtime.bodies == []
 
 
-def test_tls_that_cannot_be(certificate: Path, tmp_path: Path) -> None:
+def test_wrong_tls_files(certificate: Path, tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"^--tls-key needs --tls-cert$"):
         tls_context(None, certificate)
     absent, text, other = (tmp_path / name for name in ("absent.pem", "text.pem", "other.pem"))
@@ -180,7 +180,7 @@ def answered_quickly(server: Running) -> bool:
     return time.monotonic() - began < 1
 
 
-def test_idle_clients_keep_nobody_out(server: Running) -> None:
+def test_idle_clients_do_not_block_others(server: Running) -> None:
     with ExitStack() as idle:
         for _ in range(IDLE):
             idle.callback(server.connect().close)
@@ -204,7 +204,7 @@ def test_there_is_a_bound_on_connections(server: Running) -> None:
         client.close()
 
 
-def test_files_are_left_for_the_database() -> None:
+def test_some_open_files_are_reserved_for_the_database() -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     hard = before[1]
@@ -222,7 +222,9 @@ def sweep(server: Running) -> None:
         connection.sweep(UNFINISHED_SECONDS_MAX)
 
 
-def test_a_byte_at_a_time_holds_up_nobody_and_is_given_up(server: Running) -> None:
+def test_a_client_that_sends_single_bytes_delays_nobody_and_is_disconnected(
+    server: Running,
+) -> None:
     slow = [server.connect() for _ in range(20)]
     for byte in request("GetItem")[:5]:
         for client in slow:

@@ -75,13 +75,13 @@ def test_the_fixtures(tmp_path: Path) -> None:
     assert "5 passed" in run(tmp_path, SUITE)
 
 
-def test_they_are_listed_with_what_they_are(tmp_path: Path) -> None:
+def test_fixtures_are_listed_with_descriptions(tmp_path: Path) -> None:
     listed = run(tmp_path, "def test_nothing(): pass", "--fixtures")
     assert "hashrange_client -- " in listed
     assert "boto3's \"dynamodb\" client of the test's database." in listed
 
 
-def test_who_does_not_use_them_does_not_pay(tmp_path: Path) -> None:
+def test_unused_fixtures_cost_nothing(tmp_path: Path) -> None:
     suite = (
         "import sys\n"
         "def test_nothing():\n"

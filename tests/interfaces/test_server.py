@@ -96,7 +96,7 @@ def test_an_error_of_the_api(client: Client) -> None:
     assert b"ResourceNotFoundException" in body
 
 
-def test_our_mistake_is_logged_and_the_connection_lives(
+def test_an_internal_error_is_logged_and_the_connection_stays_open(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, body = client.ask(request("Query"))
@@ -107,7 +107,7 @@ def test_our_mistake_is_logged_and_the_connection_lives(
 
 
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
-def test_who_cannot_be_answered_is_told_that_nothing_comes(
+def test_a_connection_that_cannot_be_answered_is_closed(
     server: Running, client: Client, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -120,7 +120,7 @@ def test_who_cannot_be_answered_is_told_that_nothing_comes(
     other.close()
 
 
-def test_boto3_is_content(server: Running) -> None:
+def test_boto3_over_http(server: Running) -> None:
     client = boto3.client(
         "dynamodb",
         endpoint_url=f"http://127.0.0.1:{server.port}",
@@ -137,7 +137,7 @@ def test_boto3_is_content(server: Running) -> None:
 # ---- ends ----
 
 
-def test_asked_to_close(client: Client) -> None:
+def test_connection_close(client: Client) -> None:
     assert client.ask(request("GetItem", b"{}", "Connection: close"))[0] == 200
     with pytest.raises(EOFError):
         client.receive()
@@ -153,7 +153,7 @@ def test_a_refused_client_can_read_why_while_it_sends_on(client: Client) -> None
         client.receive()
 
 
-def test_a_client_that_leaves_early_harms_nobody(server: Running, client: Client) -> None:
+def test_a_client_that_disconnects_early_affects_no_other(server: Running, client: Client) -> None:
     leaving = server.connect()
     leaving.send(request("UpdateItem"))
     eventually(lambda: server.runtime.bodies)
@@ -165,7 +165,7 @@ def test_a_client_that_leaves_early_harms_nobody(server: Running, client: Client
     assert len(server.runtime.bodies) == 3
 
 
-def test_a_client_that_sends_no_more_is_still_answered(client: Client) -> None:
+def test_a_client_that_stops_sending_is_still_answered(client: Client) -> None:
     client.send(request("PutItem"), request("GetItem"), request("GetItem")[:-1])
     client.socket.shutdown(socket.SHUT_WR)
     assert [client.receive()[0], client.receive()[0]] == [200, 200]
@@ -173,7 +173,7 @@ def test_a_client_that_sends_no_more_is_still_answered(client: Client) -> None:
         client.receive()
 
 
-def test_stopping_finishes_what_runs(server: Running, client: Client) -> None:
+def test_stopping_finishes_running_requests(server: Running, client: Client) -> None:
     idle = server.connect()
     assert idle.ask(request("GetItem"))[0] == 200
     client.send(request("PutItem", b'{"a":1}'), request("GetItem"))
@@ -189,7 +189,7 @@ def test_stopping_finishes_what_runs(server: Running, client: Client) -> None:
         server.connect()
 
 
-def test_stopping_begins_nothing_that_nobody_waits_for(
+def test_stopping_starts_no_queued_requests(
     server: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
@@ -217,7 +217,9 @@ def test_stopping_begins_nothing_that_nobody_waits_for(
 # ---- clients that are slow, idle or greedy ----
 
 
-def test_no_more_runs_for_a_client_that_does_not_read(server: Running, client: Client) -> None:
+def test_no_more_requests_run_for_a_client_that_does_not_read(
+    server: Running, client: Client
+) -> None:
     client.send(*[request("Scan")] * 100)
     time.sleep(0.3)
     assert 0 < len(server.runtime.bodies) < 50
@@ -250,7 +252,7 @@ UNFINISHED = b"POST / HTTP/1.1\r\n"
     ],
     ids=["idle", "unfinished"],
 )
-def test_a_client_that_does_not_move_is_given_up(
+def test_an_idle_client_is_disconnected(
     server: Running, client: Client, sent: bytes, seconds_max: int
 ) -> None:
     client.send(request("GetItem"), sent)
@@ -269,7 +271,7 @@ def test_a_client_that_does_not_move_is_given_up(
         client.receive()
 
 
-def test_a_client_that_waits_for_its_answer_is_not_given_up(
+def test_a_client_that_waits_for_its_answer_is_not_disconnected(
     server: Running, client: Client
 ) -> None:
     client.send(request("UpdateItem"))
@@ -298,7 +300,7 @@ class Transport:
     def resume_reading(self) -> None: ...
 
 
-def test_a_connection_that_fails_is_not_the_end_of_the_others() -> None:
+def test_a_connection_that_fails_does_not_affect_the_others() -> None:
     class Failing:
         def handle(self, data: bytes) -> None:
             raise MemoryError
@@ -326,7 +328,7 @@ def test_a_connection_that_fails_is_not_the_end_of_the_others() -> None:
     assert asyncio.run(handled()) == b"ab"
 
 
-def test_one_client_does_not_keep_the_loop_from_the_others() -> None:
+def test_one_client_does_not_block_the_loop() -> None:
     async def answered_by_turn() -> list[int]:
         runtime = EchoRuntime()
         parser = partial(wire.Connection, wire.targets(runtime.operations))
@@ -380,7 +382,7 @@ def test_a_line_for_each_request_when_asked(
     assert second.startswith("operation=DeleteItem status=400 ")
 
 
-def test_else_the_log_is_quiet(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_otherwise_the_log_is_quiet(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     client.ask(request("GetItem"))
     client.ask(request("DeleteItem"))
     assert caplog.messages == []

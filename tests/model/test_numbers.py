@@ -86,7 +86,7 @@ def test_the_extremes_of_the_range() -> None:
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
-def test_what_is_no_number(text: str) -> None:
+def test_texts_that_are_not_numbers(text: str) -> None:
     expected = f"{numbers.NOT_A_NUMBER}: {text}"
     with pytest.raises(ValidationException, match=f"^{re.escape(expected)}$"):
         numbers.canonical(text)
@@ -142,7 +142,7 @@ def test_arithmetic_is_exact_or_refused(a: Decimal, b: Decimal, plus: bool) -> N
         ("-1e-130", "1.1e-130", numbers.UNDERFLOW),
     ],
 )
-def test_a_sum_that_is_no_number(a: str, b: str, message: str) -> None:
+def test_a_sum_that_is_out_of_range(a: str, b: str, message: str) -> None:
     with pytest.raises(ValidationException, match=f"^{re.escape(message)}$"):
         numbers.add(numbers.canonical(a), numbers.canonical(b))
 

@@ -88,7 +88,7 @@ def test_one_request_too_many_is_printed_whole() -> None:
     )
 
 
-def test_of_a_long_value_the_beginning_is_printed() -> None:
+def test_only_the_beginning_of_a_long_value_is_printed() -> None:
     requests: list[Any] = [
         {"PutRequest": {"Item": {str(n): {"L": [{}] * 100} for n in range(50)}}}
     ] * 26
@@ -120,7 +120,7 @@ def test_names_and_arns_of_tables_have_different_lengths() -> None:
         assert validate("PutItem", json.dumps(body).encode()) == body
 
 
-def test_only_what_is_known_and_not_null_is_left() -> None:
+def test_unknown_members_and_nulls_are_dropped() -> None:
     body = b"""{
         "Unknown": {"a": [1]}, "TableName": "abc", "Limit": 2.9, "Select": null, "IndexName": null,
         "ExclusiveStartKey": {"a": {"S": "x", "X": 1, "N": null}, "b": null}
@@ -132,7 +132,7 @@ def test_only_what_is_known_and_not_null_is_left() -> None:
     }
 
 
-def test_every_pattern_of_the_model_is_one_for_python_too() -> None:
+def test_every_pattern_of_the_model_is_valid_in_python() -> None:
     patterns = [shape for shape in shapes.tables().shapes.values() if shape.pattern]
     assert patterns
     for shape in patterns:

@@ -243,7 +243,7 @@ def test_order(rising: list[AttributeValue]) -> None:
         ({"NULL": True}, {"NULL": True}),
     ],
 )
-def test_what_has_no_order(a: AttributeValue, b: AttributeValue) -> None:
+def test_values_without_an_order(a: AttributeValue, b: AttributeValue) -> None:
     assert values.compare(a, b) is None
 
 
@@ -270,7 +270,7 @@ attribute_values: st.SearchStrategy[AttributeValue] = st.recursive(
 
 
 @given(attribute_values)
-def test_what_is_normal_stays_so(value: AttributeValue) -> None:
+def test_canonical_values_stay_unchanged(value: AttributeValue) -> None:
     size = values.normalize(value)
     again = copy.deepcopy(value)
     assert values.normalize(again) == size == values.value_size(value)

@@ -76,14 +76,14 @@ def test_entries_of_the_local_index_count(db: Database) -> None:
     put(db, item("1", 4_000, other="x"))
 
 
-def test_what_shrinks_or_goes_is_welcome(db: Database) -> None:
+def test_shrinking_and_deleting_are_allowed(db: Database) -> None:
     put(db, item("1", 9_000))
     put(db, item("1", 8_000))
     db.execute("DeleteItem", {**TABLE, "Key": {"pk": {"S": "a"}, "sk": {"S": "1"}}})
     put(db, item("2", 9_000))
 
 
-def test_others_have_room(db: Database) -> None:
+def test_other_collections_are_not_affected(db: Database) -> None:
     put(db, item("1", 9_000))
     put(db, item("1", 9_000, pk="b"))
     for number in range(3):

@@ -60,13 +60,13 @@ REQUIRED = {
 
 
 @pytest.mark.parametrize("name", sorted(LISTS))
-def test_lists_of_what_there_is_none_of_are_empty(name: str) -> None:
+def test_lists_of_unsupported_resources_are_empty(name: str) -> None:
     with hashrange.connect() as db:
         assert db.execute(name, {}) == {LISTS[name]: []}
 
 
 @pytest.mark.parametrize("name", sorted(NOT_FOUND))
-def test_what_there_is_none_of_is_not_found(name: str) -> None:
+def test_unsupported_resources_are_not_found(name: str) -> None:
     error, _, member = NOT_FOUND[name]
     with hashrange.connect() as db, pytest.raises(error):
         db.execute(name, {member: REQUIRED[member]})
@@ -102,7 +102,7 @@ def test_what_there_is_none_of_is_not_found(name: str) -> None:
         ),
     ],
 )
-def test_a_table_says_what_it_does_not_have(
+def test_descriptions_of_unsupported_features(
     name: str, request_: dict[str, str], answer: dict[str, object]
 ) -> None:
     with hashrange.connect() as db:
@@ -125,7 +125,7 @@ def test_quotas_and_endpoints() -> None:
         assert endpoint == {"Address": address, "CachePeriodInMinutes": 1440}
 
 
-def test_a_table_is_of_its_creators_region_and_account() -> None:
+def test_a_table_has_its_creators_region_and_account() -> None:
     caller = Caller("eu-west-1", "123456789012")
     with hashrange.connect() as db:
         created = db.runtime.call("CreateTable", msgspec.json.encode(TABLE), caller)
@@ -133,7 +133,7 @@ def test_a_table_is_of_its_creators_region_and_account() -> None:
         assert arn == "arn:aws:dynamodb:eu-west-1:123456789012:table/table"
 
 
-def test_what_would_start_work_is_refused() -> None:
+def test_operations_that_would_start_work_are_refused() -> None:
     with hashrange.connect() as db:
         db.execute("CreateTable", TABLE)
         with pytest.raises(

@@ -169,7 +169,7 @@ def test_a_set_in_another_order_is_no_change(db: Database) -> None:
     assert [record["eventName"] for record in everything(db, arn)] == ["INSERT"]
 
 
-def test_what_is_refused_or_checked_leaves_no_record(db: Database) -> None:
+def test_refused_writes_and_condition_checks_leave_no_record(db: Database) -> None:
     arn = create(db)
     check = {
         "TableName": "table",
@@ -182,7 +182,7 @@ def test_what_is_refused_or_checked_leaves_no_record(db: Database) -> None:
     assert [record["dynamodb"]["Keys"] for record in everything(db, arn)] == [{"pk": {"S": "b"}}]
 
 
-def test_a_reader_who_walks_the_lineage_sees_every_change_once(db: Database, time: Time) -> None:
+def test_a_reader_that_follows_the_lineage_sees_every_change_once(db: Database, time: Time) -> None:
     """The reader takes children when their parent is drained, while writes go on."""
     arn = create(db)
     seen: defaultdict[str, list[int]] = defaultdict(list)
@@ -213,7 +213,7 @@ def read_on(
             seen[image["pk"]["S"]].append(int(image["n"]["N"]))
 
 
-def test_shards_part_the_keys_roll_over_and_know_their_parents(db: Database, time: Time) -> None:
+def test_shards_divide_the_keys_roll_over_and_know_their_parents(db: Database, time: Time) -> None:
     arn = create(db)
     first = shards(db, arn)
     assert len(first) > 1
@@ -233,7 +233,7 @@ def test_shards_part_the_keys_roll_over_and_know_their_parents(db: Database, tim
     assert drain(db, iterator(db, arn, first[0]["ShardId"], "LATEST")) == ([], None)
 
 
-def test_no_change_falls_between_shards(db: Database, time: Time) -> None:
+def test_no_change_is_lost_between_shards(db: Database, time: Time) -> None:
     """Commits within the last millisecond of a shard, with a reader between each of them."""
     arn = create(db)
     seen: defaultdict[str, list[int]] = defaultdict(list)
@@ -292,7 +292,7 @@ def test_an_iterator_is_good_for_fifteen_minutes(db: Database, time: Time) -> No
 @pytest.mark.parametrize(
     "place", ["x", "|1|", "arn|1|e30=", "arn|1|", "arn|1|WyJhIiwgIiIsIDFd", "é|1|éé"]
 )
-def test_an_iterator_that_we_never_issued(db: Database, place: str) -> None:
+def test_a_forged_iterator(db: Database, place: str) -> None:
     create(db)
     with pytest.raises((ValidationException, ExpiredIteratorException)):
         db.execute("GetRecords", {"ShardIterator": place})

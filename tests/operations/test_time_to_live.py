@@ -89,7 +89,7 @@ def at(offset: int) -> dict[str, str]:
     return {"N": str(START + offset)}
 
 
-def test_only_numbers_of_seconds_past_but_not_long_past_expire(db: Database, time: Time) -> None:
+def test_only_items_whose_time_has_recently_passed_expire(db: Database, time: Time) -> None:
     enable(db)
     put(db, "past", at(-1))
     put(db, "now", at(0))
@@ -177,7 +177,7 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
     assert keys(db) == ["past"]
 
 
-def test_no_more_is_deleted_in_a_second_than_the_settings_say() -> None:
+def test_the_settings_limit_deletions_per_second() -> None:
     with hashrange.connect(settings=Settings(expirations_per_second=40)) as db:
         db.execute(
             "CreateTable",

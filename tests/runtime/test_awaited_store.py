@@ -138,7 +138,7 @@ def test_two_processes_race_and_lose_nothing(seed: int, inner: MemoryStore) -> N
     assert not list(problems(inner))
 
 
-def test_only_decisions_that_would_read_something_else_are_run_again() -> None:
+def test_only_decisions_with_changed_reads_are_run_again() -> None:
     runs: list[str] = []
 
     def decide(name: str) -> Generator[kv.Read, Any, Decision]:
@@ -284,7 +284,7 @@ def test_an_unknown_outcome_is_never_run_again(
     run(scenario)
 
 
-def test_races_are_not_run_for_ever(inner: MemoryStore) -> None:
+def test_lost_races_are_not_retried_forever(inner: MemoryStore) -> None:
     async def scenario() -> None:
         faulty = FaultyStore(inner, rate=1.0, faults={"commit": (kv.Conflict,)})
         async with client_of(AsyncMemoryStore(faulty, turns_max=0)) as client:
@@ -296,7 +296,7 @@ def test_races_are_not_run_for_ever(inner: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_callers_that_give_up_take_nobody_along(seed: int, inner: MemoryStore) -> None:
+def test_cancelled_callers_do_not_affect_others(seed: int, inner: MemoryStore) -> None:
     async def scenario() -> None:
         random = Random(seed)
         async with client_of(AsyncMemoryStore(inner, seed=seed)) as client:
@@ -338,7 +338,7 @@ def test_a_loop_that_is_shut_down_leaves_all_or_nothing(seed: int, inner: Memory
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_closing_waits_for_what_has_arrived(seed: int, inner: MemoryStore) -> None:
+def test_closing_waits_for_requests_that_have_arrived(seed: int, inner: MemoryStore) -> None:
     async def scenario() -> None:
         store = AsyncMemoryStore(inner, seed=seed)
         client = Client(AsyncRuntime(store, asyncio.get_running_loop()))

@@ -78,7 +78,7 @@ def test_reads_go_on_while_a_commit_is_held(held: HeldStore) -> None:
         asyncio.run(scenario())
 
 
-def test_what_comes_during_a_commit_is_the_next_batch(held: HeldStore) -> None:
+def test_requests_during_a_commit_form_the_next_batch(held: HeldStore) -> None:
     with Database(held) as database:
         create_table(database.execute)
 
@@ -98,7 +98,7 @@ def test_what_comes_during_a_commit_is_the_next_batch(held: HeldStore) -> None:
         assert count(database.execute, "a") == 51
 
 
-def test_a_long_read_gives_way(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
+def test_a_long_read_lets_others_run(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
     """With slices of no time at all, others are served between any two chunks of a Scan."""
     monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
@@ -183,7 +183,7 @@ def test_a_loop_that_ends_during_a_commit_leaves_the_next_one_alone(held: HeldSt
         assert len(scanned(database.execute)) == 2
 
 
-def test_a_loop_that_stands_still_keeps_nobody_waiting(held: HeldStore) -> None:
+def test_a_blocked_loop_does_not_delay_others(held: HeldStore) -> None:
     with Database(held) as database, ThreadPoolExecutor(1) as pool:
         create_table(database.execute)
         held.held = True
@@ -255,7 +255,7 @@ def test_a_loop_that_ends_during_a_long_read_leaves_no_snapshot(
     assert not store._snapshots
 
 
-def test_a_caller_that_gives_up_takes_nobody_along(held: HeldStore) -> None:
+def test_a_cancelled_caller_does_not_affect_others(held: HeldStore) -> None:
     with Database(held) as database:
         create_table(database.execute)
 
@@ -306,7 +306,7 @@ def test_errors_of_reads_and_writes_are_raised_where_they_are_awaited() -> None:
         asyncio.run(scenario())
 
 
-def test_who_cannot_be_told_does_not_keep_it_from_the_others(
+def test_a_callback_that_fails_does_not_affect_the_others(
     store: kv.Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Database(store) as database:

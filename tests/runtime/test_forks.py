@@ -50,7 +50,7 @@ def _run_and_exit(work: Callable[[], None]) -> NoReturn:
         os._exit(code)
 
 
-def test_parent_and_child_go_on(path: str) -> None:
+def test_parent_and_child_continue(path: str) -> None:
     with hashrange.connect(path) as database:
         create_table(database.execute)
         database.execute("PutItem", put("before"))
@@ -67,7 +67,7 @@ def test_parent_and_child_go_on(path: str) -> None:
         assert not list(database.check())
 
 
-def test_what_other_threads_were_doing_is_done_once(path: str) -> None:
+def test_work_of_other_threads_is_done_once(path: str) -> None:
     """The child neither waits for locks of theirs nor makes their writes again."""
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute)

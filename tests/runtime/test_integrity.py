@@ -75,7 +75,7 @@ def write(store: MemoryStore, *writes: kv.Write) -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_a_row_too_many_is_found(store: MemoryStore, space: int) -> None:
+def test_an_extra_row_is_found(store: MemoryStore, space: int) -> None:
     (key, value), *_ = rows(store, space)
     write(store, kv.Put(space, key + b"\x00", value))
     found = "\n".join(problems(store))

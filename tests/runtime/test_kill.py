@@ -122,7 +122,7 @@ def server(path: str) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-def test_what_was_acknowledged_survives(path: str) -> None:
+def test_acknowledged_writes_survive(path: str) -> None:
     seed = int.from_bytes(os.urandom(4), "big")
     print(f"seed {seed}")
     chance = random.Random(seed)

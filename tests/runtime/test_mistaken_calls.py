@@ -60,13 +60,13 @@ def test_a_plain_value(store: kv.Store, execute: Execute, value: object) -> None
 
 
 @pytest.mark.parametrize("request_", [None, "{}", b"{}", []])
-def test_no_dict(store: kv.Store, execute: Execute, request_: object) -> None:
+def test_a_request_that_is_not_a_dict(store: kv.Store, execute: Execute, request_: object) -> None:
     with Database(store) as database, pytest.raises(SerializationException) as refused:
         execute(database, "ListTables", request_)
     assert refused.value.__notes__
 
 
-def test_after_the_end(store: kv.Store, execute: Execute) -> None:
+def test_a_closed_database(store: kv.Store, execute: Execute) -> None:
     with Database(store) as database:
         client = database.boto3_session().client("dynamodb")
         create_table(database.execute)
@@ -99,7 +99,7 @@ def test_a_path_of_any_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [None, "app.db"])
-def test_arguments_that_cannot_be(
+def test_invalid_arguments(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -121,9 +121,7 @@ def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "key", [{"pk": {"S": "a"}, "sk": 1}, {"pk": {"S": "a"}, "sk": {"B": b"", "S": ""}}]
 )
-def test_a_refusal_is_told_without_how_it_was_found(
-    store: kv.Store, execute: Execute, key: Any
-) -> None:
+def test_a_refusal_has_no_chained_exception(store: kv.Store, execute: Execute, key: Any) -> None:
     with Database(store) as database, pytest.raises(ApiError) as refused:
         execute(database, "GetItem", {"TableName": TABLE, "Key": key})
     assert "another exception" not in "".join(format_exception(refused.value))

@@ -72,7 +72,7 @@ def test_threads_share_reads_and_tables(store: kv.Store) -> None:
         assert not list(database.check())
 
 
-def test_what_one_turn_of_the_loop_brings_is_one_commit(store: kv.Store) -> None:
+def test_writes_of_one_turn_share_a_commit(store: kv.Store) -> None:
     watched = WatchedStore(store)
     with Database(watched) as database:
         create_table(database.execute)

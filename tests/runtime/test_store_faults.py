@@ -129,7 +129,7 @@ def test_each_step_may_fail(
     assert not list(Database(inner).check())
 
 
-def test_a_busy_store_is_waited_for(inner: MemoryStore) -> None:
+def test_a_request_waits_for_a_busy_store(inner: MemoryStore) -> None:
     """In a thread, not on the loop; the store says for how long."""
     database = Database(FaultyStore(inner, countdown=0, faults={"begin": (kv.Busy,)}))
     assert asyncio.run(database.execute_async("PutItem", put("a"))) == {}
@@ -172,7 +172,7 @@ def test_an_unknown_outcome_is_answered_by_an_error_and_not_run_again(
     assert not list(database.check())
 
 
-def test_an_unknown_outcome_is_told_to_all_who_share_the_commit(inner: MemoryStore) -> None:
+def test_an_unknown_outcome_is_reported_to_all_requests_of_the_commit(inner: MemoryStore) -> None:
     database = Database(FaultyStore(inner, countdown=0, faults={"commit": (LandedUnknown,)}))
 
     async def together() -> list[dict[str, Any] | BaseException]:
@@ -184,7 +184,7 @@ def test_an_unknown_outcome_is_told_to_all_who_share_the_commit(inner: MemorySto
     assert count(Database(inner).execute, "n") == 3
 
 
-def test_races_are_not_run_for_ever(inner: MemoryStore) -> None:
+def test_lost_races_are_not_retried_forever(inner: MemoryStore) -> None:
     faulty = FaultyStore(inner, rate=1.0, faults={"commit": (kv.Conflict,)})
     database = Database(faulty)
     with pytest.raises(InternalServerError):
@@ -193,7 +193,7 @@ def test_races_are_not_run_for_ever(inner: MemoryStore) -> None:
     assert Database(inner).execute("GetItem", get("a")) == {}
 
 
-def test_a_counter_counts_what_was_acknowledged(inner: MemoryStore) -> None:
+def test_a_counter_equals_the_acknowledged_writes(inner: MemoryStore) -> None:
     """Threads and tasks, while a third of all steps of the store fail."""
     faulty = FaultyStore(
         inner,
@@ -274,7 +274,7 @@ def refused() -> dict[str, Any]:
     return put("a") | {"ConditionExpression": "attribute_exists(pk)"}
 
 
-def test_a_rollback_that_fails_holds_nobody_up(
+def test_a_failed_rollback_does_not_block_others(
     inner: MemoryStore, refused: dict[str, Any], execute: Callable[[Database, str, Any], Any]
 ) -> None:
     database = Database(Stubborn(inner, "rollback", kv.StoreError("the disk is gone")))
@@ -284,7 +284,9 @@ def test_a_rollback_that_fails_holds_nobody_up(
 
 
 @pytest.mark.parametrize("step", ["commit", "rollback"])
-def test_ctrl_c_holds_nobody_up(inner: MemoryStore, refused: dict[str, Any], step: str) -> None:
+def test_ctrl_c_does_not_block_others(
+    inner: MemoryStore, refused: dict[str, Any], step: str
+) -> None:
     """It ends the thread that worked, and refuses what that thread worked on."""
     database = Database(Stubborn(inner, step, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):

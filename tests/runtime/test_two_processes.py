@@ -55,7 +55,7 @@ def check_index(database: Database) -> None:
     assert not list(database.check())
 
 
-def test_each_sees_what_the_other_did(path: str) -> None:
+def test_each_process_sees_the_commits_of_the_other(path: str) -> None:
     with hashrange.connect(path) as one, other_process(path) as other:
         create_table(one.execute)
         one.execute("PutItem", put("a"))
@@ -117,7 +117,7 @@ def test_both_build_the_same_index(path: str, monkeypatch: pytest.MonkeyPatch) -
         check_index(one)
 
 
-def test_a_build_goes_on_after_a_kill(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_continues_after_a_kill(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 2)
     with other_process(path) as other:
         create_table(other.execute)

@@ -51,7 +51,7 @@ def dropped(store: kv.Store) -> kv.Answer:
         snapshot.close()
 
 
-def test_a_table_is_gone_at_once_and_its_rows_in_steps(store: kv.Store) -> None:
+def test_a_table_is_deleted_at_once_and_its_rows_in_steps(store: kv.Store) -> None:
     recording = RecordingStore(store)
     with Driven(recording) as database:
         create_table(database.execute)
@@ -95,7 +95,9 @@ def test_a_deleted_index_is_emptied(store: kv.Store) -> None:
         assert len(scanned(database.execute)) == 50
 
 
-def test_a_build_goes_on_where_it_stopped(store: kv.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_continues_where_it_stopped(
+    store: kv.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another runtime, as after a restart, does not begin anew."""
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     recording = RecordingStore(store)

@@ -42,7 +42,7 @@ def test_files_of_every_version_open(path: Path, open_store: OpenStore, version:
     assert keys(read(store, Range(5, b"l", b"m")))[1] == b"l" + bytes(7) + b"\x02"
 
 
-def test_an_older_file_is_upgraded_at_once_or_not_at_all(
+def test_an_older_file_is_upgraded_completely_or_not_at_all(
     path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest = file_format.VERSION
@@ -96,7 +96,7 @@ def test_an_upgraded_database_answers_as_before(tables_of_version_1: Path) -> No
             assert list(database.check()) == []
 
 
-def test_an_upgraded_database_goes_on(tables_of_version_1: Path) -> None:
+def test_an_upgraded_database_can_be_used_further(tables_of_version_1: Path) -> None:
     """New tables get spaces of their own, sizes go on from where they were, streams too."""
     with connect(str(tables_of_version_1), LATER) as database:
         item = {"customer": {"S": "a"}, "number": {"N": "100"}, "total": {"N": "9"}}

@@ -20,7 +20,7 @@ def small_buckets() -> Iterator[None]:
 
 
 @given(st.lists(small_keys, max_size=80), small_keys, small_keys | st.none(), st.booleans())
-def test_as_a_sorted_list(
+def test_it_behaves_as_a_sorted_list(
     toggled: list[bytes], start: bytes, end: bytes | None, reverse: bool
 ) -> None:
     """Each key is added when it is not there, and removed when it is."""

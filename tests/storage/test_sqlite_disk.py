@@ -83,7 +83,7 @@ def test_a_disk_that_fills_up_at_any_write(the_disk: Disk, tmp_path: Path, durab
         reopened.close()
 
 
-def test_the_line_of_a_full_disk(the_disk: Disk, open_store: OpenStore, path: Path) -> None:
+def test_the_message_of_a_full_disk(the_disk: Disk, open_store: OpenStore, path: Path) -> None:
     store = open_store()
     the_disk.on_write = is_full
     with pytest.raises(Full, match="the disk is full; free some space") as raised:

@@ -350,7 +350,7 @@ def test_a_killed_backup_leaves_nothing_under_its_name(path: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, apsw.BusyError])
-def test_a_brief_snapshot_that_cannot_be_lets_the_next_one_write(
+def test_a_failed_brief_snapshot_does_not_block_the_next_write(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     store = open_store()

@@ -140,7 +140,7 @@ def test_a_foreign_lock_makes_it_busy_after_the_limit(open_store: OpenStore, pat
     commit(store, Put(SYSTEM_SPACE, b"a", value_of(1)))
 
 
-def test_a_file_that_another_keeps_to_itself_is_busy(open_store: OpenStore, path: Path) -> None:
+def test_a_file_locked_exclusively_is_busy(open_store: OpenStore, path: Path) -> None:
     open_store().close()
     foreign = apsw.Connection(str(path))
     foreign.pragma("locking_mode", "EXCLUSIVE")
@@ -196,7 +196,7 @@ def keep_reading(store: SqliteStore, done: threading.Event) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_both_sides_of_a_fork_go_on(open_store: OpenStore) -> None:
+def test_both_sides_of_a_fork_continue(open_store: OpenStore) -> None:
     store = open_store()
     commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
     store.snapshot().close()

@@ -34,7 +34,7 @@ def add_one(store: Store) -> None:
     transaction.commit()
 
 
-def test_nothing_fails_unless_it_is_told_to() -> None:
+def test_nothing_fails_by_default() -> None:
     store = FaultyStore(MemoryStore())
     for _ in range(100):
         add_one(store)
@@ -79,7 +79,7 @@ def history(seed: int) -> list[str]:
     return outcomes
 
 
-def test_a_seed_comes_back_and_another_differs() -> None:
+def test_a_seed_repeats_its_faults_and_another_differs() -> None:
     assert history(1) == history(1) != history(2)
     assert set(history(1)) == {
         "done",
@@ -98,7 +98,7 @@ def test_an_unknown_outcome_is_one_of_two(fault: type[OutcomeUnknown], landed: i
     assert counted(inner, b"n") == landed + 1
 
 
-def test_after_read_only_it_writes_no_more() -> None:
+def test_after_read_only_writes_are_refused() -> None:
     store = FaultyStore(MemoryStore(), countdown=0, faults={"commit": (ReadOnly,)})
     with pytest.raises(ReadOnly):
         add_one(store)
@@ -107,7 +107,7 @@ def test_after_read_only_it_writes_no_more() -> None:
     assert (counted(store, b"n"), row(store, ROW)) == (0, None)
 
 
-def test_one_kind_of_fault_alone() -> None:
+def test_a_single_kind_of_fault() -> None:
     store = FaultyStore(MemoryStore(), rate=1, faults={"commit": (Conflict,)})
     for _ in range(3):
         with pytest.raises(Conflict):

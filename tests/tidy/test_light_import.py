@@ -23,7 +23,7 @@ def loaded_by(statement: str) -> set[str]:
     return set(run.stdout.split()) & set(HEAVY)
 
 
-def test_a_server_starts_without_what_it_does_not_serve_with() -> None:
+def test_a_server_does_not_load_libraries_that_it_does_not_need() -> None:
     """It is to answer within 300 ms of its start, most of which are imports."""
     command = [sys.executable, "-X", "importtime", "-m", "hashrange", "serve"]
     with subprocess.Popen(

@@ -129,7 +129,7 @@ def test_fault(changed: dict[str, str | None], body: bytes, code: str, message: 
     assert list(told.values()) == ([message] if message else [])
 
 
-def test_the_bytes_are_dynamodbs() -> None:
+def test_the_bytes_are_those_of_dynamodb() -> None:
     """By the CRC-32 that the service was seen to send."""
     assert answer(request(b"hi", X_Amz_Target=None)).headers["x-amz-crc32"] == "3948637019"
     assert answer(request(b"{}", X_Amz_Target=None)).headers["x-amz-crc32"] == "1368724161"

@@ -143,13 +143,13 @@ class TestExchange:
         assert said(feed([request(), data])) == [CALL, *expected(events)]
 
 
-def test_nothing_is_heard_after_the_end() -> None:
+def test_nothing_is_parsed_after_the_end() -> None:
     assert feed([request(Connection="close"), request(), b"\0"]) == feed(
         [request(Connection="close")]
     )
 
 
-def test_one_refusal_is_enough() -> None:
+def test_the_connection_ends_after_one_refusal() -> None:
     assert said(feed([b"\0", b"\0", request()])) == [400, "close"]
 
 
@@ -240,13 +240,13 @@ def test_head_has_the_headers_of_get_and_no_body() -> None:
     assert head.headers["content-length"] == got.headers["content-length"]
 
 
-def test_a_stray_is_told_in_xml() -> None:
+def test_a_request_that_is_not_for_the_api_is_answered_in_xml() -> None:
     stray = answer(request(url="/x"))
     assert stray.body == b"<UnknownOperationException/>\n"
     assert stray.headers["x-amz-crc32"] == "3552371480"
 
 
-def test_a_browser_gets_leave() -> None:
+def test_a_preflight_request_is_allowed() -> None:
     asked = (
         b"OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\n"
         b"Access-Control-Request-Headers: a, b\r\nAccess-Control-Request-Method: POST\r\n\r\n"

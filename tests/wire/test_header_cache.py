@@ -63,7 +63,7 @@ def test_the_header_cache_changes_no_verdict(earlier: bytes, later: bytes) -> No
 
 
 @pytest.mark.parametrize("name", ["X_Amz_Target", "Authorization"])
-def test_what_differs_from_call_to_call_needs_no_close_look(
+def test_headers_that_differ_between_calls_skip_the_full_check(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = wire.Connection(TARGETS)

@@ -22,7 +22,7 @@ def form_of(**changed: str | None) -> wire.Form:
 
 
 @pytest.mark.parametrize("form", [wire.PLAIN, wire.Form(close=True)], ids=["plain", "another"])
-def test_the_headers_are_dynamodbs(form: wire.Form) -> None:
+def test_the_headers_are_those_of_dynamodb(form: wire.Form) -> None:
     response = Response(wire.succeed(b'{"Item":{}}', form))
     date = parsedate_to_datetime(response.headers.pop("date"))
     assert abs(date.timestamp() - time.time()) < 5
@@ -55,11 +55,11 @@ def test_an_error_has_its_type_its_message_and_its_members() -> None:
     }
 
 
-def test_our_mistake_is_a_500() -> None:
+def test_an_internal_error_is_a_500() -> None:
     assert Response(wire.fail(errors.InternalServerError("x"))).status == 500
 
 
-def test_a_large_body_is_compressed_for_who_accepts_it() -> None:
+def test_a_large_body_is_compressed_if_the_client_accepts_it() -> None:
     response = Response(wire.succeed(LARGE, GZIP))
     assert response.headers["content-encoding"] == "gzip"
     assert zlib.decompress(response.body, wbits=31) == LARGE
@@ -68,7 +68,7 @@ def test_a_large_body_is_compressed_for_who_accepts_it() -> None:
 
 
 @pytest.mark.parametrize(("body", "form"), [(LARGE[:-1], GZIP), (LARGE, wire.PLAIN)])
-def test_else_it_is_not(body: bytes, form: wire.Form) -> None:
+def test_other_bodies_are_not_compressed(body: bytes, form: wire.Form) -> None:
     response = Response(wire.succeed(body, form))
     assert response.body == body
     assert "content-encoding" not in response.headers

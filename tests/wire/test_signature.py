@@ -147,7 +147,7 @@ MUTATIONS = (
 SIGNERS = ("header", "query", "session, header", "session, query")
 
 
-def test_no_mutant_comes_in() -> None:
+def test_every_mutant_is_refused() -> None:
     for number in range(MUTANTS):
         chance = random.Random(number)
         way, mutation = chance.choice(SIGNERS), chance.choice(MUTATIONS)
@@ -231,7 +231,7 @@ def test_a_session_without_its_token() -> None:
     assert refusal(signed) == UNKNOWN
 
 
-def test_a_body_left_out_of_the_signature() -> None:
+def test_a_signature_that_does_not_cover_the_body() -> None:
     """botocore takes the header's word for the body's hash, as S3 does; this service does not."""
     signed = sign(X_Amz_Content_SHA256="UNSIGNED-PAYLOAD")
     assert refusal(signed) == MISMATCH
@@ -243,7 +243,7 @@ def test_clocks_may_differ_by_15_minutes(seconds: int) -> None:
 
 
 @pytest.mark.parametrize("expires", ["", "-1", "1e3", "\u0663", "9" * 40])
-def test_an_expiry_that_is_no_number(expires: str) -> None:
+def test_an_expiry_that_is_not_a_number(expires: str) -> None:
     signed = sign(presigned_seconds=60)
     signed.query = signed.query.replace("X-Amz-Expires=60", urlencode({"X-Amz-Expires": expires}))
     assert refusal(signed) == (INVALID, "X-Amz-Expires should be a number")
@@ -276,7 +276,7 @@ def test_keys_as_written() -> None:
         ("a b\n\na c", "line 3 has an access key that an earlier line has"),
     ],
 )
-def test_text_that_is_no_list_of_keys(text: str, message: str) -> None:
+def test_texts_that_are_not_lists_of_keys(text: str, message: str) -> None:
     with pytest.raises(wire.KeysError) as refused:
         wire.read_keys(text)
     assert str(refused.value) == message

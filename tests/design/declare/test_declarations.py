@@ -71,7 +71,7 @@ def test_patterns(pattern: str, message: str) -> None:
     assert message in str(refused.value)
 
 
-def test_what_is_read_by_type_takes_no_other_argument() -> None:
+def test_a_pattern_by_type_takes_no_other_argument() -> None:
     variable = "from typing import TypeVar\nT = TypeVar('T', bound=st.Item)\n"
     pattern = "def all_of(self, entity: type[T], x: str) -> st.Query[T]: ..."
     with pytest.raises(st.DeclarationError, match="'x' has no effect"):

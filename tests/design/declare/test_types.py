@@ -105,7 +105,7 @@ def db(request: pytest.FixtureRequest, database: hashrange.Database) -> Store:
         {"when": datetime(2024, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))},
     ],
 )
-def test_there_and_back(db: Store, more: dict[str, Any]) -> None:
+def test_values_are_stored_and_read_back(db: Store, more: dict[str, Any]) -> None:
     item = thing(**more)
     db.put(item)
     back = db.one(b"\x00\xff", 1)
@@ -124,7 +124,7 @@ def test_binary_keys_in_cursors(db: Store) -> None:
     assert [x.number for x in query.page(5, page.cursor)] == [3, 4]
 
 
-def test_how_it_is_stored() -> None:
+def test_stored_forms_of_values() -> None:
     stored = table.dump(thing(expires=datetime(2100, 1, 1, tzinfo=UTC)))
     assert stored["when"] == {"S": "2024-05-06T07:08:09.000010Z"}
     assert stored["p"] == {"N": "1.5"}

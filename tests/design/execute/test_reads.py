@@ -96,13 +96,13 @@ def test_pages_of_a_filter_are_full_too(db: Events, size: int) -> None:
     assert all(len(page) == size for page in got[:-1])
 
 
-def test_max_read_bounds_the_work_and_goes_on(db: Events) -> None:
+def test_max_read_bounds_the_work_of_a_page(db: Events) -> None:
     got = pages(db.others("o"), 5, max_read=2)
     assert [len(page) for page in got][:3] == [2, 2, 2]
     assert [n for page in got for n in page] == list(range(7))
 
 
-def test_a_cursor_is_only_good_for_its_question(db: Events, database: hashrange.Database) -> None:
+def test_a_cursor_is_valid_only_for_its_query(db: Events, database: hashrange.Database) -> None:
     cursor = db.others("o").page(2).cursor
     assert cursor
     for query, bad in (
@@ -236,6 +236,6 @@ def test_bad_arguments_fail_before_anything_is_sent(db: Events) -> None:
         ({"day": "1"}, "dict is not an item of 'events'$"),
     ],
 )
-def test_what_is_no_item_is_not_written(db: Events, given: Any, told: str) -> None:
+def test_objects_that_are_not_items_are_not_written(db: Events, given: Any, told: str) -> None:
     with pytest.raises(st.BadValue, match=told):
         db.put(given)

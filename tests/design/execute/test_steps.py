@@ -12,7 +12,7 @@ from hashrange.design.execute import batches
 from hashrange.design.execute.steps import ApiCall, Pause
 
 
-def test_what_was_not_processed_is_sent_again_after_a_pause() -> None:
+def test_unprocessed_requests_are_sent_again_after_a_pause() -> None:
     requests = [{"PutRequest": {"Item": {"pk": {"N": str(n)}}}} for n in range(30)]
     steps = batches.write_all("t", requests)
     sent = next(steps)
@@ -41,7 +41,7 @@ def test_a_batch_that_is_never_processed_ends(monkeypatch: pytest.MonkeyPatch) -
     assert failed.value.requests == [requests[0], *requests[25:]]
 
 
-def test_reads_keep_their_order_whatever_the_answers() -> None:
+def test_reads_keep_their_order_in_whatever_order_they_are_answered() -> None:
     keys = [{"pk": {"S": str(n)}} for n in (3, 1, 2, 1)]
     steps = batches.get_all("t", keys)
     sent = next(steps)
@@ -111,7 +111,7 @@ class Plain(st.Store, Protocol):
     def thing(self, name: str) -> Thing | None: ...
 
 
-def test_an_asynchronous_client_is_no_blocking_one(database: hashrange.Database) -> None:
+def test_an_asynchronous_client_is_refused_as_a_blocking_one(database: hashrange.Database) -> None:
     with pytest.raises(TypeError, match="AsyncStore"):
         st.Table("things", Plain).open(Plain, AsyncClient(database))
 

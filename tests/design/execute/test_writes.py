@@ -112,7 +112,7 @@ def test_create_and_lost_races(db: App) -> None:
     assert (user.name, user.email) == ("Bob", "x")
 
 
-def test_edit_raises_what_the_body_raises_and_writes_nothing(db: App) -> None:
+def test_edit_writes_nothing_if_its_body_raises(db: App) -> None:
     db.create(Counter(name="c"))
     with pytest.raises(ZeroDivisionError), db.edit(db.counter, "c") as counter:
         counter.total = 1 // 0
@@ -179,7 +179,7 @@ def test_more_copies_than_a_transaction_holds(database: hashrange.Database, db: 
     assert db.sync(User(user_id="1", name="Bob")) == 0
 
 
-def test_sync_goes_on_where_it_was_interrupted(database: hashrange.Database, db: App) -> None:
+def test_sync_continues_where_it_was_interrupted(database: hashrange.Database, db: App) -> None:
     db.put(User(user_id="1", name="Ann"))
     db.put(Post(post_id="p", user_id="1"))
     raw = table.dump(User(user_id="1", name="Bob"))

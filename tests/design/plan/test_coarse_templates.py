@@ -94,7 +94,7 @@ SERVED = {
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("case", SERVED)
-def test_what_fits_the_template_is_served(case: str, seed: int) -> None:
+def test_arguments_that_fit_the_template_are_served(case: str, seed: int) -> None:
     table = model(SERVED[case])
     assert all(isinstance(plan, Plan) for plan in table.plans.values()), table.plan()
     with hashrange.connect() as database:

@@ -58,7 +58,7 @@ SENSORS = [
 ]
 
 
-def test_the_sensors_plan_is_the_articles_table() -> None:
+def test_the_plan_of_the_sensors_example() -> None:
     plan = example("sensors").table.plan()
     columns = [
         "Access pattern",
@@ -139,7 +139,7 @@ table = st.Table("orders", Patterns)
         ),
     ],
 )
-def test_how_a_pattern_is_served(name: str, row: tuple[str, str, str]) -> None:
+def test_plans_of_patterns(name: str, row: tuple[str, str, str]) -> None:
     titles = {p.name: p.title for ps in table.patterns.values() for p in ps}
     [found] = [r for r in table.plan().rows if r.pattern == titles[name]]
     assert (found.source, found.hash, found.sort) == row

@@ -45,7 +45,7 @@ VIEW = "class V(st.View[A]):\n    id: str\n    y: str\n"
 
 
 @pytest.mark.parametrize("case", PATTERNS)
-def test_what_is_proposed_serves_the_pattern(case: str) -> None:
+def test_a_proposed_index_serves_the_pattern(case: str) -> None:
     refused = model(ENTITY.replace("INDEX", "pass") + VIEW + patterns(PATTERNS[case]))
     plan = refused.plans["P.q"]
     assert isinstance(plan, Unplanned)

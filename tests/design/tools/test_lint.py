@@ -87,7 +87,7 @@ def test_a_finding_is_accepted_for_a_reason() -> None:
         st.lint(model(ignored.replace("'A11'", "'A99'")))
 
 
-def test_what_was_not_declared_is_counted_as_not_checked() -> None:
+def test_missing_numbers_are_counted_as_not_checked() -> None:
     report = st.lint(model(A + patterns(GET_A)))
     assert ("C02", "size of A") in report.unchecked
     assert "not checked because" in str(report)
@@ -123,7 +123,7 @@ def test_explain() -> None:
         ),
     ],
 )
-def test_what_the_examples_avoid(name: str, old: str, new: str, more: set[str]) -> None:
+def test_findings_that_the_examples_avoid(name: str, old: str, new: str, more: set[str]) -> None:
     text = (EXAMPLES / f"{name}.py").read_text()
     assert old in text
     before, after = (st.lint(model(t)).findings for t in (text, text.replace(old, new)))
@@ -131,7 +131,7 @@ def test_what_the_examples_avoid(name: str, old: str, new: str, more: set[str]) 
     assert found == more
 
 
-def test_the_prefix_overlap_names_what_is_read_in_vain() -> None:
+def test_a_prefix_overlap_names_the_other_entities() -> None:
     text = (EXAMPLES / "sensors.py").read_text().replace("floor@{floor_id}@", "floor#{floor_id}#")
     [finding] = [f for f in st.lint(model(text)).findings if f.rule == "K05"]
     assert finding.message == "begins_with(sk, 'floor#') for Floor also reads Room"

@@ -47,7 +47,7 @@ def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:
     assert plan_fault(path).startswith(told)
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     assert plan_fault(tmp_path) == ": is a directory; name a file"
     assert plan_fault(tmp_path / "absent.py") == ": no such file"
     assert plan_fault(tmp_path / ("x" * 1000)) == ": File name too long"

@@ -69,7 +69,7 @@ def test_samples_respect_parents_and_repeat() -> None:
     assert {(r.building_id, r.floor_id) for r in rooms} <= floors
 
 
-def test_create_says_what_differs(database: hashrange.Database) -> None:
+def test_create_reports_each_difference(database: hashrange.Database) -> None:
     table = model(A + patterns(GET_A))
     assert table.create(database) is True
     assert table.create(database) is False
