@@ -245,7 +245,9 @@ def _missed(name: str) -> ValidationException:
 
 
 def _invalid_test(fault: str) -> ValidationException:
-    return ValidationException(f"Invalid condition in KeyConditionExpression: {fault}")
+    return ValidationException(
+        f"Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: {fault}"
+    )
 
 
 def _not_supported() -> ValidationException:
