@@ -5,12 +5,12 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import boto3
 import pytest
 import uvloop
-from serving import Client, EchoRuntime, Running, request, running
+from serving import Client, EchoRuntime, Running, eventually, request, running
 
 from hashrange import wire
 from hashrange.interfaces.server import connection as client_connection
@@ -34,13 +34,6 @@ def client(server: Running) -> Iterator[Client]:
     client = server.connect()
     yield client
     client.close()
-
-
-def eventually(condition: Any) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 # ---- requests and answers ----

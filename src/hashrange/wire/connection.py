@@ -94,6 +94,16 @@ class Connection:
         """Whether a request has begun and is not complete yet."""
         return bool(self._url)
 
+    def close(self) -> None:
+        """Free the buffers and the parser when the client has gone. Call this at most once.
+
+        The parser refers to this object, so otherwise an unfinished body would stay in memory
+        until the next full garbage collection.
+        """
+        self._closed = True
+        self._drop_body()
+        del self._parser
+
     def feed(self, data: bytes) -> list[Event]:
         if self._closed:
             return []
@@ -113,7 +123,12 @@ class Connection:
     def _refuse(self, status: int) -> None:
         if not self._closed:
             self._closed = True
+            self._drop_body()
             self._events.append(Answer(respond(status, b"", Form(close=True)), close=True))
+
+    def _drop_body(self) -> None:
+        self._pieces.clear()
+        self._body.clear()
 
     def _check_unfinished(self) -> None:
         """Bound what one request can make us hold: its head, its body, and bytes between them."""

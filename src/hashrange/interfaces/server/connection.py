@@ -80,6 +80,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._waiting.clear()
+        self._wire.close()
         self._clients.connected.discard(self)
 
     def data_received(self, data: bytes) -> None:

@@ -1,0 +1,51 @@
+"""What strangers cannot do: leave their requests in memory, or speak in other people's names."""
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import uvloop
+from serving import Running, eventually, request, running
+
+from hashrange import wire
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    with running(request.param()) as server:
+        yield server
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+
+
+def connections_in_memory() -> int:
+    return sum(isinstance(held, wire.Connection) for held in gc.get_objects())
+
+
+def test_a_client_that_leaves_takes_its_unfinished_request_with_it(server: Running) -> None:
+    unfinished = request("PutItem", b"x" * 1_000_000)[:-1]
+    with without_garbage_collection():
+        connections_before = connections_in_memory()
+        bytes_before, _ = tracemalloc.get_traced_memory()
+        for _ in range(20):
+            client = server.connect()
+            client.send(unfinished)
+            eventually(lambda: any(served._wire.reading for served in server.connections()))
+            client.close()
+            eventually(lambda: not server.connections())
+        eventually(lambda: connections_in_memory() == connections_before)
+        bytes_after, _ = tracemalloc.get_traced_memory()
+        assert bytes_after - bytes_before < len(unfinished)
