@@ -8,6 +8,7 @@ The tutorials in `docs/` show how to use it; start with `Item`, `Table` and `Sto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hashrange.design.declare.generated import now, ulid, uuid7
 from hashrange.design.declare.item import Item, View, attr, copy, index, key, local, unique, upgrade
 from hashrange.design.declare.markers import (
     TTL,
@@ -151,6 +152,7 @@ __all__ = [
     "lint",
     "local",
     "month",
+    "now",
     "prefix",
     "prove",
     "rate",
@@ -159,9 +161,11 @@ __all__ = [
     "scan_ok",
     "through",
     "total",
+    "ulid",
     "unique",
     "upgrade",
     "using",
+    "uuid7",
     "volumes",
     "where",
     "writes",

@@ -35,8 +35,9 @@ class Table:
 
     `keys` and `index_keys` name the attributes that templates write; the default for an index
     `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
-    is None, an item's key tells its entity. `by_type` is the name of an index over it. `volumes`,
-    `writes` and `ignore` are for the linter.
+    is None, an item's key tells its entity. `by_type` is the name of an index over it. With
+    `hide_expired`, reads leave out items whose st.TTL has passed. `volumes`, `writes` and `ignore`
+    are for the linter.
 
     Raises DeclarationError for a model that cannot work.
     """
@@ -50,6 +51,7 @@ class Table:
         index_keys: Mapping[str, tuple[str, str]] | None = None,
         type_attribute: str | None = "entityType",
         by_type: str | None = None,
+        hide_expired: bool = False,
         volumes: Volumes | None = None,
         writes: Sequence[Writes] = (),
         ignore: Sequence[Ignored] = (),
@@ -65,6 +67,7 @@ class Table:
             index_keys=index_keys or {},
             type_attribute=type_attribute,
             by_type=by_type,
+            hide_expired=hide_expired,
         )
         self.volumes = volumes or Volumes()
         self.writes = tuple(writes)

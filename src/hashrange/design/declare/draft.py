@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from pydantic import PydanticUserError
@@ -9,6 +10,7 @@ from pydantic import PydanticUserError
 from hashrange.design.declare import conditions
 from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.formats import Format, format_of
+from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import (
     Copy,
     Index,
@@ -48,6 +50,10 @@ class Draft:
             name: field_type(info, f"{place(model)}{name}")
             for name, info in model.model_fields.items()
         }
+        for name, info in model.model_fields.items():
+            time = isinstance(info.default_factory, WriteTime)
+            if time and self.fields[name].python is not datetime:
+                raise DeclarationError(f"{name}: st.now is for a datetime", at=model)
         self.attributes = {
             name: info.serialization_alias or info.alias or name
             for name, info in model.model_fields.items()

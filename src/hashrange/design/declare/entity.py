@@ -7,11 +7,13 @@ name in the table's type attribute, and attributes that the model does not know.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
 
+from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import AS_READ, Copy, Item, upgrades
 from hashrange.design.declare.key_length import check_key_value, key_limits
 from hashrange.design.declare.schema import EntityKey, KeyColumn
@@ -333,6 +335,19 @@ class Entity:
     def owned_attributes(self) -> frozenset[str]:
         """The attributes that `dump` may write; other attributes belong to other programs."""
         return self.computed_attributes | {*self.attributes.values(), *self._constants}
+
+    @cached_property
+    def update_times(self) -> tuple[str, ...]:
+        """The fields that hold the time of the last write."""
+        found = self.model.model_fields.items()
+        times = [(n, info.default_factory) for n, info in found]
+        return tuple(n for n, f in times if isinstance(f, WriteTime) and f.update)
+
+    def stamped(self, item: Item) -> Item:
+        """The item with the time of this write, in a copy."""
+        if not self.update_times:
+            return item
+        return item.model_copy(update=dict.fromkeys(self.update_times, datetime.now(UTC)))
 
     @cached_property
     def version(self) -> str | None:

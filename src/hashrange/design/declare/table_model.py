@@ -1,6 +1,7 @@
 """The model of a table: its entities, its key columns, and which entities can share a key."""
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
 from hashrange.design.errors import DeclarationError
+from hashrange.model.values import Item as WireItem
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class TableModel:
     by_type: Source | None
     type_attribute: str | None
     clean: Chars
+    hide_expired: bool = False
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -47,6 +50,17 @@ class TableModel:
                 if kind.expires:
                     return entity.attributes[name]
         return None
+
+    def hidden(self, raw: WireItem) -> bool:
+        """Whether reads leave a stored item out, because it has expired."""
+        return self.hide_expired and self.expired(raw, int(time.time()))
+
+    def expired(self, raw: WireItem, now: int) -> bool:
+        """Whether an item's TTL has passed at `now`, in epoch seconds."""
+        if self.ttl_attribute is None:
+            return False
+        expiry = raw.get(self.ttl_attribute, {}).get("N")
+        return expiry is not None and float(expiry) <= now
 
     @cached_property
     def binary(self) -> bool:
@@ -78,6 +92,7 @@ def build(
     index_keys: Mapping[str, tuple[str, str]],
     type_attribute: str | None,
     by_type: str | None,
+    hide_expired: bool,
 ) -> TableModel:
     """Raises DeclarationError if the declarations contradict each other or DynamoDB's rules."""
     if not NAME(name):
@@ -103,10 +118,28 @@ def build(
         by_type=type_source,
         type_attribute=type_attribute,
         clean=clean,
+        hide_expired=hide_expired,
     )
+    if hide_expired:
+        _expect_expiry_projected(model)
     for entity in entities:
         _find_rivals(entity, model)
     return model
+
+
+def _expect_expiry_projected(model: TableModel) -> None:
+    """Raise DeclarationError if an index cannot tell whether its items have expired."""
+    for entity in model.entities:
+        attributes = [entity.attributes[n] for n, kind in entity.fields.items() if kind.expires]
+        for key in entity.indexes:
+            source = key.source
+            columns = {column.attribute for column in source.columns}
+            for attribute in attributes if source.project != "ALL" else ():
+                if attribute not in source.project and attribute not in columns:
+                    raise DeclarationError(
+                        f"hide_expired: {source.name} does not project {attribute}",
+                        at=entity.model,
+                    )
 
 
 # ---- the table and its indexes ----

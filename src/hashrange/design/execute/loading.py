@@ -62,6 +62,8 @@ class Loader:
         attribute, makers = self.model.type_attribute or "", self._makers
         found = []
         for raw in raws:
+            if self.model.hide_expired and self.model.hidden(raw):
+                continue
             try:
                 maker = makers[raw[attribute]["S"]]
             except KeyError:
@@ -126,6 +128,8 @@ class LoadedItems:
         """Load items. Each result is kept with the number of items read up to it."""
         for row in rows:
             self.rows.append(row)
+            if loader.model.hidden(row.raw):
+                continue
             entity = loader.recognise(row.raw)
             if entity is None:
                 self.skipped += 1

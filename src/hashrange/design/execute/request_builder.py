@@ -1,8 +1,10 @@
 """Building a plan's requests from the arguments of a call."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +61,11 @@ class RequestBuilder:
         self.plan = plan
         self.model = model
         self.table_name = model.name
+
+    @property
+    def limited(self) -> bool:
+        """Whether the request has Limit=1: not if the first item may be hidden."""
+        return self.plan.limited and not self.model.hide_expired
 
     # ---- requests ----
 
@@ -122,7 +129,7 @@ class RequestBuilder:
             request["Select"] = "COUNT"
         elif plan.source.kind == "LSI" and plan.source.project != "ALL" and self._incomplete:
             request["Select"] = "ALL_ATTRIBUTES"
-        if plan.limited:
+        if self.limited:
             request["Limit"] = 1
         request["ReturnConsumedCapacity"] = "TOTAL"
         return request
@@ -165,6 +172,11 @@ class RequestBuilder:
             names |= self.plan.filter.names
             values |= self.plan.filter.bind(arguments)
             texts.append(f"({self.plan.filter.text})")
+        attribute = self.model.ttl_attribute
+        hides = self.model.hide_expired and attribute is not None
+        if hides and attribute is not None and self.plan.pattern.shape == "count":
+            names["#x"], values[":x"] = attribute, {"N": str(int(time.time()))}
+            texts.append("(attribute_not_exists(#x) OR #x > :x)")
         if texts:
             request["FilterExpression"] = " AND ".join(texts)
 
@@ -330,7 +342,7 @@ def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) ->
 def _moment(value: Any) -> Any:
     """A date stands for its midnight if the field is a datetime."""
     if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime.combine(value, time(), UTC)
+        return datetime.combine(value, time_of_day(), UTC)
     return value
 
 

@@ -66,7 +66,7 @@ class StoreSteps:
             if rows is None:
                 break
             found = next(items.take(rows, bound.call.loader, False), None)
-            if bound.builder.plan.limited:
+            if bound.builder.limited:
                 break
         self._took(reader.took, 0 if found is None else 1, started)
         return found
@@ -79,7 +79,7 @@ class StoreSteps:
         response = yield ApiCall("GetItem", request)
         raw = response.get("Item")
         found = None
-        if raw is not None:
+        if raw is not None and not self.model.hidden(raw):
             entity, loader = bound.builder.plan.route.entity, bound.call.loader
             found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
@@ -163,7 +163,8 @@ class StoreSteps:
             self.model.name, asked, consistent=call.pattern.facts.consistent
         )
         entity = bounds[0].builder.plan.route.entity
-        return [None if raw is None else call.loader.load(entity, raw) for raw in found]
+        shown = [None if raw is None or self.model.hidden(raw) else raw for raw in found]
+        return [None if raw is None else call.loader.load(entity, raw) for raw in shown]
 
     def _took(self, took: Explanation, items: int, started: float) -> None:
         took.items = items

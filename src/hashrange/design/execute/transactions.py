@@ -223,7 +223,8 @@ class TransactionRead:
     def load(self, raw: WireItem | None) -> None:
         loader, entity = self.bound.call.loader, self.bound.entity
         self._found = [None]
-        if raw is not None and loader.recognise(raw) is entity:
+        hidden = raw is not None and loader.model.hidden(raw)
+        if raw is not None and not hidden and loader.recognise(raw) is entity:
             self._found = [loader.load(entity, raw)]
 
 

@@ -88,7 +88,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
             return [_put(model, marker, owners)]
         owner = stored[OWNER_ATTRIBUTE]["M"]
         holder = yield from _get(model, owner)
-        if holder is not None and not _expired(model, holder):
+        if holder is not None and not model.expired(holder, int(time.time())):
             return None
         parameters = _owned_by(model, [*owners, owner])
         put = WriteAction(
@@ -119,7 +119,7 @@ def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteA
     condition = expression.as_read(model.table.hash[0].attribute, None)
     if model.ttl_attribute is not None:
         expiry, now = expression.name(model.ttl_attribute), expression.value(_now())
-        condition += f" OR {expiry} < {now}"
+        condition += f" OR {expiry} <= {now}"
     parameters = {
         "TableName": model.name,
         "Key": owner,
@@ -127,13 +127,6 @@ def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteA
         **expression.parameters(),
     }
     return WriteAction("ConditionCheck", parameters, owner, marker.error)
-
-
-def _expired(model: TableModel, item: Item) -> bool:
-    if model.ttl_attribute is None:
-        return False
-    expiry = item.get(model.ttl_attribute, {}).get("N")
-    return expiry is not None and float(expiry) < float(_now()["N"])
 
 
 def _now() -> AttributeValue:

@@ -22,7 +22,9 @@ def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[N
         _expect_plain(writer, entity, copies)
         key = entity.primary_key(vars(write.item))
         if write.method == "put":
-            request: dict[str, Any] = {"PutRequest": {"Item": entity.dump(write.item)}}
+            request: dict[str, Any] = {
+                "PutRequest": {"Item": entity.dump(entity.stamped(write.item))}
+            }
         else:
             request = {"DeleteRequest": {"Key": key}}
         requests[repr(sorted(key.items()))] = request

@@ -7,6 +7,7 @@ the attributes that they depend on have not changed since.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -195,6 +196,7 @@ class Writer:
             if attributes & touched:
                 guarded |= attributes
         guarded -= {column.attribute for column in entity.key.columns}
+        guarded -= {entity.attributes[name] for name in entity.update_times}
         return conditions + [expression.as_read(n, old.get(n)) for n in sorted(guarded)]
 
     # ---- without reading ----
@@ -234,6 +236,10 @@ class Writer:
         if entity.version is not None:
             one = UpdateParts(adds={entity.attributes[entity.version]: {"N": "1"}})
             parts = parts.followed_by(one)
+        for name in entity.update_times:
+            self._expect_free(entity, name)
+            stamp = {entity.attributes[name]: self._encoded(entity, name, datetime.now(UTC))}
+            parts = parts.followed_by(UpdateParts(sets=stamp))
         expression = Expression()
         conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
         error = _not_found(entity, key)
@@ -299,7 +305,8 @@ class Writer:
         return expression.as_read(attribute, {"N": str(version)})
 
     def _counted(self, entity: Entity, item: Item) -> Item:
-        """A copy of the item with the next version. The caller's item changes after the write."""
+        """A copy with the next version and the time. The caller's item changes after the write."""
+        item = entity.stamped(item)
         if entity.version is None:
             return item
         old = as_read(item)
