@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 from hashrange import design as st
 
@@ -39,9 +39,9 @@ class Sensor(st.Item):
     in_room = st.index("GSI3", "room#{room_id}", "sensor#{sensor_id}")
 
     sensor_id: str
-    building_id: str
-    floor_id: str
-    room_id: str | None = None  # a sensor in no room is not in GSI3
+    building_id: Annotated[str, st.ref(Building)]
+    floor_id: Annotated[str, st.ref(Floor)]
+    room_id: Annotated[str, st.ref(Room)] | None = None  # a sensor in no room is not in GSI3
 
 
 class Measurement(st.Item):

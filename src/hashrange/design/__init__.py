@@ -33,6 +33,7 @@ from hashrange.design.declare.markers import (
     hour,
     month,
     prefix,
+    ref,
 )
 from hashrange.design.declare.patterns import (
     consistent,
@@ -157,6 +158,7 @@ __all__ = [
     "prove",
     "rate",
     "rebuild_markers",
+    "ref",
     "sample",
     "scan_ok",
     "through",

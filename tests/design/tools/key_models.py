@@ -95,14 +95,14 @@ KEYS: dict[str, Pair] = {
         + indexed(
             "i = st.index('GSI1', 'o#{o}', 'a#{id}')",
             "def by_o(self, o: str) -> st.Query[A]: ...",
-            "o: str",
+            "o: Annotated[str, st.ref(O)]",
             ", O",
         ),
         ORDER
         + indexed(
             "i = st.index('GSI1', 'c#{c}#o#{o}', 'a#{id}')",
             "def by_o(self, c: str, o: str) -> st.Query[A]: ...",
-            "c: str; o: str",
+            "c: str; o: Annotated[str, st.ref(O)]",
             ", O",
         ),
     ),

@@ -11,7 +11,7 @@ st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import StringConstraints
 
@@ -43,6 +43,14 @@ class Delimited:
 
 
 @dataclass(frozen=True, slots=True)
+class Ref:
+    """The field holds `field`, a part of the primary key of `entity` (default: its last part)."""
+
+    entity: Any
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """How an argument is compared with `field` (default: the field of the same name)."""
 
@@ -63,6 +71,15 @@ After = Annotated[T, Operator("after")]
 Before = Annotated[T, Operator("before")]
 Between = Annotated[tuple[T, T], Operator("between")]
 Prefix = Annotated[T, Operator("begins with")]
+
+
+def ref(entity: Any, field: str | None = None) -> Ref:
+    """The field is the identity of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
+
+    `entity` is a class or its name. If its primary key has several fields, `field` says which of
+    them this one is; the default is the last one.
+    """
+    return Ref(entity, field)
 
 
 def equal(field: str) -> Operator:

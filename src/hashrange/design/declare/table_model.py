@@ -13,7 +13,7 @@ from hashrange.design.declare.item import Index, Item
 from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
-from hashrange.design.errors import DeclarationError
+from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
 
@@ -50,6 +50,27 @@ class TableModel:
                 if kind.expires:
                     return entity.attributes[name]
         return None
+
+    def referred(self, entity: Entity, name: str) -> tuple[Entity, str] | None:
+        """The entity, and the field of its primary key, that an st.ref field holds."""
+        ref = entity.fields[name].ref
+        if ref is None:
+            return None
+        wanted = ref.entity if isinstance(ref.entity, str) else ref.entity.__name__
+        other = next((e for e in self.entities if str(e) == wanted), None)
+        return None if other is None else (other, ref.field or other.key.fields[-1])
+
+    def identity_in(self, entity: Entity, other: Entity) -> dict[str, str]:
+        """The entity's fields that hold the primary key of another entity, by its key fields.
+
+        A field with st.ref, or without one a field of the same name. Some may be missing.
+        """
+        found = {name: name for name in other.key.fields if name in entity.fields}
+        for name in entity.fields:
+            referred = self.referred(entity, name)
+            if referred is not None and referred[0] is other:
+                found[referred[1]] = name
+        return found
 
     def hidden(self, raw: WireItem) -> bool:
         """Whether reads leave a stored item out, because it has expired."""
@@ -122,9 +143,24 @@ def build(
     )
     if hide_expired:
         _expect_expiry_projected(model)
+    _expect_references(model)
     for entity in entities:
         _find_rivals(entity, model)
     return model
+
+
+def _expect_references(model: TableModel) -> None:
+    """Raise DeclarationError for an st.ref to a field that is not in the other's primary key."""
+    for entity in model.entities:
+        for name in entity.fields:
+            found = model.referred(entity, name)
+            if found is not None and found[1] not in found[0].key.fields:
+                other, field = found
+                raise DeclarationError(
+                    f"{name}: {field!r} is not in the primary key of {other}"
+                    f"{suggest(field, other.key.fields)}",
+                    at=entity.model,
+                )
 
 
 def _expect_expiry_projected(model: TableModel) -> None:

@@ -26,7 +26,7 @@ from annotated_types import MaxLen
 from pydantic import AnyUrl, BaseModel, SecretBytes, SecretStr, StringConstraints
 from pydantic.fields import FieldInfo
 
-from hashrange.design.declare.markers import Counts, Delimited, Expires
+from hashrange.design.declare.markers import Counts, Delimited, Expires, Ref
 from hashrange.design.errors import BadValue, DeclarationError
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
@@ -52,6 +52,7 @@ class FieldType:
     expires: bool = False
     bounds: tuple[tuple[str, Decimal], ...] = ()
     """(">=", ">", "<=" or "<", number) for each declared bound of a number."""
+    ref: Ref | None = None
 
 
 def field_type(info: FieldInfo, at: object) -> FieldType:
@@ -72,6 +73,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
         delimited=any(isinstance(m, Delimited) for m in metadata),
         counts=any(isinstance(m, Counts) for m in metadata),
         expires=expires,
+        ref=next((m for m in metadata if isinstance(m, Ref)), None),
         bounds=_bounds(metadata) if tag == "N" and not expires else (),
     )
 

@@ -1,7 +1,8 @@
 """Generated items that fit together: parents exist and keys are distinct.
 
-An entity is the parent of another if the other has all of its key fields. Ids are short and share
-prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in prefixes and ranges.
+An entity is the parent of another if the other has all of its key fields, by name or st.ref.
+Ids are short and share prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in
+prefixes and ranges.
 """
 
 import random
@@ -76,7 +77,7 @@ class _Inventor:
             for other in self.model.entities
             if other is not entity
             and self.made.get(other.name)
-            and other.key_fields <= set(entity.fields)
+            and other.key_fields == self.model.identity_in(entity, other).keys()
             and not entity.key_fields < other.key_fields
         ]
         return sorted(parents, key=lambda other: -len(other.key_fields))
@@ -95,7 +96,7 @@ class _Inventor:
         """An item; None if no generated values fit the keys, e.g. because of delimiters."""
         error: Exception | None = None
         for _ in range(ATTEMPTS):
-            values = self._inherited(above)
+            values = self._inherited(entity, above)
             for name, info in entity.model.model_fields.items():
                 if name in values or isinstance(info.default, Copy) or entity.version == name:
                     continue
@@ -113,18 +114,19 @@ class _Inventor:
             raise DesignError(f"{entity}: no generated value fits: {error}") from error
         return None
 
-    def _inherited(self, above: Sequence[Entity]) -> dict[str, Any]:
+    def _inherited(self, entity: Entity, above: Sequence[Entity]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for parent in above:
-            fitting = [p for p in self.made[parent.name] if self._agrees(p, parent, values)]
+            held = self.model.identity_in(entity, parent)
+            fitting = [p for p in self.made[parent.name] if self._agrees(p, held, values)]
             if fitting:
                 chosen = self.chance.choice(fitting)
-                values |= {name: getattr(chosen, name) for name in parent.key_fields}
+                values |= {held[name]: getattr(chosen, name) for name in parent.key_fields}
         return values
 
     @staticmethod
-    def _agrees(item: Item, entity: Entity, values: Mapping[str, Any]) -> bool:
-        return all(values.get(n, getattr(item, n)) == getattr(item, n) for n in entity.key_fields)
+    def _agrees(item: Item, held: Mapping[str, str], values: Mapping[str, Any]) -> bool:
+        return all(values.get(f, getattr(item, n)) == getattr(item, n) for n, f in held.items())
 
     # ---- values ----
 

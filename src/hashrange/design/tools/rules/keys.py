@@ -283,24 +283,28 @@ def mutable_primary_key(c: Context) -> Iterator[Found]:
     "warning",
     "an index key uses an id that is unique only within its parent",
     "Floor 1 of one building and floor 1 of another have the same index key, so a query returns "
-    "the items of both. Add the parent's id to the key, or make the id unique by itself.",
+    "the items of both. Add the parent's id to the key, or make the id unique by "
+    "itself. Only fields with st.ref are checked.",
 )
 def partial_identity(c: Context) -> Iterator[Found]:
-    alone = {e.key.fields[0] for e in c.entities if len(e.key.fields) == 1}
     for entity, key in c.keys:
         if key.source.name is None:
             continue
         fields = {p.field for col in key.hash for p in col.template.placeholders if not p.shards}
-        for other in c.entities:
-            *parents, child = other.key.fields
-            missing = [name for name in parents if name not in fields]
-            if other is entity or not missing or child not in fields or child in alone:
+        for name in sorted(fields):
+            referred = c.model.referred(entity, name)
+            if referred is None or referred[0] is entity:
                 continue
-            text = (
-                f"{key.hash[0].template} for a {other}, which is {', '.join(parents)} and {child}"
-            )
-            yield named(entity, key), text
-            break
+            other = referred[0]
+            held = c.model.identity_in(entity, other)
+            if any(held.get(part) not in fields for part in other.key.fields):
+                *parents, child = other.key.fields
+                identity = f"{', '.join(parents)} and {child}"
+                yield (
+                    named(entity, key),
+                    f"{key.hash[0].template} for a {other}, which is {identity}",
+                )
+                break
 
 
 @rule(

@@ -86,7 +86,7 @@ class Context:
         found = [
             (len(parent.key_fields), -each.max, each)
             for parent in self.entities
-            if parent is not entity and parent.key_fields <= set(known)
+            if parent is not entity and self._names(entity, parent) <= set(known)
             if (each := volumes.per(entity, parent)) is not None
         ]
         if found:
@@ -97,6 +97,11 @@ class Context:
         if count is not None:
             return Each("", count, int(count))
         return self._number(rule, f"most {entity} items for each {', '.join(sorted(known))}", None)
+
+    def _names(self, entity: Entity, parent: Entity) -> set[str]:
+        """The fields of the entity that hold the parent's key."""
+        held = self.model.identity_in(entity, parent)
+        return {held.get(name, name) for name in parent.key.fields}
 
     def unknown(self, rule: str, what: str) -> None:
         self.unchecked.add((rule, what))
