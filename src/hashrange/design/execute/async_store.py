@@ -8,7 +8,6 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
 from hashrange.design.execute.loading import LoadedItems
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
-from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store import bind, call_of, explain
 from hashrange.design.execute.store_steps import StoreSteps, patched
@@ -26,11 +25,22 @@ class OpenAsyncQuery:
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         core, bound = self._store.core, self._bound
-        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
+        reader, items = bound.reader(), LoadedItems()
         bound.took = reader.took
-        while not reader.done:
+        while not reader.done and reader.took.items != bound.limit:
             for item in await self._store.run(core.next_items(reader, items, bound)):
                 yield item
+
+    def reverse(self) -> "OpenAsyncQuery":
+        return OpenAsyncQuery(self._store, self._bound.reversed())
+
+    def limit(self, most: int, /) -> "OpenAsyncQuery":
+        return OpenAsyncQuery(self._store, self._bound.limited(most))
+
+    async def first(self) -> Any:
+        async for item in self.limit(1):
+            return item
+        return None
 
     async def of(self, entity: type[Any], /) -> list[Any]:
         return [item async for item in self if isinstance(item, entity)]

@@ -1,7 +1,7 @@
 """Calling a pattern: binds and checks the arguments and picks the plan for them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -10,7 +10,9 @@ from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, NotFound
 from hashrange.design.execute.arguments import ArgumentCheck
+from hashrange.design.execute.cursor import Positions
 from hashrange.design.execute.loading import Loader
+from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.request_builder import RequestBuilder
 from hashrange.design.plan.planner import Plan, Unplanned, plan_given, variants
 from hashrange.design.plan.proposals import plan
@@ -18,12 +20,28 @@ from hashrange.design.plan.proposals import plan
 
 @dataclass(slots=True)
 class BoundPattern:
-    """A pattern with its arguments. `took` is set once it has run."""
+    """A pattern with its arguments, order and limit. `took` is set once it has run."""
 
     call: "PatternCall"
     builder: RequestBuilder
     arguments: dict[str, Any]
     took: Explanation | None = None
+    reverse: bool = False
+    limit: int | None = None
+
+    def reversed(self) -> "BoundPattern":
+        """The same in the opposite order. Raises BadValue for a Scan."""
+        if self.builder.plan.operation == "Scan":
+            raise BadValue(f"{self.call.pattern}: a Scan has no order")
+        return replace(self, reverse=not self.reverse, took=None)
+
+    def limited(self, most: int) -> "BoundPattern":
+        if most < 1:
+            raise BadValue(f"a limit is at least 1, not {most}")
+        return replace(self, limit=most, took=None)
+
+    def reader(self, at: Positions | None = None) -> PlanReader:
+        return PlanReader(self.builder, self.arguments, at, self.reverse)
 
     @property
     def entity(self) -> Entity:

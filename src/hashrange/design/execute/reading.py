@@ -50,11 +50,16 @@ class PlanReader:
     """Reads a plan's items, from the start or from a cursor's positions."""
 
     def __init__(
-        self, builder: RequestBuilder, arguments: Mapping[str, Any], at: Positions | None
+        self,
+        builder: RequestBuilder,
+        arguments: Mapping[str, Any],
+        at: Positions | None,
+        reverse: bool = False,
     ) -> None:
         self.builder = builder
         self.plan = builder.plan
-        self.queries = builder.queries(arguments)
+        self.queries = builder.queries(arguments, reverse)
+        self.descending = builder.plan.pattern.facts.latest != reverse
         self.took = Explanation(str(self.plan.pattern), [])
         self.positions: Positions = at or [None] * len(self.queries)
         operation = self.plan.operation
@@ -83,11 +88,11 @@ class PlanReader:
             rows = yield from self._follow(rows, self.plan.followed)
         return rows
 
-    def raws(self) -> Steps[list[Item]]:
+    def raws(self, limit: int | None = None) -> Steps[list[Item]]:
         """The next stored items, for a caller that does not need their positions."""
         if len(self.partitions) == 1 and self.plan.followed is None:
-            return (yield from self._page(None)) or []
-        rows = yield from self.rows(None)
+            return (yield from self._page(limit)) or []
+        rows = yield from self.rows(limit)
         return [row.raw for row in rows or ()]
 
     def _one(self, limit: int | None) -> Steps[list[ReadItem] | None]:
@@ -112,7 +117,7 @@ class PlanReader:
             candidates = [n for n, partition in enumerate(self.partitions) if partition.rows]
             if not candidates:
                 break
-            pick = max if self.plan.pattern.facts.latest else min
+            pick = max if self.descending else min
             first = pick(candidates, key=lambda n: self._order(self.partitions[n].rows[0]))
             raw = self.partitions[first].rows.pop(0)
             rows.append(ReadItem(raw, first, raw))

@@ -67,6 +67,12 @@ class RequestBuilder:
         """Whether the request has Limit=1: not if the first item may be hidden."""
         return self.plan.limited and not self.model.hide_expired
 
+    @property
+    def may_skip(self) -> bool:
+        """Whether items that are read can be left out of the result."""
+        plan = self.plan
+        return plan.filtered or plan.followed is not None or self.model.hide_expired
+
     # ---- requests ----
 
     def key(self, arguments: Arguments) -> Item:
@@ -88,8 +94,17 @@ class RequestBuilder:
         request["ReturnConsumedCapacity"] = "TOTAL"
         return request
 
-    def queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
+    def queries(
+        self, arguments: Arguments, reverse: bool = False
+    ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
         """(range, request) for each partition to read; none if the range is empty."""
+        found = self._queries(arguments)
+        if reverse:
+            for _, request in found:
+                request["ScanIndexForward"] = not request.get("ScanIndexForward", True)
+        return found
+
+    def _queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
         try:
             if self.plan.operation == "Scan":
                 return [(None, self._request(None, arguments))]

@@ -8,7 +8,6 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
 from hashrange.design.execute.loading import LoadedItems
 from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
-from hashrange.design.execute.reading import PlanReader
 from hashrange.design.execute.steps import Connection, Steps, run
 from hashrange.design.execute.store_steps import StoreSteps, patched
 from hashrange.design.execute.transactions import PendingReads, PendingWrite, PendingWrites
@@ -25,10 +24,21 @@ class OpenQuery:
 
     def __iter__(self) -> Iterator[Any]:
         core, bound = self._store.core, self._bound
-        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
+        reader, items = bound.reader(), LoadedItems()
         bound.took = reader.took
-        while not reader.done:
+        while not reader.done and reader.took.items != bound.limit:
             yield from self._store.run(core.next_items(reader, items, bound))
+
+    def reverse(self) -> "OpenQuery":
+        return OpenQuery(self._store, self._bound.reversed())
+
+    def limit(self, most: int, /) -> "OpenQuery":
+        return OpenQuery(self._store, self._bound.limited(most))
+
+    def first(self) -> Any:
+        for item in self.limit(1):
+            return item
+        return None
 
     def of(self, entity: type[Any], /) -> list[Any]:
         return [item for item in self if isinstance(item, entity)]
@@ -57,7 +67,9 @@ def explain(bound: BoundPattern) -> Explanation:
     if plan.operation == "GetItem":
         requests = [("GetItem", bound.builder.get(bound.arguments))]
     else:
-        requests = [(plan.operation, r) for _, r in bound.builder.queries(bound.arguments)]
+        requests = [
+            (plan.operation, r) for _, r in bound.builder.queries(bound.arguments, bound.reverse)
+        ]
     return Explanation(str(bound.call.pattern), requests)
 
 

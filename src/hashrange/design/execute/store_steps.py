@@ -58,7 +58,7 @@ class StoreSteps:
         return self._get(bound, consistent) if get else self._first(bound)
 
     def _first(self, bound: BoundPattern) -> Steps[Any]:
-        reader, items = PlanReader(bound.builder, bound.arguments, None), LoadedItems()
+        reader, items = bound.reader(), LoadedItems()
         started = time.perf_counter()
         found = None
         while found is None:
@@ -90,7 +90,7 @@ class StoreSteps:
 
     def count(self, bound: BoundPattern) -> Steps[int]:
         total = 0
-        reader = PlanReader(bound.builder, bound.arguments, None)
+        reader = bound.reader()
         started = time.perf_counter()
         for partition in reader.partitions:
             while not partition.done:
@@ -109,9 +109,14 @@ class StoreSteps:
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
     ) -> Steps[list[Any]]:
         """The next page of an iteration; the caller repeats this until `reader.done`."""
-        found = bound.call.loader.load_all((yield from reader.raws()), items)
-        reader.took.items += len(found)
-        return found
+        left, limit = None, None
+        if bound.limit is not None:
+            left = limit = bound.limit - reader.took.items
+            if bound.builder.may_skip:
+                limit = max(limit, FILTERED_PAGE)
+        found = bound.call.loader.load_all((yield from reader.raws(limit)), items)
+        reader.took.items += len(found[:left])
+        return found[:left]
 
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
@@ -119,19 +124,18 @@ class StoreSteps:
         """Read one item more than `size`, to know whether there is a next page."""
         if size < 1:
             raise BadValue(f"a page has at least 1 item, not {size}")
-        reader, items, name = (
-            PlanReader(bound.builder, bound.arguments, None),
-            LoadedItems(),
-            str(bound.call.pattern),
-        )
+        if bound.limit is not None:
+            raise BadValue("a page has a size of its own: leave the limit out")
+        reader, items, name = bound.reader(), LoadedItems(), str(bound.call.pattern)
+        name += " reversed" if bound.reverse else ""
         if at is not None:
             places = cursor.decode(at, name, reader.asked, reader.position_names, self.cursor_key)
-            reader = PlanReader(bound.builder, bound.arguments, places)
+            reader = bound.reader(places)
         started = time.perf_counter()
         ended = False
         while len(items.results) <= size and (max_read is None or reader.read < max_read):
             limit = size + 1 - len(items.results)
-            if bound.builder.plan.filtered or bound.builder.plan.followed is not None:
+            if bound.builder.may_skip:
                 limit = max(limit, FILTERED_PAGE)
             if max_read is not None:
                 limit = min(limit, max_read - reader.read)
