@@ -1,8 +1,9 @@
 """How a value is written in a key: its text, whether texts keep their order, and how to read it.
 
 Format specifications are Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. DynamoDB
-sorts texts by bytes, so only some formats keep the order of the values: nonnegative numbers of
-fixed width, dates in ISO 8601, and plain text. A value that does not fit its width is refused.
+sorts texts by bytes, so only some formats keep the order of the values: numbers of fixed width
+(`{n:+06d}` if they can be negative), dates in ISO 8601, and plain text. A value that does not fit
+its width is refused.
 """
 
 import re
@@ -106,17 +107,20 @@ def _choice_runs(choices: tuple[str, ...]) -> CharRuns:
 
 _INTEGER = re.compile(r"0([1-9]\d*)d").fullmatch
 _FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
+_SIGN = "+"
+"""In front of a width: the number can be negative."""
 
 
 def _number(python: Any, spec: str, at: object) -> Format:
     if not spec:
         signed = Chars(DIGITS.members | frozenset("-."))
         return Format(number_text, [CharRun(signed)], read=python)
-    whole, decimal = _INTEGER(spec), _FIXED(spec)
+    whole, decimal = _INTEGER(spec.lstrip(_SIGN)), _FIXED(spec.lstrip(_SIGN))
+    padded = _signed if spec.startswith(_SIGN) else _padded
     if whole and python is int:
-        return _padded(int(whole[1]), 0, python)
+        return padded(int(whole[1]), 0, python)
     if decimal and python is Decimal:
-        return _padded(int(decimal[1]), int(decimal[2]), python)
+        return padded(int(decimal[1]), int(decimal[2]), python)
     example = "06d" if python is int else "09.2f"
     raise DeclarationError(
         f"the format {spec!r} does not fit {python.__name__}: write e.g. {example!r}", at=at
@@ -141,6 +145,35 @@ def _padded(width: int, digits: int, python: Any) -> Format:
 
     whole = width - digits - 1 if digits else width
     runs = [CharRun(DIGITS, whole, whole)]
+    if digits:
+        runs += [*literal("."), CharRun(DIGITS, digits, digits)]
+    return Format(render, runs, ordered=True, fixed=True, read=read, before=before)
+
+
+def _signed(width: int, digits: int, python: Any) -> Format:
+    """Numbers of `width` characters that can be negative, with one more digit in front.
+
+    The digit is 1, and 0 for a negative number, which is written as its distance from the smallest
+    one. So the texts sort as the numbers do: -5, 0 and 5 are 0995, 1000 and 1005 with `{n:+03d}`.
+    """
+    step = Decimal(1).scaleb(-digits)
+    bias = Decimal(10) ** (width - digits - 1 if digits else width)
+
+    def render(value: Any) -> str:
+        exact = Decimal(value)
+        text = f"{exact + bias:0{width + 1}.{digits}f}"
+        if not -bias <= exact < bias or Decimal(text) - bias != exact:
+            raise BadValue(f"it does not fit {width} characters of a key in steps of {step}")
+        return text
+
+    def before(value: Any) -> Any:
+        return python(value - step) if value > -bias else None
+
+    def read(text: str) -> Any:
+        return python(Decimal(text) - bias)
+
+    whole = width - digits - 1 if digits else width
+    runs = [CharRun(Chars(frozenset("01")), 1, 1), CharRun(DIGITS, whole, whole)]
     if digits:
         runs += [*literal("."), CharRun(DIGITS, digits, digits)]
     return Format(render, runs, ordered=True, fixed=True, read=read, before=before)

@@ -174,7 +174,8 @@ def delimiter_in_value(c: Context) -> Iterator[Found]:
     "error",
     "a number in a sort key that does not sort as a number",
     "Texts sort by bytes, so '10' comes before '9'. Pad the number to a fixed width, {words:06d}, "
-    "or make the field itself the key attribute, st.attr('words').",
+    "or {words:+06d} if it can be negative; or make the field itself the key attribute, "
+    "st.attr('words').",
 )
 def number_without_width(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
