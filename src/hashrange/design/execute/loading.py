@@ -60,9 +60,10 @@ class Loader:
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
         """As `LoadedItems.take`, for an iteration that needs no positions."""
         attribute, makers = self.model.type_attribute or "", self._makers
+        hides = self.model.hide_expired
         found = []
         for raw in raws:
-            if self.model.hide_expired and self.model.hidden(raw):
+            if hides and self.model.hidden(raw):
                 continue
             try:
                 maker = makers[raw[attribute]["S"]]
