@@ -33,7 +33,8 @@ class Operation(NamedTuple):
         try:
             return self.parse(body)
         except ValidationException as found:
-            refusal = found
+            # Another exception, whose traceback does not keep the decoded request.
+            refusal = ValidationException(found.message, found.legacy)
         raise explain(self.name, body, refusal) from None
 
     def is_write(self, request: Any) -> bool:

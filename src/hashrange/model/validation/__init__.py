@@ -47,6 +47,7 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
         legacy = layers.is_legacy(operation, content)
+        del content  # which may be large
         violations = constraints.violations(request, name)
         refusal = wording.refusal(operation, request, violations, legacy)
     except RecursionError:
@@ -80,7 +81,8 @@ def explain(operation: str, body: bytes, refusal: ValidationException) -> Valida
 def _too_deep(operation: str, body: bytes) -> SerializationException | ValidationException:
     """The error for JSON that is nested too deep to be read here."""
     brackets = _NO_NESTING.sub(b"", body)
-    levels = list(accumulate(1 if bracket in b"{[" else -1 for bracket in brackets))
-    if operation in layers.WITH_VALUES and max(levels) <= _JSON_LEVELS_MAX and levels[-1] == 0:
+    levels = max(accumulate(1 if bracket in b"{[" else -1 for bracket in brackets))
+    balanced = brackets.count(b"{") + brackets.count(b"[") == len(brackets) / 2
+    if operation in layers.WITH_VALUES and levels <= _JSON_LEVELS_MAX and balanced:
         return ValidationException(NESTED_TOO_DEEP)
     return SerializationException("")

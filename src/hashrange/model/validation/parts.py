@@ -19,13 +19,17 @@ class Part(NamedTuple):
 
 
 def of(content: Any, name: str) -> Iterator[Part]:
-    """All parts of JSON content of this shape, the last ones first.
+    """All parts of JSON content of this shape, the content itself first.
 
     What is null or unknown is left out, but an attribute value that is null is an empty one.
     """
-    waiting = [(content, name, 0)]
+    waiting = [(iter([(content, name)]), 0)]
     while waiting:
-        content, name, level = waiting.pop()
+        siblings, level = waiting[-1]
+        content, name = next(siblings, (None, ""))
+        if not name:
+            waiting.pop()
+            continue
         if name == ATTRIBUTE_VALUE:
             content = {} if content is None else content
             level += 1
@@ -33,7 +37,7 @@ def of(content: Any, name: str) -> Iterator[Part]:
             continue
         shape = shapes.of(name)
         yield Part(content, name, shape, level)
-        waiting += [(inside, its_name, level) for inside, its_name in _inside(content, shape)]
+        waiting.append((_inside(content, shape), level))
 
 
 def _inside(content: Any, shape: Shape) -> Iterator[tuple[Any, str]]:
