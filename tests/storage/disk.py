@@ -10,17 +10,24 @@ Fault = Callable[[], None]
 
 
 class Disk(apsw.VFS):
-    """While it exists, it is SQLite's default. `on_write` and `on_sync` may raise or wait."""
+    """While it exists, it is SQLite's default. `on_write` and `on_sync` may raise or wait.
+
+    `reason` is the system's error number of whatever failed.
+    """
 
     def __init__(self) -> None:
         super().__init__("test-disk", _base(), makedefault=True)
         self.on_write: Fault = works
         self.on_sync: Fault = works
+        self.reason = 0
 
     def xOpen(  # noqa: N802  SQLite's name
         self, name: str | apsw.URIFilename | None, flags: list[int]
     ) -> apsw.VFSFile:
         return _File(self, name, flags)
+
+    def xGetLastError(self) -> tuple[int, str]:  # noqa: N802
+        return self.reason, ""
 
 
 class _File(apsw.VFSFile):
@@ -56,6 +63,11 @@ def is_full() -> None:
 
 def is_broken() -> None:
     raise apsw.IOError("input/output error")
+
+
+def takes_no_more() -> None:
+    """What SQLite makes of any error of a write but ENOSPC."""
+    raise apsw.exception_for(apsw.SQLITE_IOERR_WRITE)
 
 
 def is_slow() -> None:

@@ -1,5 +1,8 @@
 """A disk that is full, broken or slow: nothing acknowledged is lost, and nothing half written."""
 
+import errno
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,11 +22,12 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.storage import SqliteStore
+from hashrange.storage.sqlite import checkpoint
 from hashrange.testing.store_access import counted, keys, read, row
 from hashrange.testing.store_model import value_of
 
 from .conftest import OpenStore
-from .disk import Disk, after, disk, is_broken, is_full, is_slow, works
+from .disk import Disk, Fault, after, disk, is_broken, is_full, is_slow, takes_no_more, works
 
 BIG = value_of(9, bytes(9_000))
 
@@ -81,6 +85,138 @@ def test_a_disk_that_fills_up_at_any_write(the_disk: Disk, tmp_path: Path, durab
         reopened = SqliteStore(path)
         assert_has(reopened, done)
         reopened.close()
+
+
+@pytest.mark.parametrize("reason", [errno.EDQUOT, errno.EFBIG])
+def test_a_quota_or_size_limit_reached_at_any_write(
+    the_disk: Disk, tmp_path: Path, reason: int
+) -> None:
+    for steps in range(0, 60, 6):
+        path = str(tmp_path / f"{steps}.db")
+        store = SqliteStore(path)
+        the_disk.on_write, the_disk.reason = after(steps, takes_no_more), reason
+        done = write_pairs(store, range(8))
+        assert len(done) < 8
+        with pytest.raises(Full, match="a size limit or quota is reached"):
+            write_pair(store, 99)
+        the_disk.on_write, the_disk.reason = works, 0
+        done += write_pairs(store, range(8, 10))
+        assert done[-2:] == [8, 9], "it writes again when there is room again"
+        assert_has(store, done)
+        store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+@pytest.mark.parametrize("limit", [200_000, 250_001, 300_003])
+def test_the_size_limit_of_a_process(path: Path, limit: int) -> None:
+    program = (
+        "import resource, sys\n"
+        "from hashrange.kv import *\n"
+        "from hashrange.storage import SqliteStore\n"
+        "store = SqliteStore(sys.argv[1])\n"
+        "none = resource.RLIM_INFINITY\n"
+        "def write(n):\n"
+        "    transaction = store.begin()\n"
+        "    try:\n"
+        "        transaction.write([Put(0, b'%03d' % n, bytes(9000))])\n"
+        "    except StoreError:\n"
+        "        transaction.rollback()\n"
+        "        raise\n"
+        "    transaction.commit()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), none))\n"
+        "try:\n"
+        "    for n in range(900): write(n)\n"
+        "except Full: pass\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (none, none))\n"
+        "write(n)\n"
+        "print(n + 1)\n"
+        "store.close()\n"
+    )
+    words = [sys.executable, "-c", program, str(path), str(limit)]
+    written = int(subprocess.check_output(words, text=True))
+    assert written < 900
+    store = SqliteStore(str(path))
+    assert len(keys(read(store, Range(SYSTEM_SPACE, b"", None)))) == written
+    store.close()
+
+
+# ---- checkpoints ----
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 1)
+
+
+def write_and_wait(store: SqliteStore, numbers: range) -> None:
+    for number in numbers:
+        write_pair(store, number)
+        store._checkpointer.wait()
+
+
+def in_checkpoints(fault: Fault) -> Fault:
+    """Fail while a checkpoint runs, and not in a commit."""
+
+    def step() -> None:
+        if threading.current_thread() is not threading.main_thread():
+            fault()
+
+    return step
+
+
+@pytest.mark.usefixtures("often")
+def test_failed_checkpoints_are_logged_once_and_counted(
+    the_disk: Disk, open_store: OpenStore, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store()
+    the_disk.on_write = in_checkpoints(is_full)
+    write_and_wait(store, range(5))
+    assert store._checkpointer.failures == 5
+    (line,) = caplog.messages
+    assert line.startswith(f"a checkpoint failed: {path}: the disk is full")
+    the_disk.on_write = works
+    write_and_wait(store, range(5, 7))
+    assert store._checkpointer.failures == 0
+    assert caplog.messages[1:] == ["checkpoints succeed again, after 5 failures"]
+    assert_has(store, list(range(7)))
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("durability", ["full", "relaxed"])
+def test_no_checkpoint_follows_one_whose_sync_failed(
+    the_disk: Disk, path: Path, durability: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SqliteStore(str(path), durability=durability)  # type: ignore[arg-type]
+    the_disk.on_sync = in_checkpoints(is_broken)
+    write_and_wait(store, range(1))
+    the_disk.on_sync = works
+    assert "not known what is on disk" in caplog.text
+    with pytest.raises(ReadOnly, match="open it again"):
+        store.begin()
+    assert_has(store, [0])
+    log = Path(f"{path}-wal")
+    before = log.read_bytes()
+    store.close()
+    assert log.read_bytes() == before, "and none when it is closed"
+    reopened = SqliteStore(str(path))
+    assert_has(reopened, [0])
+    write_pair(reopened, 1)
+    reopened.close()
+
+
+def test_the_checkpoint_of_closing_fails_aloud(
+    the_disk: Disk, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SqliteStore(str(path), durability="relaxed")
+    write_pair(store, 1)
+    the_disk.on_sync = is_broken
+    store.close()
+    the_disk.on_sync = works
+    assert caplog.text.count("a checkpoint failed") == 1
+    assert Path(f"{path}-wal").stat().st_size
+    reopened = SqliteStore(str(path))
+    assert_has(reopened, [1])
+    reopened.close()
 
 
 def test_the_message_of_a_full_disk(the_disk: Disk, open_store: OpenStore, path: Path) -> None:

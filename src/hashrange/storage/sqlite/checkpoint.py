@@ -1,10 +1,13 @@
 """Moves committed pages from the write-ahead log into the file, in a background thread."""
 
+import logging
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 
 import apsw
+
+from hashrange.kv import StoreError
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
@@ -13,12 +16,24 @@ twice as long, they also wait while any checkpoint runs, because they are faster
 
 _HOLD_UP_MILLISECONDS = 200
 
+_log = logging.getLogger("hashrange")
+
 
 class Checkpointer:
-    """Each checkpoint has its own thread and connection, and no two run at once."""
+    """Each checkpoint has its own thread and connection, and no two run at once.
 
-    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+    `explain` makes a store error of a failed checkpoint, from SQLite's error and the system's.
+    `failures` is how many have failed since the last one that did not.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], apsw.Connection],
+        explain: Callable[[apsw.Error, int], StoreError],
+    ) -> None:
+        self.failures = 0
         self._connect = connect
+        self._explain = explain
         self._thread = threading.Thread()
         self._pages = 0
         self._pages_seen = 0
@@ -48,13 +63,50 @@ class Checkpointer:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def _checkpoint(self, pages: int) -> None:
-        # After an error the log still holds everything, and the next checkpoint starts over.
-        with suppress(apsw.Error), closing(self._connect()) as connection:
+    def finish(self, connection: apsw.Connection) -> bool:
+        """Copy what is left, before the file is closed. Return whether nothing failed."""
+        try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if pages >= max(_PAGES_MAX, 2 * self._pages_outlasted):
-                connection.pragma("busy_timeout", _HOLD_UP_MILLISECONDS)
-                self._restart_log(connection, pages)
+        except apsw.BusyError:  # another process runs one
+            return True
+        except apsw.Error as error:
+            self._failed(error, connection.system_errno)
+            return False
+        return True
+
+    def _checkpoint(self, pages: int) -> None:
+        try:
+            connection = self._connect()
+        except apsw.Error as error:
+            self._failed(error, 0)
+            return
+        with closing(connection):
+            try:
+                self._copy(connection, pages)
+            except apsw.BusyError:  # another process runs one
+                pass
+            except apsw.Error as error:
+                self._failed(error, connection.system_errno)
+            else:
+                self._succeeded()
+
+    def _failed(self, error: apsw.Error, system_errno: int) -> None:
+        """The log still holds everything. One line is logged, however often it is tried again."""
+        problem = self._explain(error, system_errno)
+        self.failures += 1
+        if self.failures == 1:
+            _log.error("a checkpoint failed: %s", problem)
+
+    def _succeeded(self) -> None:
+        if self.failures:
+            _log.warning("checkpoints succeed again, after %d failures", self.failures)
+            self.failures = 0
+
+    def _copy(self, connection: apsw.Connection, pages: int) -> None:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if pages >= max(_PAGES_MAX, 2 * self._pages_outlasted):
+            connection.pragma("busy_timeout", _HOLD_UP_MILLISECONDS)
+            self._restart_log(connection, pages)
 
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
         """Hold writers up: SQLite does not queue for the write lock, and would never get it.

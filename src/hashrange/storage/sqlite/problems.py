@@ -1,8 +1,13 @@
 """Translates SQLite's errors into those of `hashrange.kv`: one line that says what to do."""
 
+import errno
+
 import apsw
 
 from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
+
+_NO_ROOM = (errno.EDQUOT, errno.EFBIG)
+"""SQLite has an error of its own for ENOSPC only; for these, `system_errno` has the reason."""
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 
@@ -31,9 +36,12 @@ def explain(error: apsw.Error, path: str) -> StoreError:
             return StoreError(f"{path}: {type(error).__name__}: {error}; check the disk")
 
 
-def explain_write(error: apsw.Error, path: str) -> StoreError:
+def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError:
     """The error to raise for an `error` of a write that was not committed."""
     problem = explain(error, path)
+    extended: int = getattr(error, "extendedresult", 0)
+    if extended == apsw.SQLITE_IOERR_WRITE and system_errno in _NO_ROOM:
+        return Full(f"{path}: a size limit or quota is reached; raise it and try again")
     if isinstance(error, apsw.IOError) and not isinstance(problem, Full):
         return ReadOnly(
             f"{path}: after an I/O error it is not known what is on disk ({error}); open it again"
@@ -41,13 +49,13 @@ def explain_write(error: apsw.Error, path: str) -> StoreError:
     return problem
 
 
-def explain_commit(error: apsw.Error, path: str) -> StoreError:
+def explain_commit(error: apsw.Error, path: str, system_errno: int) -> StoreError:
     """The error to raise for an `error` of COMMIT itself.
 
     If a sync fails, the log may still reach the disk, and then the commit is there when the file
     is next opened.
     """
-    problem = explain_write(error, path)
+    problem = explain_write(error, path, system_errno)
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem
 
 

@@ -45,7 +45,7 @@ class SqliteStore(forks.Forkable):
         self._idle_readers: list[apsw.Connection] = []
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
-        self._checkpointer = Checkpointer(self._connect)
+        self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint)
         self._broken = ""
         self._closed = False
         self._forking = False
@@ -209,7 +209,16 @@ class SqliteStore(forks.Forkable):
         self._writing.release()
 
     def _explain_write(self, error: apsw.Error, committing: bool) -> StoreError:
-        problem = (explain_commit if committing else explain_write)(error, self.path)
+        system_errno = self._writer.system_errno if self._writer else 0
+        problem = (explain_commit if committing else explain_write)(error, self.path, system_errno)
+        return self._noted(problem)
+
+    def _explain_checkpoint(self, error: apsw.Error, system_errno: int) -> StoreError:
+        # If a sync fails, the system may forget what it has not written, and the next sync
+        # succeeds without it. So no other checkpoint follows.
+        return self._noted(explain_write(error, self.path, system_errno))
+
+    def _noted(self, problem: StoreError) -> StoreError:
         if isinstance(problem, ReadOnly | OutcomeUnknown):
             self._broken = str(problem)
         return problem
@@ -221,6 +230,9 @@ class SqliteStore(forks.Forkable):
         idle = [] if writer is None else [writer]
         while self._idle_readers:
             idle.append(self._idle_readers.pop())
+        if writer is not None and checkpoint:
+            # SQLite would ignore that its own checkpoint fails as it closes the file.
+            checkpoint = not self._broken and self._checkpointer.finish(writer)
         for connection in idle:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
             connection.close()
