@@ -1,1 +1,1 @@
-"""Between operations and rows: fetch reads, writes decide, changes derive rows and capacity."""
+"""Between operations and rows: reads items, decides writes, derives rows, indexes and capacity."""

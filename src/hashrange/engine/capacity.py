@@ -14,7 +14,7 @@ from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
-    """The price of reading one item or one page; nothing at all costs as much as one byte."""
+    """The price of reading one item or one page. An empty read costs as much as one byte."""
     units = max(1, -(-size_bytes // READ_UNIT_BYTES))
     return float(units) if consistent else units / 2
 

@@ -16,7 +16,7 @@ from hashrange.engine.log import records
 
 
 def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
-    """The effects of all changes of items that were decided together."""
+    """Collect the effects of all changes of items that were decided together."""
     for change in changes:
         old_size = 0 if change.old is None else change.old.size
         effects.charge(change, None, change.key, max(old_size, change.new_size))
@@ -34,7 +34,7 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
 
 
 def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
-    """The item's row in the table, and what it changes in the table's counters."""
+    """Write the item's row in the table, and change the table's counters."""
     table, key = change.table, change.key
     if change.new is not None:
         value = encode_row(key.raw, change.json(), change.new_size)

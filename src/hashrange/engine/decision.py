@@ -1,4 +1,4 @@
-"""What an operation decides: changes of items, tables and tokens, and how to answer."""
+"""The decision of an operation: changes of items, tables and tokens, and the response."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
@@ -67,13 +67,13 @@ class Remember(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """Tokens that are past their time: (milliseconds, token)."""
+    """Tokens that have expired: (milliseconds, token)."""
 
     tokens: Sequence[tuple[int, bytes]]
 
 
 class Backfill(Struct, gc=False):
-    """One step of building an index: the items of the table that the build has come to."""
+    """One step of building an index: the next items of the table."""
 
     table: Table
     index: Index | TimeToLive
@@ -95,7 +95,7 @@ class LogChange(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """Records of a change log that nobody wants any more."""
+    """Records of a change log that no stream needs any more."""
 
     log: Log
     places: Sequence[Place]
@@ -125,8 +125,8 @@ class Decision(Struct, gc=False):
     """What an operation changes, its response, and the receipt of what it consumed.
 
     If the response depends on what the changes consume, `respond` makes it from the receipt.
-    A decision that changes nothing brings its receipt (None if nobody reads it); for one with
-    changes `transition.derive` fills the receipt.
+    A decision without changes comes with its receipt (None if no caller reads it); for one with
+    changes, `transition.derive` fills the receipt.
     """
 
     changes: Sequence[AnyChange]

@@ -1,4 +1,4 @@
-"""What follows from a decision: writes, changes of counters, and what they consume."""
+"""The effects of a decision: writes, changes of counters, and the capacity that they consume."""
 
 from collections import defaultdict
 from functools import partial
@@ -13,7 +13,7 @@ from hashrange.engine.keyspace.keys import RowKey, collection_key
 from hashrange.model.tables import Index, Table
 
 Counters = defaultdict[bytes | kv.Key, int]
-"""By how much each number changes, or what it should be: counters by name, collections by key."""
+"""Changes of numbers, or their right values: counters by name, collection sizes by key."""
 
 
 class Effects(Struct):

@@ -1,4 +1,4 @@
-"""What operations read. Each function is a generator that yields reads and returns the result.
+"""The reads of operations. Each function is a generator that yields reads and returns the result.
 
 Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtime answers from its
 cache of the catalog, as of the same snapshot.
@@ -20,7 +20,7 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, TableOrIndex
 
 __all__ = ["Bounds", "Row", "RowKey", "contents"]
-"""Names from the keyspace whose values operations pass on without looking inside."""
+"""Types of the keyspace whose values operations pass on without looking inside."""
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ CHUNK_ROWS = 128
 
 
 class Moment(Struct, gc=False):
-    """All that an operation knows of the world outside the database.
+    """Everything that an operation knows about the world outside the database.
 
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
     16 random bytes, the same if a request is run again. `metered` says that all receipts are read,
@@ -110,7 +110,7 @@ def rows(
 def stored_rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[Sequence[StoredRow], Bounds | None]]:
-    """The same, with rows as they are stored."""
+    """Like `rows`, with each row as it is stored."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
     page: kv.Page = yield kv.Range(
         source.space, bounds.start, bounds.end, reverse, limit, bytes_max

@@ -1,4 +1,4 @@
-"""ExclusiveStartKey: checks it, and finds what a Query or Scan has left to read after it.
+"""ExclusiveStartKey: checks it, and finds the rows that a Query or Scan has still to read.
 
 Messages and the order of the checks were observed on the service. A Query checks the partition
 key before its key condition, and the rest of the key after it. A Scan checks the types of index
@@ -48,7 +48,7 @@ def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
 
 
 def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the key of the table, beside which only the key of the index may stand."""
+    """Checks the table's key. The only other attributes allowed are those of the index's key."""
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
@@ -96,7 +96,7 @@ def resume_scan(
     segment: int | None,
     total: int | None,
 ) -> Bounds:
-    """The same for a segment of a Scan."""
+    """The rest of the bounds of a Scan's segment after a checked key."""
     at = start_key(table, source, key)
     if not bound.holds(bounds, at):
         raise ValidationException(
@@ -107,7 +107,7 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """The same for any bounds, with all checks of the key. Raises ValidationException."""
+    """The rest of any bounds after a key, with all its checks. Raises ValidationException."""
     check_partition(table, source, key)
     check_sort(table, source, key)
     check_table(table, source, key)

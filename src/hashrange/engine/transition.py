@@ -1,4 +1,4 @@
-"""From a decision to the writes that make it true, in one list for one commit."""
+"""Turns a decision into the writes that carry it out, in one list for one commit."""
 
 from math import ceil
 
@@ -25,7 +25,7 @@ from hashrange.model.tables import Table
 
 
 def derive(decision: Decision, now: float) -> list[kv.Write]:
-    """The writes of a decision made at `now`; its receipt gets what they consume."""
+    """The writes of a decision made at `now`. Adds the capacity they consume to its receipt."""
     if decision.receipt is None:
         decision.receipt = Receipt(decision.transactional)
     effects = Effects(decision.receipt, ceil(now * 1000))
@@ -51,7 +51,7 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
 
 
 def _derive_other(change: AnyChange) -> list[kv.Write]:
-    """The rows of changes of anything but items and their indexes."""
+    """The writes for a change of anything but an item."""
     match change:
         case TableChange():
             return _table(change)
@@ -79,7 +79,7 @@ def _spaces(table: Table | None) -> list[int]:
 
 
 def _table(change: TableChange) -> list[kv.Write]:
-    """The definition's row, and the spaces that come and go."""
+    """The definition's row, and the spaces that are created and dropped."""
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]

@@ -1,10 +1,10 @@
-"""Brings what an older hashrange has stored up to what this one reads and writes.
+"""Upgrades the rows that an older hashrange has stored to the version that this one uses.
 
-The row `system.FORMAT` says which version the stored rows are of. Without it they are of version
-1, or there are none: every step finds nothing to do in a new store. Each step is a generator of
-reads that returns writes, like an operation, and brings the rows from one version to the next.
-All the steps that a store needs are run in one transaction, and each sees the writes of those
-before it. So an upgrade that is interrupted has not happened, and begins again.
+The row `system.FORMAT` holds the version of the stored rows. If it is missing, they are of version
+1, or the store is new, and then no step finds anything to do. Each step is a generator of reads
+that returns writes, like an operation, and upgrades the rows from one version to the next. All
+the steps that a store needs are run in one transaction, and each sees the writes of those before
+it. So an interrupted upgrade changes nothing, and is run again.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -24,7 +24,7 @@ CHUNK_ROWS = 1000
 
 
 def _guarded_rows() -> Reading[list[kv.Write]]:
-    """Version 1 kept in counters what decisions rely on: the number of spaces, collection sizes.
+    """Version 1 kept numbers that decisions rely on in counters: spaces, collection sizes.
 
     The counters of item collections are found by the partitions of their tables.
     """
@@ -66,7 +66,7 @@ def _collections(table: Table, space: int) -> Reading[list[kv.Write]]:
 
 
 def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
-    """Writes after which nothing is left in these counters."""
+    """The writes that set these counters to 0."""
     for name, number in counters.items():
         yield kv.Add(name, -number)
 

@@ -127,7 +127,7 @@ def _check_condition(table: Table, condition: Condition) -> None:
 
 
 def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
-    """What `decide` needs to know of the item that a write is about to change."""
+    """Read what `decide` needs to know about the item that a write will change."""
     table, key = write.table, write.key
     if table.has_local_indexes:
         [found] = yield from fetch.items_and_collections([(table, key)])
@@ -136,7 +136,7 @@ def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
-    """The same for several writes, with one read for all their rows."""
+    """Like `read_one`, for several writes, with one read for all their rows."""
     wanted = [(write.table, write.key) for write in writes]
     return [Old(*found) for found in (yield from fetch.items_and_collections(wanted))]
 

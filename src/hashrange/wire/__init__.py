@@ -1,4 +1,4 @@
-"""HTTP without sockets: bytes in, calls of operations out; response bodies in, bytes out."""
+"""HTTP without sockets: turns bytes into calls of operations, and response bodies into bytes."""
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
 from hashrange.wire.non_api import NonApi, answer_non_api

@@ -2,7 +2,7 @@
 
 The order of checks is DynamoDB's: where the signature is, its missing parts, the form of the
 date, the clock, the credential's scope, the key and the signature. Without a verifier any
-well-formed credential is believed, whatever the clock says.
+well-formed credential is accepted, and the clock is not checked.
 """
 
 import re

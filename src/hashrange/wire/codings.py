@@ -1,7 +1,7 @@
-"""Content codings: the one that a response gets, and request bodies that are compressed.
+"""Content codings: chooses the coding of a response, and decodes compressed request bodies.
 
-The service knows gzip and deflate, in responses and in requests; a signature is over the body as
-sent. Source: behaviour observed on the service, also that of ill-formed headers.
+The service knows gzip and deflate, in responses and in requests. A signature covers the body as
+sent. Source: behaviour observed on the service, including that for ill-formed headers.
 """
 
 import zlib
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 GZIP = b"gzip"
 _ZLIB_WINDOWS = {GZIP: 31, b"deflate": 15}
-"""The window bits that select zlib's format; of equal preferences the first wins."""
+"""The window bits that select zlib's format, in order of preference."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LEVEL = 1  # fast: bodies are compressed on the event loop
@@ -27,9 +27,9 @@ class TooLargeError(Exception):
 
 @lru_cache(maxsize=64)
 def preferred(accepted: bytes) -> bytes:
-    """The coding that an Accept-Encoding header prefers, empty for none.
+    """The coding that an Accept-Encoding header prefers; empty for none.
 
-    Of equal ones the first; `*` stands for those that are not named.
+    If two are equal, the first one counts; `*` stands for all codings that are not named.
     """
     qualities: dict[bytes, float] = {}
     for entry in accepted.lower().split(b","):
@@ -43,10 +43,10 @@ def preferred(accepted: bytes) -> bytes:
 
 
 def _quality(parameters: list[bytes]) -> float:
-    """What the first parameter says; others are ignored.
+    """The quality that the first parameter gives; later parameters are ignored.
 
     `q` with text that is not a number counts as 1, and with a number below 0 as 0; so does any
-    other parameter. A blank before the equals sign hides the number.
+    other parameter. If a blank precedes the equals sign, the number is ignored.
     """
     if not parameters or not parameters[0]:
         return 1.0

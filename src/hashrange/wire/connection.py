@@ -1,11 +1,11 @@
 """One client's connection as a value: feed it bytes, and it returns events, in order.
 
-    bytes -> Call(operation, body, ...)    for the database; to be answered in its form
-          -> Answer(data, close)           known without the database: to be written as it is
+    bytes -> Call(operation, body, ...)    for the database; answer it in the call's form
+          -> Answer(data, close)           needs no database; write its data as they are
 
-It never raises, and it holds at most one unfinished request. After an event that closes, it
-ignores all further bytes. It refuses bytes that two programs could read as different requests:
-the parser does so for repeated lengths, for a length beside chunks, and for bare line feeds.
+It never raises, and it holds at most one unfinished request. After an event that closes the
+connection it ignores all further bytes. It refuses bytes that two programs could read as different
+requests: the parser refuses repeated lengths, a length together with chunks, and bare line feeds.
 """
 
 import msgspec
@@ -131,7 +131,7 @@ class Connection:
         self._body.clear()
 
     def _check_unfinished(self) -> None:
-        """Bound what one request can make us hold: its head, its body, and bytes between them."""
+        """Limit the memory of one request: its head, its body, and the bytes between them."""
         if self._pieces:
             self._stray_bytes = 0
             self._gather()
@@ -148,7 +148,7 @@ class Connection:
     # ---- the parser's callbacks ----
 
     def _join_header(self, name: bytes, value: bytes) -> None:
-        """Join repeated headers: a signature covers all values of a name, in any case."""
+        """Join repeated headers: a signature covers all values of a name, whatever its case."""
         name = name.lower()
         self._fields[name] = (
             b"%b,%b" % (earlier, value)

@@ -1,7 +1,7 @@
 """A cache of the headers that a connection sends each time.
 
 A client sends the same headers in the same order with each request; only the operation, the
-body, the signature, and once a second the date differ. So only the first request of a
+body, the signature and, once a second, the date change. So only the first request of a
 connection, and each one that differs in anything else, is checked in full (`connection`,
 `routing`, `authentication`); the others are admitted by comparing a few strings. The cache is
 not used where signatures are verified.

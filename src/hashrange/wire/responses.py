@@ -33,7 +33,7 @@ _REASONS = {
     503: b"Service Unavailable",
 }
 
-# A request id is a random prefix of this process and a running number: it is unique and costs no
+# A request id is a random prefix of this process and a counter: it is unique and costs no
 # randomness per request.
 _ALPHABET = string.ascii_uppercase + string.digits
 _PROCESS = "".join(secrets.choice(_ALPHABET) for _ in range(36))

@@ -2,8 +2,8 @@
 
     method, path and content type -> JSON syntax -> target -> authentication
 
-JSON is parsed here only if a later check fails, because a broken body takes precedence over that
-fault. Otherwise the operation itself finds it when it decodes the body.
+JSON is parsed here only if a later check fails, because the error for invalid JSON comes before
+the error of that check. Otherwise the operation itself finds invalid JSON when it decodes the body.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
 STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
 
 CONTENT_TYPES = (JSON, APPLICATION_JSON)
-"""The content types of requests; an answer has that of its request."""
+"""The content types of requests. An answer has the content type of its request."""
 
 Targets = Mapping[bytes, str]
 """Values of the X-Amz-Target header -> names of operations."""

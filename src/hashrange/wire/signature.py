@@ -1,11 +1,10 @@
-"""Signature Version 4: whether the signer of a request knows the secret of a configured key.
+"""Signature Version 4: checks that the signer of a request knows the secret of a configured key.
 
     secret, day, region  ->  signing key   (four HMACs, cached)
     request              ->  canonical request  ->  string to sign  ->  signature
 
-The rules are those of AWS's "Create a signed AWS API request". As for every service but S3 the
-body is always part of what is signed: a client that leaves it out, by UNSIGNED-PAYLOAD, is
-refused.
+The rules are those of AWS's "Create a signed AWS API request". As for every service but S3, the
+signature always covers the body: a request that leaves it out, by UNSIGNED-PAYLOAD, is refused.
 """
 
 import re
@@ -195,7 +194,7 @@ def _canonical(request: Request, signed_headers: str) -> bytes:
 
 
 def _trimmed(value: bytes) -> bytes:
-    """Without blanks at the ends, and with runs of blanks made one."""
+    """The value without blanks at its ends, and with each run of blanks made one."""
     return b" ".join(filter(None, value.split(b" ")))
 
 

@@ -1,4 +1,4 @@
-"""Indexes: a module for each kind maintains its rows, and nothing else knows them.
+"""Indexes: a module for each kind maintains its rows, and no other code knows them.
 
 maintainer    the functions that each kind has
 secondary     entries of global and local secondary indexes

@@ -1,7 +1,7 @@
-"""Steps of an index build: the table from its first row to its last, a chunk at a time.
+"""Steps of an index build, which reads the table from its first row to its last in chunks.
 
-How far the build has come is in the table's definition, so a write knows whether the item has
-its rows in the index yet: if so it keeps them up, otherwise it leaves the item to the build.
+The table's definition says how far the build has come, so a write knows whether its item is in
+the index yet: if so, the write updates the index, otherwise it leaves the item to the build.
 Each step is decided like any other write, so it does not matter which process runs it.
 """
 

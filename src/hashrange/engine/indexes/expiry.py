@@ -1,7 +1,7 @@
-"""Time to live: a hidden index by expiry, and the deletion of items whose time is over.
+"""Time to live: a hidden index by expiry, and the deletion of expired items.
 
     key      expiry in epoch seconds (8) | digest of the item's raw key (16)
-    value    as of every row, with the item's raw key and no item
+    value    as in every row, with the item's raw key and no item
 
 An attribute counts if it is a Number of epoch seconds that is not more than five years past.
 Source: developer guide, TTL and howitworks-ttl.
@@ -26,7 +26,7 @@ EXPIRED_PER_STEP = 200
 
 
 def derive(ttl: TimeToLive, change: ItemChange, effects: Effects) -> None:
-    """The row stays, goes, comes, or moves to another time."""
+    """Keep, delete, add or move the item's row."""
     if ttl.building and not is_built(ttl, change.key):
         return  # the build has yet to come to this item
     before = change.old.item.get(ttl.attribute) if change.old is not None else None
@@ -62,11 +62,11 @@ def check(table: Table, ttl: TimeToLive, key: RowKey, item: Row) -> Fetch[Checke
 def count(
     table: Table, ttl: TimeToLive, key: RowKey, rows: int, size: int, counters: Counters
 ) -> None:
-    """No counters are kept of an index that no user sees."""
+    """Does nothing: an index that no user sees has no counters."""
 
 
 def _expires_at(value: AttributeValue | None) -> int | None:
-    """The time in epoch seconds that an attribute's value stands for; None if it never comes."""
+    """The time in epoch seconds that an attribute's value gives; None if the item never expires."""
     number = None if value is None else value.get("N")
     if number is None:
         return None
@@ -83,7 +83,7 @@ def _put(ttl: TimeToLive, seconds: int, raw: bytes) -> kv.Put:
 
 
 def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]:
-    """Deletions of some items whose time is over, decided on the items as they are."""
+    """Deletions of some expired items, decided on the items as they are now."""
     ttl = table.ttl
     if ttl is None:
         return []

@@ -26,11 +26,11 @@ class Maintainer(Protocol):
     """The module of one kind of index. `index` is the definition: `Index` or `TimeToLive`."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """Change the index with an item, unless its build has yet to come to the item."""
+        """Update the index for a changed item, unless its build has not reached the item yet."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:
-        """Add the rows of items that the build of the index has come to."""
+        """Add the rows of items that the build of the index has reached."""
         ...
 
     def check(self, table: Table, index: Any, key: RowKey, item: Row, /) -> Fetch[Checked]:
@@ -40,10 +40,10 @@ class Maintainer(Protocol):
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add rows of the item at `key` to the counters that are kept of the index."""
+        """Add the rows of the item at `key` to the counters of the index."""
         ...
 
 
 def is_built(index: Index | TimeToLive, key: RowKey) -> bool:
-    """Whether the item at `key` has its rows in the index: the build has come to it, or is over."""
+    """Whether the index has the rows of the item at `key`: the build has reached it or is over."""
     return not index.building or key.key < index.built_to

@@ -1,7 +1,7 @@
 """Global and local secondary indexes: an entry for each item that has the index's key attributes.
 
-An entry is a row whose item is what the index shows: its own key attributes, the table's, and
-those projected.
+The item of an entry's row has the attributes that the index shows: its own key attributes, the
+table's, and the projected ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from hashrange.model.values import Item, item_size
 
 
 class Entry(Struct, gc=False):
-    """An index entry: where it is, the attributes that it shows of its item, their size."""
+    """An index entry: its key, the attributes of the item that it shows, and their size."""
 
     key: RowKey
     shown: Item
@@ -28,7 +28,7 @@ class Entry(Struct, gc=False):
 
 
 def derive(index: Index, change: ItemChange, effects: Effects) -> None:
-    """The entry stays, goes, comes, moves, or shows something else."""
+    """Keep, delete, add, move or rewrite the item's entry."""
     if index.building and not is_built(index, change.key):
         return  # the build has yet to come to this item
     old, new = change.old, change.new
@@ -43,7 +43,7 @@ def derive(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def _shows_the_same(index: Index, old: Item, new: Item) -> bool:
-    """Whether two images that agree in the index's key agree in all that it shows."""
+    """Whether two images with the same index key also agree in all other shown attributes."""
     return old == new if index.projection == "ALL" else _agree(index.include, old, new)
 
 
@@ -57,7 +57,7 @@ def _agree(names: Iterable[str], old: Item, new: Item) -> bool:
 
 
 def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Effects) -> None:
-    """The entry shows something else under the key that it has."""
+    """Rewrite the entry under the same key."""
     table = change.table
     entry = entry_of(table, index, change.key, new, change.new_size)
     if entry is None:
@@ -70,7 +70,7 @@ def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Eff
 
 
 def _move(index: Index, change: ItemChange, effects: Effects) -> None:
-    """The entry of the old image goes, if it had one; that of the new image comes."""
+    """Delete the entry of the old image, if it had one, and add that of the new image."""
     table, rows, size = change.table, 0, 0
     if change.old is not None:
         gone = entry_of(table, index, change.key, change.old.item, change.old.size)
@@ -140,7 +140,7 @@ def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -
 
 
 def _project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes that an index shows of an item, unless it shows all of them."""
+    """The attributes of an item that an index shows, if it does not show all of them."""
     names = {*table.key, *index.key, *index.include}
     return {name: value for name, value in item.items() if name in names}
 

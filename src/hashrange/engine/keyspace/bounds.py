@@ -18,7 +18,7 @@ class Bounds(NamedTuple):
 
 
 def after(prefix: bytes) -> bytes | None:
-    """The first key behind all keys that start with `prefix`, None if there is none."""
+    """The first key after all keys that start with `prefix`; None if there is none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
@@ -79,12 +79,12 @@ def segment(number: int, total: int) -> Bounds:
 
 @lru_cache(maxsize=100)
 def segment_starts(total: int) -> tuple[bytes, ...]:
-    """Where each of as many segments begins."""
+    """The key at which each of `total` segments begins."""
     return tuple(segment(number, total).start for number in range(total))
 
 
 def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:
-    """What is left of the bounds behind the row at `key`, which has been read."""
+    """The rest of the bounds after the row at `key`, which has been read."""
     if reverse:
         return Bounds(bounds.start, key if bounds.end is None else min(key, bounds.end))
     return Bounds(max(key + b"\x00", bounds.start), bounds.end)

@@ -4,12 +4,12 @@
     index row   digest(index hash attributes) | component(range attribute)* | digest(table key)
     collection  digest(partition key)
 
-A component ends itself, so that keys of several parts keep their order and `sort = "a"` never
-meets `"ab"`; the table key's digest at the end of an index row's key breaks ties.
+A component marks its own end, so that keys of several parts keep their order and `sort = "a"`
+never matches `"ab"`. The table key's digest at the end of an index row's key breaks ties.
 
 The digest is taken over typed, length-prefixed canonical bytes, so that 1 and 1.0 are one key.
-The same bytes are kept in each row as its *raw key*: a row whose raw key is not the one that
-was asked for is damage, never an answer.
+The same bytes are kept in each row as its *raw key*: a row whose raw key is not the
+requested one is reported as damage, never returned.
 """
 
 from base64 import b64decode, b64encode
@@ -42,7 +42,7 @@ def canonical(value: AttributeValue) -> bytes:
 
 
 def length_bytes(value: AttributeValue) -> int:
-    """Of a key value as the limits count it; numbers never reach them."""
+    """The length of a key value as the limits count it. Numbers never reach the limits."""
     [(type_, content)] = value.items()
     if type_ == "S":
         return len(content) if content.isascii() else len(content.encode())
@@ -72,7 +72,7 @@ def digest(raw: bytes) -> bytes:
 def ordered_number(text: str) -> bytes:
     """Bytes that order as canonical numbers do: sign, exponent, pairs of digits, end.
 
-    Of a negative number every byte after the sign is complemented. No encoding is a prefix of
+    In a negative number every byte after the sign is complemented. No encoding is a prefix of
     another.
     """
     negative = text[0] == "-"
@@ -103,7 +103,7 @@ def prefix_component(value: AttributeValue) -> bytes:
 
 
 def component(value: AttributeValue) -> bytes:
-    """Order-preserving and ending itself: S and B escape 00 as 00 FF and end with 00 01."""
+    """Bytes that keep the order and mark their end: S and B escape 00 as 00 FF, end with 00 01."""
     if "S" in value:
         data: bytes = value["S"].encode()
         return data.replace(b"\x00", b"\x00\xff") + b"\x00\x01"
@@ -189,7 +189,7 @@ def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
 
 
 def owner_raw(source: TableOrIndex, raw: bytes) -> bytes:
-    """Of an index entry's raw key, the part that is the raw key of its item in the table."""
+    """The raw key of an index entry's item in the table, which is a part of the entry's raw key."""
     at = 0
     for _ in source.key:
         at += 5 + int.from_bytes(raw[at + 1 : at + 5], "big")

@@ -30,7 +30,7 @@ def encode_row(raw: bytes, item: bytes, size_bytes: int) -> bytes:
 
 
 class DamagedRow(Exception):
-    """A row's bytes are not what was written, or lie under a key that is not theirs."""
+    """A row's bytes have changed since they were written, or are stored under another row's key."""
 
 
 def check(value: bytes) -> None:

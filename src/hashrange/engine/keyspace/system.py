@@ -5,7 +5,7 @@
     L<milliseconds><digest>    the same tokens by time, for trimming
     S<table name>/<label>      a stream, JSON
     catalog                    the version of the table definitions, 8 random bytes
-    spaces                     how many spaces were ever made, 8 bytes
+    spaces                     the number of spaces ever created, 8 bytes
     format                     the version of what the engine stores, 8 bytes
 
 A system row's value is crc32 | weight 0 | content. Counters hold statistics and the clock alone.
@@ -22,17 +22,17 @@ from hashrange import kv
 from hashrange.engine.keyspace.rows import check
 
 CATALOG_VERSION: kv.Key = (kv.SYSTEM_SPACE, b"catalog")
-"""Another one with every change of a table's definition, in the same commit.
+"""Changes with every change of a table's definition, in the same commit.
 
-It is random and only compared for equality: a number that is counted up could come back with
-other content, once a store has lost its last commits.
+It is random and only compared for equality: after a store has lost its last commits, a counter
+could reach the same number again with other definitions.
 """
 SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
-"""How many spaces were ever made: the next id is one more."""
+"""The number of spaces ever created. The next id is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of what the engine stores: see `hashrange.engine.upgrade`."""
 CLOCK = b"clock"
-"""The highest `now`, in milliseconds, that a committed write was decided at."""
+"""The latest `now`, in milliseconds, at which a committed write was decided."""
 
 TABLES = b"T"
 AFTER_TABLES = b"U"

@@ -2,7 +2,7 @@
 
 A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item,
 its weight is the size in bytes of both images, and its content is `Logged` as JSON. A log is
-written while anybody wants it, which `Table.log` decides.
+written as long as something reads it: see `Table.log`.
 """
 
 from typing import Literal
@@ -89,12 +89,12 @@ def latest(log: Log, start: bytes, end: bytes) -> Fetch[Place | None]:
 
 
 def oldest_wanted(now: int) -> int:
-    """The time of the oldest records that anybody may read; times are in milliseconds."""
+    """The time of the oldest records that may still be read. Times are in milliseconds."""
     return max(now - RETENTION_SECONDS * 1000, 0)
 
 
 def trim(log: Log, now: int) -> Fetch[Trim | None]:
-    """Some records of one slot that nobody may read any more, None if there are none."""
+    """Some records of one slot that may no longer be read; None if there are none."""
     for slot in range(log.slots):
         page: kv.Page = yield kv.Range(
             log.space,

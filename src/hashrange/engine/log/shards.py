@@ -1,9 +1,9 @@
-"""How the records of a stream part into shards.
+"""The division of a stream's records into shards.
 
-A shard is one slot of the log for one period: shards roll over at a fixed pace. Which there are,
-which are closed, and which is whose parent follow from the time at which the stream was enabled
-and the time of the latest commit, so nothing is stored when one closes. Source: shapes
-StreamDescription and Shard.
+A shard is one slot of the log for one period: shards roll over at a fixed pace. The list of
+shards, their parents, and which of them are closed follow from the time at which the stream was
+enabled and the time of the latest commit, so nothing is stored when a shard closes. Source:
+shapes StreamDescription and Shard.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _shard(stream: Stream, slot: int, generation: int) -> Shard:
 
 
 def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
-    """The shard of this id, if there was ever one."""
+    """The shard with this id, if it has ever existed."""
     parts = id_.split("-")
     if len(parts) != 3 or not parts[1].isdecimal():
         return None
@@ -86,5 +86,5 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
 
 
 def is_closed(stream: Stream, shard: Shard, latest: int) -> bool:
-    """Whether no record can be added any more, since commits are in the order of their times."""
+    """Whether no more records can be added, because commits are in the order of their times."""
     return stream.disabled_at is not None or latest >= shard.end

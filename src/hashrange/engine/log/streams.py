@@ -13,9 +13,9 @@ from hashrange.model.streams import Stream
 
 RECORDS_MAX = 1000
 VIEW_BYTES_MAX = 1024 * 1024
-"""A page ends with the record that brings the size of what the stream shows to this."""
+"""A page ends with the record that brings the size of the shown data to this."""
 RAW_BYTES_MAX = 8 * 1024 * 1024
-"""A page also ends with the record that brings the size of what the log holds to this."""
+"""A page also ends with the record that brings the size of the log's data to this."""
 
 
 class StreamPage(NamedTuple):
@@ -44,7 +44,7 @@ def find(arn: str) -> Fetch[Stream | None]:
 
 
 def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[Stream]]:
-    """At most `limit` streams in order of their tables' names, behind the one of this ARN."""
+    """At most `limit` streams in the order of their tables' names, after the one with this ARN."""
     start, end = system.stream_rows(table_name)
     if after is not None:
         table_arn, _, label = after.partition("/stream/")
@@ -54,7 +54,7 @@ def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[
 
 
 def latest_position(stream: Stream, shard: Shard) -> Fetch[bytes]:
-    """The key behind the last record that the shard has now."""
+    """The key after the last record that the shard has now."""
     last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
     return shard.first_key if last is None else last.key + b"\x00"
 

@@ -1,4 +1,4 @@
-"""What a stream shows of the records of its table's log.
+"""Renders the records of a table's log as its stream shows them.
 
 Source: shapes Record and StreamRecord.
 """
@@ -57,7 +57,7 @@ class StreamView:
     def _render_first_format(self, record: Record) -> tuple[dict[str, Any], int]:
         """A record of a file of format 1 was rendered when it was written, and has no raw key.
 
-        None is older than a day, so these are read as they are rather than rewritten.
+        Such records are at most a day old, so they are read as they are rather than rewritten.
         """
         members = _decode_members(record.row.json)
         content = _decode_members(members["dynamodb"])
