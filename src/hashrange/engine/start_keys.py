@@ -71,7 +71,7 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """What is left of a Query's bounds behind a checked key, which must lie in them."""
+    """The rest of a Query's bounds after a checked key, which must lie within them."""
     at = start_key(table, source, key)
     given = zip(source.hash, query.hash_values, strict=True)
     others = [name for name, value in given if not equal(key[name], value)]

@@ -37,7 +37,7 @@ class Binding:
         return Path(tuple(map(self._part, path.parts)))
 
     def tree(self, nodes: Sequence[Node]) -> Node:
-        """The bound tree of nodes, each of which comes after its operands; depth does no harm."""
+        """The bound tree of nodes, each of which follows its operands. Any depth is allowed."""
         bound: list[Node] = []
         for node in nodes:
             if isinstance(node, Operation):

@@ -35,7 +35,7 @@ from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX, NESTING
 from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
-"""For each grammar. The tree of a text of 4 KB may take 100 KB."""
+"""The size of each grammar's cache. The tree of a text of 4 KB may take 100 KB."""
 
 _FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
 _OPERANDS = {"size", *UPDATE_FUNCTIONS}

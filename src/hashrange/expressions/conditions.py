@@ -10,7 +10,7 @@ from hashrange.model.values import Item
 
 
 class PreparedCondition:
-    """A bound tree, given by its root, and what follows from it for any values."""
+    """A bound tree, given by its root, and its properties that hold for any values."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
@@ -54,7 +54,7 @@ class Condition:
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def matches(self, item: Item | None) -> bool:
-        """Whether the condition holds; None is an item that does not exist."""
+        """Whether the condition holds. An item of None does not exist."""
         return self._prepared.test(item or {}, self._values)
 
     @property
@@ -64,5 +64,5 @@ class Condition:
 
     @property
     def containers(self) -> frozenset[str]:
-        """Those of the attributes whose members the condition looks at."""
+        """The attributes whose members the condition uses."""
         return self._prepared.containers

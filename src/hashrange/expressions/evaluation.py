@@ -3,7 +3,7 @@
 Each operator and function of a condition has a function here that makes its test. Operands become
 readers, which return None if the item has no such value.
 
-Source: developer guide, "Expressions.OperatorsAndFunctions"; what it leaves open was observed.
+Source: developer guide, "Expressions.OperatorsAndFunctions"; the rest was observed.
 """
 
 from binascii import a2b_base64

@@ -1,4 +1,4 @@
-"""Key conditions: which partition a Query reads, and which part of it.
+"""Key conditions: they say which partition a Query reads, and which part of it.
 
 Source: developer guide, "Query.KeyConditionExpressions" and the pages on multi-attribute keys. The
 messages were observed.
@@ -14,7 +14,7 @@ from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The comparators of key conditions, and what they are with the operands exchanged."""
+"""The comparators of key conditions, and the comparators for exchanged operands."""
 LEGACY_COUNT = "Conditions can be of length 1 or 2 only"
 """The message if KeyConditions has none, or more than the key has attributes."""
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
@@ -59,7 +59,7 @@ class PreparedKeyCondition:
 
     def __init__(self, tests: Sequence[KeyTest], legacy: bool = False) -> None:
         self._tests = {test.attribute: test for test in tests}
-        # Programs ask the same of one table or index over and over.
+        # Programs send the same key condition to one table or index over and over.
         self._latest: _Arrangement | None = None
         self._legacy = legacy
 
@@ -221,7 +221,7 @@ def _key_test(node: Operation) -> KeyTest:
 
 
 def _check_attribute(path: Path, other: Path | None) -> None:
-    """A test must be of one attribute, not of a member. `other` is an attribute found before."""
+    """A test must be of an attribute, not of a member. `other` is the attribute found earlier."""
     if other is not None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:

@@ -151,7 +151,7 @@ def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation
 
 
 def _fault_of(given: requests.ExpectedAttributeValue) -> str | None:
-    """The fault in the members of one Expected entry, None if there is none."""
+    """The fault in the members of one Expected entry; None if there is none."""
     value, exists = given.value is not None, given.exists
     comparison, values = given.comparison_operator, given.attribute_value_list
     takes_none = comparison in ("NULL", "NOT_NULL")

@@ -27,7 +27,7 @@ TYPES = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
 _ORDERED = frozenset("SNB")
 _TYPE_NAMES_TEXT = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 _PATH_TYPES_TEXT = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""Stands for the type of a path, which is not known until the item is."""
+"""The type of a path, which is not known before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -190,7 +190,7 @@ def check_action(section: Section, operand: Node) -> None:
             "UpdateExpression",
             "Incorrect operand type for operator or function; "
             f"operator: {section}, operand type: {_LONG_NAMES[kind]}, "
-            "typeSet: ALLOWED_FOR_ADD_OPERAND",  # the service says so of DELETE as well
+            "typeSet: ALLOWED_FOR_ADD_OPERAND",  # the service uses this name for DELETE as well
         )
 
 

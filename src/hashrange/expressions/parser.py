@@ -75,7 +75,7 @@ def parse_update(text: str) -> ParsedUpdate:
 
 
 class _Parser:
-    """A text and a position in it. `keywords` are the names that the grammar reserves."""
+    """Parses a text from a position on. `keywords` are the names that the grammar reserves."""
 
     def __init__(self, parameter: Parameter, text: str, keywords: tuple[str, ...]) -> None:
         self._parameter = parameter
@@ -201,7 +201,7 @@ class _Parser:
     def _is_group_content(self, start: int) -> bool:
         """Whether the operand that began at `start` fills a pair of parentheses, as in `(a) = :v`.
 
-        Only there may an operand stand alone.
+        An operand alone is only allowed there.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

@@ -15,7 +15,7 @@ class Projection:
         self.attributes = frozenset(map(str, self._tree))
         """The top-level attributes that the projection names."""
         self.containers = frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)
-        """Those of the attributes whose members the projection selects."""
+        """The attributes of which the projection selects members."""
 
     def project(self, item: Item) -> Item:
         """The parts of the item at the paths. A list keeps only the selected elements, in order."""

@@ -22,7 +22,7 @@ class Expressions(Substitutions):
         return self._condition("FilterExpression", text)
 
     def key_condition(self, text: str) -> Condition:
-        """Whether it is a `KeyCondition` is asked of it later, as the service does."""
+        """The check that it is a valid `KeyCondition` comes later, as on the service."""
         return self._condition("KeyConditionExpression", text)
 
     def projection(self, text: str) -> Projection:

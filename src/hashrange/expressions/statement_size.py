@@ -1,7 +1,7 @@
 """The size of an UpdateExpression, which UpdateItem checks before it reads the item.
 
-Like the new item, it must not exceed the limit of an item's size. Of what a clause reads or
-removes, only the path counts; the bytes of a value count wherever the value is used.
+Like the new item, it must not exceed the limit of an item's size. If a clause reads
+or removes an attribute, only the path counts. The bytes of a value count at each use of the value.
 
 Source: measured on the service in 2026, clause by clause. A third of the regions omit this check.
 """

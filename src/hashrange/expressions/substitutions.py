@@ -45,7 +45,7 @@ class Substitutions:
             None if names is None else tuple(names.items()),
             None if values is None else (tuple(values), *map(tuple, values.values())),
         )
-        """All but the values themselves: the names, and the types of the values."""
+        """Everything but the values themselves: the names, and the types of the values."""
         if not _passed.get(self.shape):
             _check_shape(names, values)
             _passed.put(self.shape, True)
@@ -111,7 +111,7 @@ def _check_names(names: Mapping[str, str]) -> None:
 def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
     """Check values as legacy validation does, make them canonical, and return their size.
 
-    It lets a value have one level more (?), if not in an item, and names the key of a fault.
+    It allows a value outside an item one more level (?), and its messages name the key.
     """
     size = 0
     for key, value in values.items():

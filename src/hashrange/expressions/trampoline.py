@@ -24,5 +24,5 @@ def run(rule: Rule[T]) -> T:
                 answer = end.value
                 waiting.pop()
     finally:
-        waiting.clear()  # an error that is kept would keep the rules, megabytes for a few kilobytes
+        waiting.clear()  # else a stored error would keep the rules alive, megabytes for a few KB
     return cast(T, answer)

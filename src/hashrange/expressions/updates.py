@@ -39,7 +39,7 @@ _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
 TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 _FEW = 8
-"""Up to this many changes are only sized with the whole item."""
+"""With at most this many changes, sizes are only checked for the whole item."""
 
 Compute = Callable[[Item, Values], AttributeValue]
 """Returns the value of an operand, or raises ValidationException."""
@@ -112,7 +112,7 @@ class Update:
 
     @property
     def containers(self) -> frozenset[str]:
-        """Those of the attributes whose members the UpdateExpression names."""
+        """The attributes whose members the UpdateExpression names."""
         return self._prepared.containers
 
     @property

@@ -1,4 +1,4 @@
-"""What an operation is to the runtime."""
+"""The interface of an operation, as the runtime uses it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,11 +10,11 @@ from hashrange.operations.resources import Resources, nothing
 
 
 class Operation(NamedTuple):
-    """`parse` makes a checked request of a body; `decide` runs it.
+    """`parse` turns a body into a checked request; `decide` runs it.
 
-    A request that `writes` (where an operation may do either, it is asked of the request) is
-    decided inside the writing transaction. A `single_read` operation reads at most one row and
-    writes nothing, which has a cheaper way. One that is `random` is given entropy. An operation
+    A request that `writes` is decided inside the write transaction. If an operation can both read
+    and write, the request is asked which it does. A `single_read` operation reads at most one row
+    and writes nothing, so it takes a cheaper path. A `random` one gets entropy. An operation
     `on_table` is given the table that its request names: `decide(request, table, moment)`.
     `resources(request, caller)` names what a request touches, and the actions it needs there.
     """

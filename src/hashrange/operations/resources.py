@@ -1,7 +1,7 @@
-"""What a request touches: the resources, as ARNs, and the IAM action that it needs on each.
+"""The resources that a request uses, as ARNs, and the IAM action that it needs on each.
 
-Most actions bear the name of the operation. A transaction needs the actions of its members
-instead (PutItem, ConditionCheckItem, ...), and a PartiQL statement an action of its own kind.
+Most actions have the name of the operation. A transaction needs the actions of its members
+instead (PutItem, ConditionCheckItem, ...), and a PartiQL statement needs the action of its kind.
 Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon
 DynamoDB"; developer guide, "Using IAM with DynamoDB transactions" and "IAM security policies with
 PartiQL for DynamoDB".
@@ -54,7 +54,7 @@ def _distinct(found: Iterable[tuple[str, str]]) -> list[Access]:
 
 
 def _given(request: Any) -> Any:
-    """The typed request, which many operations keep beside what they parsed from it."""
+    """The typed request, which many operations keep together with its parsed parts."""
     return getattr(request, "given", request)
 
 
@@ -138,7 +138,7 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
-    """EXISTS reads as a SELECT does. A member of a batch that is in error touches nothing."""
+    """EXISTS reads as a SELECT does. A statement with an error uses no resource."""
     found = []
     for each in statements:
         if isinstance(each, ApiError):

@@ -110,7 +110,7 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
 
 
 def _update_global_table(request: Request, moment: Moment) -> Decide:
-    """A replica cannot be added to a table of the old version, nor taken from none."""
+    """A replica cannot be added to a table of the old version, nor removed if there is none."""
     if not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):
@@ -177,7 +177,7 @@ def _kinesis_destinations(table: Table, request: Request, moment: Moment) -> Res
 
 
 def _no_destination(state: str) -> Callable[[Table, Request, Moment], Response]:
-    """Refuses what needs an active Kinesis destination."""
+    """Refuses operations that need an active Kinesis destination."""
 
     def show(table: Table, request: Request, moment: Moment) -> Response:
         raise ValidationException(

@@ -57,7 +57,7 @@ _BAD_IN = (
 
 
 def path_of(term: Term) -> Path:
-    """The document path of a term that is one."""
+    """The document path that a term stands for."""
     if term.kind != "path":
         raise ValidationException(f"Unexpected path component {term.at.place}")
     if len(term.content) > NESTING_LEVELS_MAX:

@@ -1,4 +1,4 @@
-"""Finds which rows a WHERE clause reads or writes, from its conditions on key attributes.
+"""Finds the rows that a WHERE clause reads or writes, from its conditions on key attributes.
 
 If a SELECT names values of the partition key, it is planned as queries of those partitions, and
 otherwise as a scan. The conditions that the queries do not cover become a filter.
@@ -86,7 +86,7 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
 
 
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
-    """How to read what a WHERE clause selects. Raises ValidationException."""
+    """How to read the rows that a WHERE clause selects. Raises ValidationException."""
     if where is None:
         return ReadPlan(None, None)
     planned = _plan(where, hash_name, range_name, types)
@@ -135,7 +135,7 @@ def _plan_branches(
 
 
 def _extents(where: Node, hash_name: str, range_name: str | None, types: Types) -> Sequence[Extent]:
-    """The parts into which OR and IN divide what a clause selects; none if it is a scan.
+    """The parts into which OR and IN divide the selected rows; none if it is a scan.
 
     A part with another condition of the sort key, such as a negated one, is left out: the service
     does not compare it.

@@ -63,7 +63,7 @@ class Delete(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """A condition check: the WHERE clause of `select` has a key and what must hold."""
+    """A condition check: the WHERE clause of `select` has a key and the condition."""
 
     select: Select
 

@@ -1,4 +1,4 @@
-"""What several operations check of their requests alike, before any table is looked up."""
+"""Checks of requests that several operations share, before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial, wraps
@@ -50,7 +50,7 @@ OLD_CONDITION = ("Expected", "ConditionalOperator")
 
 
 def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> Expressions | None:
-    """The placeholders of a request that uses expression parameters, None if it uses none.
+    """The placeholders of a request that uses expression parameters; None if it uses none.
 
     Raises what `uses_expressions` raises.
     """
@@ -68,7 +68,7 @@ def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> 
     """Whether a request uses expression parameters.
 
     `new` and `old` name the expression and legacy parameters that the operation has. Raises
-    ValidationException where both kinds are used, or placeholders without an expression.
+    ValidationException if both kinds are used, or placeholders without an expression.
     """
     kind = given.__class__
     members = _expression_fields(kind).values(given)
@@ -78,7 +78,7 @@ def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> 
 
 
 class _ExpressionFields(NamedTuple):
-    """Of a type of request, all that has to do with expressions, old or new."""
+    """The members of a type of request that concern expressions, old or new."""
 
     names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
@@ -92,7 +92,7 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 @lru_cache(maxsize=500)
 def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """See `uses_expressions`: of a request all that counts is what it has."""
+    """See `uses_expressions`. Only the members that the request has count."""
     fields = {
         name
         for name, is_given in zip(_expression_fields(kind).names, given, strict=True)
@@ -103,7 +103,7 @@ def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[s
     if used and legacy_used:
         _refuse_both(used, legacy_used)
     if not used and issubclass(kind, _ACTIONS):
-        return False  # here placeholders without an expression are nobody's business
+        return False  # here placeholders without an expression are allowed
     if "expression_attribute_names" in fields and not used:
         raise ValidationException(
             "ExpressionAttributeNames can only be specified when using expressions"
@@ -137,7 +137,7 @@ def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]
 
 
 def check_distinct(keys: Sequence[Item]) -> None:
-    """Raises ValidationException where a list of keys names one twice."""
+    """Raises ValidationException if a list of keys contains one twice."""
     if len({_in_one_order(key) for key in keys}) < len(keys):
         raise ValidationException(DUPLICATES)
 
@@ -198,13 +198,13 @@ def item(given: Item) -> int:
 
 
 def check_size(size: int) -> None:
-    """Raises ValidationException where an item to be put is too large."""
+    """Raises ValidationException if an item to be put is too large."""
     if size > ITEM_BYTES_MAX:
         raise ValidationException(PUT_TOO_LARGE)
 
 
 def condition(given: Any, placeholders: Expressions | None) -> Condition | None:
-    """The condition of a write, either way it is written; all placeholders must be used by now."""
+    """The condition of a write, from either parameter. All placeholders must be used by now."""
     found: Condition | None = None
     if placeholders is None:
         if given.expected is not None or given.conditional_operator is not None:

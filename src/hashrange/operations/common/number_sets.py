@@ -16,7 +16,7 @@ from msgspec import Raw
 from hashrange.model.validation import java
 
 _FIRST_BRACKET_MAX = 16
-"""The list that a response itself consists of begins before this byte, a set behind it."""
+"""A list that is the response itself begins before this byte, a set after it."""
 
 _NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
 """Nothing else has this form: quotes within a string are escaped, and an attribute that is called
@@ -34,7 +34,7 @@ def in_hash_order(response: Any) -> Raw:
 
 
 def item_in_hash_order(item: dict[str, Any]) -> dict[str, Any]:
-    """The same of an item that becomes part of an error."""
+    """The same for an item that becomes part of an error."""
     found: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
     return found
 

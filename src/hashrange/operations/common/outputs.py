@@ -19,7 +19,7 @@ def add_consumed(response: Response, receipt: Receipt, mode: str | None, name: s
 def add_consumed_list(
     response: Response, receipt: Receipt, mode: str | None, tables: Mapping[str, Table]
 ) -> None:
-    """ConsumedCapacity of a request on several tables, which are given by the name or ARN used."""
+    """ConsumedCapacity of a request on several tables, by the name or ARN used for each."""
     if not mode or mode == "NONE":
         return
     names = {table.name: name for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Parses the body of a request. The fast path accepts it; the slow path explains what is wrong."""
+"""Parses a request's body. If the fast path refuses it, the slow path explains what is wrong."""
 
 from functools import cache
 from typing import Any, TypeVar

@@ -68,7 +68,7 @@ def _respond(
     rows: Iterator[Row | None],
     receipt: Receipt | None,
 ) -> Response:
-    """Rows are in the order of the request. From one that exceeds 16 MB, keys are unprocessed."""
+    """Rows are in the request's order. From the row that exceeds 16 MB on, keys are unprocessed."""
     given = request.given
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}

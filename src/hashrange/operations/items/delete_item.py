@@ -1,4 +1,4 @@
-"""DeleteItem: remove one item by its key; of nothing it succeeds as well."""
+"""DeleteItem: remove one item by its key. It also succeeds if there is no such item."""
 
 from msgspec import Struct
 

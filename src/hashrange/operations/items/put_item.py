@@ -33,7 +33,7 @@ def parse(body: bytes) -> Request:
 
 @inputs.enveloped
 def _check(given: requests.PutItem) -> Request | None:
-    """The checked request; None for a large item, which comes before faults of the condition."""
+    """The checked request; None if the item is too large: reported before condition faults."""
     expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
     size = normalize_item(given.item)
     returned = inputs.returned(given, *replace.RETURN_VALUES)

@@ -46,7 +46,7 @@ def _check(given: requests.UpdateItem) -> Request:
     returned = inputs.returned(given, *RETURNED)
     placeholders = inputs.placeholders(given) if expressed else None
     if placeholders and given.condition_expression == "":
-        placeholders.condition("")  # which the service finds before what is wrong with the update
+        placeholders.condition("")  # the service reports its faults before those of the update
     update: Update | None = None
     if given.attribute_updates is not None:
         update = legacy.updates(given.attribute_updates)

@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
 
 
 Target = Wanted | ItemWrite
-"""What a member reads or writes."""
+"""The item that a member reads or writes."""
 
 
 class Request(NamedTuple):
@@ -56,7 +56,7 @@ def parse(body: bytes) -> Request:
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
-    """What a member does, by its text alone. None if the text is no statement, or is EXISTS."""
+    """A member's kind, from its text alone. None if the text is no statement, or is EXISTS."""
     try:
         parsed = partiql.parse(member.statement)
     except ApiError:

@@ -1,4 +1,4 @@
-"""SELECT: which rows of a table or index a WHERE clause asks for, and a page of them.
+"""SELECT: finds the rows of a table or index that a WHERE clause selects, and reads a page.
 
 If the clause names partition keys, their partitions are read one after the other; if it does not,
 the table or index is scanned. Pages are joined by a NextToken: base64 of JSON (digest of the
@@ -34,7 +34,7 @@ from hashrange.operations.queries.pages import PageOptions
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
 _BEHIND_ALL = b"\xff" * 64
-"""Greater than any row's key: the digest that begins it is shorter."""
+"""Greater than any row's key, because a key begins with a shorter digest."""
 
 
 class Position(NamedTuple):
@@ -46,23 +46,23 @@ class Position(NamedTuple):
 
 START = Position(0, None)
 Scales = Sequence[int]
-"""How many digits behind the point each of the parameters has that are numbers."""
+"""The number of digits after the point in each parameter that is a number."""
 
 _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | None]
-"""Shallow, so that a forged token cannot bring in nested values."""
+"""Flat, so that a forged token cannot contain nested values."""
 
 
 def scales(parameters: Sequence[AttributeValue] | None) -> Scales:
-    """Of the parameters as sent, which binding will make canonical."""
+    """The scales of the parameters as sent, before binding makes them canonical."""
     return [numbers.scale(each["N"]) for each in parameters or () if each.get("N") is not None]
 
 
 def parse_token(given: requests.ExecuteStatement, scales: Scales) -> Position:
     """Where to resume. Raises ValidationException for a token that is not of this statement.
 
-    The statement must be the same text, and its parameters the same values. The service takes
-    numbers of different scales for different, and lists and maps even for different from
-    themselves, so a statement with one of these is never resumed.
+    The statement must have the same text, and its parameters the same values. To the service,
+    numbers of different scales are different, and a list or map differs even from itself, so a
+    statement with a list or map is never resumed.
     """
     if given.next_token is None:
         return START
@@ -169,7 +169,7 @@ def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
 
 
 def _check_disjoint(source: TableOrIndex, extents: Sequence[Extent]) -> None:
-    """Raises ValidationException if two parts of what is read overlap."""
+    """Raises ValidationException if two of the parts that are read overlap."""
     spans = []
     for extent in extents:
         starts, ends = zip(*(ranges.of_query(source, query) for query in extent), strict=True)
@@ -191,7 +191,7 @@ def _bounds(
     start: Position,
     reverse: bool,
 ) -> list[Bounds]:
-    """What is left to read at a position, partition by partition."""
+    """The ranges left to read from a position on, partition by partition."""
     if plan.queries is None:
         every = [ranges.of_scan(None, None)]
     else:

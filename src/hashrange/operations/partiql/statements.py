@@ -58,7 +58,7 @@ def table_name(statement: Statement) -> str:
 
 
 def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
-    """The item that a statement writes, and what else its WHERE clause demands.
+    """The item that a statement writes, and the other conditions of its WHERE clause.
 
     The item is complete for an INSERT and consists of its key for other statements. Raises
     ValidationException if the statement does not name a single item.
@@ -98,7 +98,7 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
 
 
 def returned(statement: Statement, change: ItemChange) -> Any:
-    """What RETURNING returns of a write. None if there is no such clause, or nothing to return."""
+    """The item that RETURNING returns. None if there is no such clause, or nothing to return."""
     returning = getattr(statement, "returning", None)
     if returning is None:
         return None

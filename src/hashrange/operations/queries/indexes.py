@@ -1,4 +1,4 @@
-"""Which reads an index can serve: the checks that Query, Scan and SELECT share."""
+"""Checks whether an index can serve a read, shared by Query, Scan and SELECT."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ def is_partial(source: TableOrIndex) -> bool:
 
 
 def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
-    """Those of the names that an index does not hold, in the same order."""
+    """The names of attributes that an index does not hold, in the order given."""
     if not isinstance(source, Index) or source.projection == "ALL":
         return []
     held = {*table.key, *source.key, *source.include}
@@ -41,8 +41,8 @@ def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) ->
 def check_filter_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
     """Raises ValidationException if a filter needs attributes that the index does not hold.
 
-    This goes for local indexes as well, even if they fetch items (ScyllaDB's tests on AWS). To a
-    Scan, such attributes are just not there.
+    This holds for local indexes as well, even if they fetch items (ScyllaDB's tests on AWS). For
+    a Scan, such attributes are simply absent.
     """
     missing = unprojected(table, source, names)
     if missing:

@@ -14,16 +14,16 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 
 SLOW_CHUNK_ROWS = 32
-"""How many rows are read at a time if each takes longer; between chunks others are served."""
+"""How many rows are read at a time if each takes longer. Other requests run between chunks."""
 
 
 class PageOptions(Struct, gc=False):
-    """How the rows of a page are read, and what is kept of them.
+    """How the rows of a page are read, filtered and projected.
 
-    `matches` and `project` are None if every row is kept, and kept as it is. With `fetching`, a
-    local index lacks attributes that were asked for, which are read from the table. `limit` is
-    the number of rows to evaluate. With `scanning`, each partition that a range reaches is
-    charged by itself, because a Scan has no partition key.
+    `matches` is None if every row is kept, and `project` if rows are kept unchanged. With
+    `fetching`, attributes that a local index lacks are read from the table. `limit` is the number
+    of rows to evaluate. With `scanning`, each partition that a range reaches is charged by itself,
+    because a Scan has no partition key.
     """
 
     table: Table
@@ -56,8 +56,8 @@ class ItemPage(Struct):
 def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None) -> Fetch[ItemPage]:
     """Read one range after the other, until the limit or 1 MB of evaluated items is reached.
 
-    Items that a local index fetches count towards the 1 MB as well as their entries. The receipt,
-    if somebody reads it, is charged for all that was evaluated.
+    Items that a local index fetches count towards the 1 MB as well as their entries. If there
+    is a receipt, all evaluated rows are charged to it.
     """
     page = ItemPage()
     for number, bounds in enumerate(every):
@@ -143,7 +143,7 @@ def _fetch_items(
     receipt: Receipt | None,
     room: int,
 ) -> Fetch[list[Row]]:
-    """The items behind entries of a local index, until they and the entries fill the room."""
+    """The items of entries of a local index, until they and the entries fill the page."""
     table, index = options.table, options.source
     assert isinstance(index, Index)
     entries = [Row(value) for _, value in stored]
@@ -172,10 +172,11 @@ def _charge_partitions(
     receipt: Receipt,
     ended: bool,
 ) -> None:
-    """Charge a Scan for each partition that it came to: each is rounded by itself.
+    """Charge a Scan for each partition that it reached, each rounded by itself.
 
     With `ended`, the page ended within the bounds, at the last of the keys. So the smallest table
-    on demand, which has four partitions, costs 2 units if it is read to its end, or 4.
+    on demand, which has four partitions, costs 2 units if it is read to its end, or 4 units if
+    the reads are strongly consistent.
     """
     starts = ranges.partition_starts(options.table, options.source)
     first = bisect_right(starts, bounds.start) - 1

@@ -19,7 +19,7 @@ Given = requests.Query | requests.Scan
 
 
 class Parameters(Struct, gc=False):
-    """What a checked Query or Scan gives, with its filter and projection parsed."""
+    """A checked Query or Scan, with its filter and projection parsed."""
 
     given: Given
     filter: Condition | None
@@ -31,7 +31,7 @@ _SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATT
 
 @inputs.enveloped
 def check_select(given: Given) -> None:
-    """Raises ValidationException if Select, which is given, has a value that it cannot have."""
+    """Raises ValidationException if Select, which must be given, has an invalid value."""
     if given.select not in _SELECTS:
         raise ValidationException(
             f"Value '{given.select}' at 'select' failed to satisfy constraint: "
@@ -41,7 +41,7 @@ def check_select(given: Given) -> None:
 
 @inputs.enveloped
 def check_selected(given: Given) -> None:
-    """Raises ValidationException if Select, which is given, does not go with the rest."""
+    """Raises ValidationException if Select, which must be given, does not fit the other members."""
     select = given.select
     chosen = None
     if given.projection_expression is not None:
@@ -135,7 +135,7 @@ def read_page(
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:
-    """Whether an index lacks attributes that are asked for; after the checks, only a local one."""
+    """Whether an index lacks requested attributes; after the checks, only a local one can."""
     if not indexes.is_partial(source):
         return False
     if parameters.given.select == "ALL_ATTRIBUTES":

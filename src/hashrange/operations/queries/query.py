@@ -25,7 +25,7 @@ class Request(Struct, gc=False):
 _NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
 _OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
 _OLD_AND_KEY = (*_OLD, "KeyConditions")
-"""KeyConditions go with the other expressions, only not with the one that replaced them."""
+"""KeyConditions may be used with all expressions except the one that replaced them."""
 
 
 def parse(body: bytes) -> Request:

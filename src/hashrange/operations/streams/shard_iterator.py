@@ -1,4 +1,4 @@
-"""Shard iterators: opaque to clients, they hold the whole state of a reader.
+"""Shard iterators. They are opaque to clients, and hold the whole state of a reader.
 
 stream ARN | 1 | base64 of JSON: shard id, position, time of issue
 """

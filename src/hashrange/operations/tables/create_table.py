@@ -128,7 +128,7 @@ def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
 
 
 def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
-    """The response, which lacks what the service only works out later."""
+    """The response, which lacks members that the service only computes later."""
     description = describe(table, moment.now, "CREATING")
     description.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
     if given.warm_throughput is None:

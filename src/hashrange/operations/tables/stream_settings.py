@@ -53,8 +53,8 @@ def changed(
 ) -> Fetch[tuple[Table, Changes]]:
     """The table with its stream enabled or disabled.
 
-    A stream reads the table's change log. If nobody does so yet, the log is opened in the next of
-    `spaces`.
+    A stream reads the table's change log. If nothing reads the log yet, it is opened in the next
+    of `spaces`.
     """
     if given is None:
         return table, []
@@ -67,7 +67,7 @@ def changed(
     assert given.stream_view_type, "checked before"
     enabled_at = ceil(moment.now * 1000)
     if table.stream is not None and table.stream.disabled_at is not None:
-        # The last record of the stream before is not one of this stream too.
+        # The last record of the previous stream must not belong to this one too.
         enabled_at = max(enabled_at, table.stream.disabled_at + 1)
     log = table.log or Log(next(spaces), table.warm.partitions, enabled_at)
     stream = Stream(

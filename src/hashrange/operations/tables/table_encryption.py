@@ -41,7 +41,7 @@ def key_arn(given: requests.SSESpecification | None, region: str, account: str) 
 
 
 def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:
-    """The same as `key_arn` for an existing table. A change to the same key is refused."""
+    """Like `key_arn`, for an existing table. A change to the same key is refused."""
     wanted = key_arn(given, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
         raise invalid_parameter("Table is already encrypted by default")

@@ -68,7 +68,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _listed_hashed(names: Collection[str]) -> str:
-    """As the service lists what it keeps in a hash table made for as many."""
+    """The names in the order of a Java hash table created for that many names."""
     return _listed(java.names_in_hash_order(list(names), len(names)))
 
 

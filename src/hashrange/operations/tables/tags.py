@@ -1,4 +1,4 @@
-"""Tags of a table: what the tagging operations share.
+"""Tags of a table: the code that the tagging operations share.
 
 A table has at most 50 tags. Keys that begin with `aws:` are reserved for the service. Source: API
 reference. Messages and the order of the checks were observed on the service.

@@ -55,9 +55,9 @@ def succeeded(results: Sequence[T | ApiError]) -> list[T]:
 
 
 def prepared(results: Sequence[T | ApiError]) -> list[T]:
-    """The same as `succeeded` for checks that come before any item is read.
+    """Like `succeeded`, for checks that come before any item is read.
 
-    There DynamoDB stops at the first error, and gives the actions after it the reason None (seen
+    In these, DynamoDB stops at the first error, and gives the later actions the reason None (seen
     on AWS by ScyllaDB's tests).
     """
     for at, result in enumerate(results):

@@ -65,7 +65,7 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(given: requests.TransactWriteItems) -> bytes:
-    """The fingerprint of what a request with a token writes; empty if it has no token."""
+    """The fingerprint of a request with a token; empty if it has no token."""
     if given.client_request_token is None:
         return b""
     return transaction.fingerprint(given.transact_items)

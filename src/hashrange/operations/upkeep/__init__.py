@@ -1,8 +1,8 @@
 """Operations that the server sends to itself.
 
 Their work is done in small steps, so that other requests need not wait. Each step is decided
-like any request, on the state that it finds: it does not matter which process runs it, or
-whether two processes do.
+like any request, on the current state, so it does not matter which process runs it, or whether
+two processes do.
 """
 
 from hashrange.operations.operation import Operation

@@ -249,7 +249,7 @@ def _check_new(
 def _check_not_redefined(
     table: Table, create: requests.CreateGlobalSecondaryIndexAction, types: dict[str, KeyType]
 ) -> None:
-    """Definitions that the new index does not use may say anything: they are ignored."""
+    """Attribute definitions that the new index does not use are ignored."""
     for element in create.key_schema:
         name = element.attribute_name
         if table.types.get(name, types[name]) == types[name]:

@@ -1,4 +1,4 @@
-"""The response of UpdateTable, which does not show yet what the service does afterwards.
+"""The response of UpdateTable, which does not show the changes that the service makes later.
 
 Here the change is complete at once, and the next DescribeTable shows it. Which members of the
 response are old, which are new, and what is UPDATING was observed on the service in 2026.
