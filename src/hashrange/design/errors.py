@@ -37,7 +37,7 @@ class Unserved(DeclarationError):
 class BadValue(DesignError, ValueError):
     """A value cannot be stored, or its key could be read as other values.
 
-    `entity`, `field` and `value` are what it is about, as far as that is a field's value.
+    `entity`, `field` and `value` name the value, if it is a field's value.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BadValue(DesignError, ValueError):
         super().__init__(f"{shown}: {reason}" if shown else reason)
 
     def of(self, entity: object = "", field: str = "", value: object = None) -> "BadValue":
-        """The same error, with what it does not name yet."""
+        """The same error, with the names that it lacks filled in."""
         return BadValue(
             self.reason,
             entity=self.entity or entity,

@@ -1,1 +1,1 @@
-"""What DynamoDB speaks of: values, tables, errors, limits. Pure data and pure functions."""
+"""DynamoDB's concepts: values, tables, errors, limits. Pure data and pure functions."""

@@ -60,8 +60,8 @@ TAGS_MAX = 50
 
 # ---- requests ----
 PAGE_BYTES_MAX = 1 * MB
-"""Data that one Query or Scan evaluates, before filtering, with the item that crosses it: a full
-page of small items consumes 128.5 units, half a unit more than 1 MB. [SQ, seen]"""
+"""The data that one Query or Scan evaluates before filtering, including the item that crosses the
+limit: a full page of small items consumes 128.5 units, half a unit more than 1 MB. [SQ, seen]"""
 BATCH_GET_KEYS_MAX = 100
 BATCH_GET_BYTES_MAX = 16 * MB
 BATCH_WRITE_REQUESTS_MAX = 25

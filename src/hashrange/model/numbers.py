@@ -22,15 +22,15 @@ UNDERFLOW = (
 )
 
 _canonical = re.compile(r"-?(?:0\.(?=0*[1-9])|[1-9][0-9]{0,18}\.)[0-9]{0,18}[1-9]").fullmatch
-"""Matches canonical texts with a fraction that are short enough for every limit."""
+"""Matches canonical texts with a fraction, if they are short enough for every limit."""
 _spelling = re.compile(
     r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 ).fullmatch
 _EXPONENT_BITS = 64
 _LEGACY_BITS = 32
-"""What the service counts exponents in. Beyond 64 bits there is no number; operations with the
-legacy validation count in 32, where what is too large may come out as too small.
+"""The width of the service's exponents. If one needs more than 64 bits, the text is no number.
+Operations with legacy validation use 32 bits, so a number that is too large may seem too small.
 """
 
 _SHORT = 38
@@ -57,9 +57,9 @@ def canonical(text: str) -> str:
 
 
 def scale(text: str) -> int:
-    """How many digits a number as written has behind the point, less its exponent; 0 of no number.
+    """The digits after the point in a number as written, less its exponent; 0 if it is no number.
 
-    1.0 has another scale than 1, though they are equal.
+    1.0 and 1 are equal, but have different scales.
     """
     spelling = _spelling(text)
     if spelling is None or len(spelling["exponent"] or "") > _SHORT:
@@ -126,7 +126,7 @@ def _rewrite(text: str) -> str:
 
 
 def _exponent(text: str) -> int:
-    """The written exponent. One with very many digits becomes one that is merely huge."""
+    """The exponent as written. One with very many digits is replaced by a smaller huge one."""
     digits = text.lstrip("+-").lstrip("0")[:_EXPONENT_BITS] or "0"
     return -int(digits) if text.startswith("-") else int(digits)
 

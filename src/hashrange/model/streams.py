@@ -12,7 +12,7 @@ ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
 
 class Log(Struct, frozen=True):
-    """A table's change log: the records of its changes, while anybody wants them.
+    """A table's change log: the records of its changes, as long as something reads them.
 
     `space` holds the records, and `slots` is the number of ranges of the hash that they are
     divided into. `since` is the time when the latest reader began: records that are added have

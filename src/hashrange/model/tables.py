@@ -17,7 +17,7 @@ KeyType = Literal["S", "N", "B"]
 
 WRITE_UNITS_PER_PARTITION = 1000
 READ_UNITS_PER_PARTITION = 3000
-"""What a partition of DynamoDB serves a second."""
+"""The units that a partition of DynamoDB serves per second."""
 
 
 class Throughput(Struct, frozen=True):
@@ -39,14 +39,14 @@ class Throughput(Struct, frozen=True):
 
 
 class WarmThroughput(Struct, frozen=True):
-    """Units a second that can be served at once. They never fall."""
+    """Units per second that can be served at once. They never fall."""
 
     read: int = 0
     write: int = 0
 
     @property
     def partitions(self) -> int:
-        """How many partitions DynamoDB needs to serve as much."""
+        """The number of partitions that DynamoDB needs to serve this much."""
         reads = -(-self.read // READ_UNITS_PER_PARTITION)
         return max(1, reads, -(-self.write // WRITE_UNITS_PER_PARTITION))
 
@@ -171,7 +171,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def log(self) -> Log | None:
-        """The table's change log if anybody reads it, and so it is written; otherwise None.
+        """The table's change log if something reads it, so that it is written; otherwise None.
 
         The definition of each reader says which log it reads. A reader that begins while the log
         is written joins it. So far the only kind of reader is an enabled stream.
@@ -185,5 +185,5 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def maintained(self) -> tuple[Index | TimeToLive, ...]:
-        """Everything that a write of an item keeps up: the indexes, and the hidden one."""
+        """All indexes that a write of an item maintains, including the hidden one."""
         return (*self.indexes, self.ttl) if self.ttl else self.indexes

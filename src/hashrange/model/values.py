@@ -126,7 +126,7 @@ def equal(a: AttributeValue, b: AttributeValue) -> bool:
 
 def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
     """Whether a canonical value is equal to one of several others."""
-    if value in elements:  # a loop of C's, whose `==` is enough for most types
+    if value in elements:  # a loop in C; its `==` is enough for most types
         return True
     [kind] = value
     return kind in _EQUAL and any(equal(element, value) for element in elements)
@@ -217,7 +217,7 @@ def _number_set(members: list[str], value: AttributeValue, level: int) -> int:
         fault = "Input collection contains duplicates"
         raise ValidationException(f"{INVALID}{fault}.", legacy=fault)
     size = _number_set_size(canonical)
-    # A set that fits into no item is refused later, and millions of numbers take long to sort.
+    # A set too large for any item is refused later, and millions of numbers take long to sort.
     fits = size <= limits.ITEM_BYTES_MAX
     value["NS"] = in_order("NS", canonical) if fits else list(canonical)
     return size
@@ -264,7 +264,7 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
 
 
 _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
-"""In which order the service looks into a value of several types."""
+"""The order in which the service looks into a value of several types."""
 
 
 def _refuse_members(value: AttributeValue, level: int) -> None:

@@ -31,8 +31,8 @@ _SAMPLES: dict[str, AttributeValue] = {
 class FieldCondition:
     """`text` is in DynamoDB's syntax, with placeholders `names`.
 
-    `pairs` are the (field, parameter) that the condition compares; of `equalities`, which maps
-    fields to parameters, every item that satisfies the condition fulfils all.
+    `pairs` are the (field, parameter) that the condition compares. `equalities` maps fields to
+    parameters: every item that satisfies the condition has these values.
     """
 
     text: str

@@ -114,7 +114,7 @@ def local(
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """Keep any other text: the table refuses it with the name of the entity."""
+    """Keep any other text: the table refuses it with an error that names the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 

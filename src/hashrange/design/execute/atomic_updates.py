@@ -1,4 +1,4 @@
-"""Updates that need no read: from the arguments of a call to what happens with each attribute."""
+"""Updates that need no read: turns the arguments of a call into changes of attributes."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -104,7 +104,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
-        """No action if another item has taken the marker over."""
+        """Returns no action if another item has taken the marker over."""
         stored = yield from _get(model, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None

@@ -1,4 +1,4 @@
-"""What an update does with each attribute of an item, and how two updates become one."""
+"""The effect of an update on each attribute of an item, and merging two updates into one."""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping

@@ -85,7 +85,7 @@ def _proposal(pattern: Pattern, model: TableModel) -> str:
 def _candidates(
     pattern: Pattern, model: TableModel, entities: Sequence[Entity]
 ) -> Iterator[_Candidate]:
-    """A local index if it would do, then global ones; without a filter, then with one."""
+    """Without a filter, then with one: a local index if it is enough, then global ones."""
     plain = replace(pattern, facts=replace(pattern.facts, using=None))
     for text in _filters(plain):
         filtered = replace(plain, facts=replace(plain.facts, where=text or plain.facts.where))

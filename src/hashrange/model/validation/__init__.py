@@ -1,8 +1,8 @@
-"""The careful validator: what the service says of a request that the fast decoder refuses.
+"""The careful validator: finds the service's error for a request that the fast decoder refuses.
 
 In the service's order: JSON syntax (SerializationException), the JSON type of each member and
 base64 (SerializationException), then the constraints of the service model (ValidationException).
-What attribute values mean is checked by `model.values`, afterwards.
+The content of attribute values is checked by `model.values`, afterwards.
 """
 
 import re

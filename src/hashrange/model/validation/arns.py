@@ -13,7 +13,7 @@ _FORMAT = (
 
 
 def fault(arn: str, path: str) -> str | None:
-    """What is wrong with the ARN of a table at this path of a request."""
+    """The fault of a table's ARN at this path of a request."""
     parts = arn.split(":", 5)
     if len(parts) < 6 or parts[2] != "dynamodb" or not re.fullmatch("[0-9]{12}", parts[4]):
         return _FORMAT.format(arn, path)

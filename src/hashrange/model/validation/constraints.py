@@ -17,7 +17,7 @@ NOT_NULL = "Member must not be null"
 class Violation(NamedTuple):
     """One member that breaks one constraint. `value` is as messages print it.
 
-    None as a value: the constraint says it all.
+    If `value` is None, the message consists of the constraint alone.
     """
 
     path: str
@@ -99,14 +99,14 @@ def _in_parts(
 
 
 def _ruling_shape(content: Any, name: str) -> Shape:
-    """A table is named by its name or its ARN; what is no ARN is held to the rules of names."""
+    """A table is named by its name or its ARN. A text that is no ARN must be a valid name."""
     if name == "TableArn" and content and not content.startswith("arn:"):
         name = "TableName"
     return shapes.of(name)
 
 
 def _arn_fault(content: str, path: str) -> str | None:
-    """What is wrong with an ARN that is not too long."""
+    """The fault of an ARN that is not too long."""
     if not content.startswith("arn:") or any(_broken(content, shapes.of("TableArn"))):
         return None
     return arns.fault(content, path)

@@ -1,9 +1,9 @@
 """The JSON types of a request: each must fit its shape, or SerializationException says why not.
 
 Members are read in the order in which they stand in the request, as the service reads them.
-What it does not know is passed over and null is as good as absent. Where an integer is wanted, a
-fraction is cut off and what does not fit in 32 bits becomes the nearest that does; where a boolean
-is wanted, some strings are taken for one. Source: behaviour and texts observed on the service.
+Unknown members are ignored, and null counts as absent. For an integer, a fraction is cut off, and
+a number that does not fit in 32 bits becomes the nearest that does. For a boolean, some strings
+are accepted. Source: behaviour and texts observed on the service.
 """
 
 import math
@@ -29,13 +29,13 @@ _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
 }
-"""The strings that are taken for a boolean, in capitals or not."""
+"""The strings that are accepted as a boolean, in upper or lower case."""
 
 
 def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
-    """What the service makes of JSON content of this shape: known members only, no null members.
+    """JSON content of this shape as the service reads it: known members only, no null members.
 
-    A null among a list's or map's values stays; where a structure is wanted it is an empty one.
+    A null among a list's or map's values stays; in place of a structure it is an empty one.
     Raises SerializationException.
     """
     shape = shapes.of(name)
@@ -107,7 +107,7 @@ def _read_scalar(content: str | float | bool, name: str, shape: shapes.Shape) ->
 
 
 def nearest_integer(number: float) -> int:
-    """What is read where an integer of 32 bits is wanted."""
+    """The number as a 32-bit integer, as the service reads it."""
     return max(-(2**31), min(int(number), 2**31 - 1))
 
 

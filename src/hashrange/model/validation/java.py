@@ -13,7 +13,7 @@ import msgspec
 from hashrange.model.validation import shapes
 
 PRINTED_CHARS_MAX = 256 * 1024
-"""How much of a value a message repeats: a request of 16 MB would become one of 100 MB."""
+"""How much of a value a message repeats: otherwise a request of 16 MB could get one of 100 MB."""
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
 _CLASSES = {
@@ -32,7 +32,7 @@ _PRINTED_MEMBERS = {
     ),
     "PutRequest": ("Item", "WorkloadProfileName"),
 }
-"""Where the service's own class has members that the model does not tell of."""
+"""Shapes whose class in the service has members that the model does not have."""
 _PRINTED_AS_JSON = {"BatchGetRequestMap"}
 
 
@@ -57,7 +57,7 @@ def member_name(name: str) -> str:
 
 
 def printed(content: Any, name: str) -> str:
-    """A value of this shape, as `toString` prints it; the beginning of it, if that is long."""
+    """A value of this shape, as `toString` prints it. Only the beginning of a long text."""
     text, room = [], PRINTED_CHARS_MAX
     for piece in _pieces(content, name):
         text.append(piece[:room])
@@ -107,7 +107,7 @@ def _enclosed(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
 # ---- the order of hash tables ----
 
 BUCKETS_MIN = 16
-"""The size of a HashSet that is made without one."""
+"""The size of a HashSet that is created without a size."""
 
 _BUCKET_LENGTH_MAX = 8
 _BUCKETS_LENGTHENED_MAX = 64
@@ -115,7 +115,7 @@ _BUCKETS_LENGTHENED_MAX = 64
 
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
-    """Different names as a HashSet of this size lists them that was filled in their order."""
+    """Different names in the order of a HashSet of this size to which they were added in order."""
     return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
 
 

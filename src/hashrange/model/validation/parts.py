@@ -21,7 +21,7 @@ class Part(NamedTuple):
 def of(content: Any, name: str) -> Iterator[Part]:
     """All parts of JSON content of this shape, the content itself first.
 
-    What is null or unknown is left out, but an attribute value that is null is an empty one.
+    Null and unknown members are left out, but an attribute value that is null is an empty one.
     """
     waiting = [(iter([(content, name)]), 0)]
     while waiting:

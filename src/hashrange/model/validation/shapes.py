@@ -24,8 +24,8 @@ Kind = Literal[
 class Shape(msgspec.Struct, dict=True):
     """A shape of the service model with its constraints.
 
-    What it consists of stands as names: `members` of a structure, `member` of a list, `key` and
-    `value` of a map. `min` and `max` bound the length, of a number its value.
+    It refers to its parts by their names: `members` of a structure, `member` of a list, `key` and
+    `value` of a map. `min` and `max` bound the length; for a number, the value.
     """
 
     kind: Kind = msgspec.field(name="type")

@@ -1,8 +1,8 @@
-"""In which order the service finds what is wrong with the members of a transaction.
+"""The order in which the service finds the faults of a transaction's members.
 
-The number of actions comes first, and alone. Then come all members but the names of tables, those
-of the actions before those of the request; then actions that do nothing, and the names at last.
-Captured in October 2026 in six regions of seven; eu-west-2 reports each by itself.
+The number of actions is checked first, and alone. Then come all members except the names of tables,
+those of the actions before those of the request; then actions that do nothing; the names come last.
+Captured in October 2026 in six of seven regions; eu-west-2 reports each by itself.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _LISTS = ("transactItems", "transactStatements")
 
 
 def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
-    """The violations that are told together, in order."""
+    """The violations that are reported together, in order."""
     every = list(violations)
     names = [each for each in every if is_of_name(each)]
     others = [each for each in every if not is_of_name(each)]
@@ -30,10 +30,10 @@ def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
 
 
 def is_of_name(violation: Violation) -> bool:
-    """Whether the name of a table is there, but cannot be one."""
+    """Whether a table's name is present but invalid."""
     return violation.path.endswith(".tableName") and violation.constraint != NOT_NULL
 
 
 def lacks_action(request: dict[str, Any]) -> bool:
-    """Whether one of the actions of a TransactWriteItems is none."""
+    """Whether one of the actions of a TransactWriteItems does nothing."""
     return any(not action for action in request.get("TransactItems", ()))

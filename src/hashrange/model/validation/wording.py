@@ -1,8 +1,8 @@
-"""How violations become one message, and where the service departs from its own rule.
+"""Turns violations into one message, with the service's exceptions from its own rule.
 
-Legacy validation, the older of the service's two layers, keeps this rule: one message lists up to
-ten violations. The newer one (see `layers`) goes through the members in stages, tells of all
-violations of a stage together, names a member as the model does where it checks its length or
+The rule of legacy validation, the older of the service's two layers, is that one message lists up
+to ten violations. The newer layer (see `layers`) checks the members in stages and reports all
+violations of a stage together. It names a member as the model does if it checks its length or
 size, and leaves some enums to the operations.
 """
 
@@ -108,7 +108,7 @@ def refusal(
     if transactions.is_of_name(found[0]) and transactions.lacks_action(request):
         return transactions.NO_ACTION
     others = [each for each in found if not _set_with_null(each)]
-    if not others:  # for that is found as late as what else is wrong with values
+    if not others:  # which is found as late as other faults of values
         fault = _INVALID + _NULL_IN_SET[_set_with_null(found[0])]
         return fault if legacy else of_value(operation, fault)
     if legacy:
@@ -152,7 +152,7 @@ def _set_with_null(violation: Violation) -> str:
 
 def _told_by_legacy(operation: str, found: list[Violation]) -> str:
     if operation in layers.WITH_VALUES and len(found) > 1:
-        # The name of a table is told only where nothing else is wrong.
+        # The name of a table is reported only if nothing else is wrong.
         found = [each for each in found if not _is_fault_of_name(each)] or found
     for violation in found:
         known = (operation, violation.path.rpartition(".")[2], violation.constraint)
@@ -209,7 +209,7 @@ def _is_first(violation: Violation) -> bool:
 
 
 def _with_one_fault_of_name(found: list[Violation]) -> list[Violation]:
-    """Of a name whose length and characters are wrong, the length is told."""
+    """If both the length and the characters of a name are wrong, the length is reported."""
     names = [each for each in found if each.path == "tableName"]
     if len(names) < 2:
         return found

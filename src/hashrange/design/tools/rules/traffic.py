@@ -14,7 +14,7 @@ from hashrange.model import limits
 READ_UNITS_MAX = 3000
 WRITE_UNITS_MAX = 1000
 VALUES_MAX = 10_000
-"""More values than that are not listed: none of them is hot by itself."""
+"""If there are more values, they are not listed: none of them is hot by itself."""
 What = Literal["read", "write"]
 
 
@@ -68,7 +68,7 @@ def partition_values(entity: Entity, key: EntityKey) -> list[str] | None:
 def hot_keys(c: Context, rule: str) -> list[Traffic]:
     """The traffic on keys that have more of it than a partition allows.
 
-    Of several values with the same shares there is only the first.
+    If several values have the same shares, only the first is returned.
     """
     found: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, values, units in [*_writes(c, rule), *_reads(c, rule)]:
@@ -83,7 +83,7 @@ def hot_keys(c: Context, rule: str) -> list[Traffic]:
 
 
 Share = tuple[What, str | None, str, list[str], float]
-"""What, the index, where, the partition key values, and units per second on each of them."""
+"""(what, index, where, partition key values, units per second on each of these values)"""
 
 
 def _writes(c: Context, rule: str) -> Iterator[Share]:
