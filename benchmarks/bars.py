@@ -99,7 +99,7 @@ def requests_ratio(ours: list[Load], theirs: list[Load]) -> Spread:
 
 
 def processor_ratio(ours: list[Load], theirs: list[Load]) -> Spread:
-    """How many times as much processor time they take for a request, in each round."""
+    """How many times as much processor time the others take for a request, in each round."""
     pairs = zip(ours, theirs, strict=True)
     return Spread.of(their.server_us / our.server_us for our, their in pairs)
 

@@ -98,7 +98,7 @@ def pydynox(endpoint: str, client: Any) -> Work:
 
 
 def pydynantic(endpoint: str, client: Any) -> Work:
-    """It writes an attribute of its own with the entity's type, to which the others do nothing."""
+    """It writes an attribute of its own with the entity's type, which the others do not have."""
     from pydynantic import Entity, Table, key
 
     shared = Table(

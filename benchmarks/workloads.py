@@ -1,4 +1,4 @@
-"""The requests: the same bodies for every implementation, drawn from one seed.
+"""The requests: every implementation gets the same bodies, drawn from one seed.
 
 A table has string keys pk and sk, and ten items in each partition. Reads and updates go to the
 items of `load_bodies`. Puts go to other partitions, so that reads find the same items throughout.
@@ -256,7 +256,7 @@ def drawn(table: Table, count: int) -> list[int]:
 
 
 def all_workloads() -> list[Workload]:
-    """What is driven at every implementation."""
+    """The workloads that every implementation is measured with."""
     small, *larger = tables()
     every = (
         get_item, put_item, update_item, query,

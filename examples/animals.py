@@ -81,7 +81,7 @@ class Animals(st.Store, Protocol):
         since: Annotated[date, st.at_least("born")],
         until: Annotated[date, st.before("born")],
     ) -> st.Query[Dog]:
-        """Get the dogs that were born in a time"""
+        """Get the dogs that were born in a period"""
         ...
 
     def cats_born(
@@ -89,7 +89,7 @@ class Animals(st.Store, Protocol):
         since: Annotated[date, st.at_least("born")],
         until: Annotated[date, st.before("born")],
     ) -> st.Query[Cat]:
-        """Get the cats that were born in a time"""
+        """Get the cats that were born in a period"""
         ...
 
 

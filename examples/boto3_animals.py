@@ -1,4 +1,4 @@
-"""Addresses, dogs, cats and parrots with boto3: one index holds what differs from kind to kind.
+"""Addresses, dogs, cats and parrots with boto3: one index holds different facts of each kind.
 
 `index1sk` begins with a namespace, `dog:command:` or `parrot:words:`, so one index serves every
 kind: `begins_with` for names and hierarchies, BETWEEN for numbers (padded with zeros) and dates
@@ -102,7 +102,7 @@ def animal_key(name: str, sk: str) -> Item:
 
 
 def words_key(words: int) -> str:
-    """Padded, as texts are compared from the left: "9" would come after "10"."""
+    """Padded with zeros, because texts are compared from the left: "9" would come after "10"."""
     return f"parrot:words:{words:0{WORDS_DIGITS}}"
 
 
@@ -141,14 +141,14 @@ def cats(client: Client) -> list[Item]:
 
 
 def parrots_between(client: Client, words: tuple[int, int]) -> list[Item]:
-    """Parrots that know so many words; both numbers are included."""
+    """Parrots that know a number of words between two bounds; both bounds are included."""
     fewest, most = (words_key(number) for number in words)
     between = Key("index1sk").between(fewest, f"{most}:{END}")
     return _index(client, 1, "animals", between)
 
 
 def parrots_above(client: Client, words: int) -> list[Item]:
-    """BETWEEN, as `>` alone would run on into the next namespace."""
+    """BETWEEN, because `>` alone would also read the next namespace."""
     return parrots_between(client, (words + 1, WORDS_MAX))
 
 
@@ -157,13 +157,13 @@ def parrots_below(client: Client, words: int) -> list[Item]:
 
 
 def dogs_born(client: Client, since: date, until: date) -> list[Item]:
-    """The last day is not included: its keys go on after the date, so they sort behind it."""
+    """The last day is not included: its keys continue after the date, so they sort after it."""
     between = Key("index2sk").between(f"dog:{since}", f"dog:{until}")
     return _index(client, 2, "birthdays", between)
 
 
 def cats_born(client: Client, since: date, until: date) -> list[Item]:
-    """As dogs_born: every namespace is a query of its own."""
+    """Like dogs_born: every namespace needs a query of its own."""
     between = Key("index2sk").between(f"cat:{since}", f"cat:{until}")
     return _index(client, 2, "birthdays", between)
 

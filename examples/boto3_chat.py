@@ -51,7 +51,7 @@ def create(client: Client) -> None:
 
 
 def new_user(user_id: str, username: str, email: str) -> list[Item]:
-    """Who it is, and one item per way to log in."""
+    """The user's own item, and one item for each way to log in."""
     key = {"pk": f"USER#{user_id}", "sk": METADATA}
     return [
         {"entityType": "User", **key, "user_id": user_id, "username": username},
@@ -80,7 +80,7 @@ def new_organisation(org_id: str, name: str) -> Item:
 
 
 def new_position(user_id: str, org_id: str, role: str) -> Item:
-    """What a user is in an organisation."""
+    """A user's role in an organisation."""
     key = {"pk": f"USER#{user_id}", "sk": f"ORG#{org_id}"}
     return {"entityType": "Position", **key, "user_id": user_id, "org_id": org_id, "role": role}
 
@@ -92,7 +92,7 @@ def new_message(chat_id: str, at: datetime, message_id: str, text: str) -> Item:
 
 
 def time_text(at: datetime) -> str:
-    """In UTC and of fixed width: `01.0Z` would sort after `01.05Z`."""
+    """In UTC and with a fixed width: `01.0Z` would sort after `01.05Z`."""
     return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -102,7 +102,7 @@ def new_server(server_id: str, name: str) -> Item:
 
 
 def new_membership(server_id: str, user_id: str, username: str, role: str = "Member") -> Item:
-    """Under the server; by gs1 under the user."""
+    """In the server's partition; in the index gs1, in the user's."""
     server_key, user_key = f"SERVER#{server_id}", f"USER#{user_id}"
     return {
         "entityType": "Membership",
@@ -147,12 +147,12 @@ def user(client: Client, user_id: str) -> Item | None:
 
 
 def login(client: Client, method: str, handle: str) -> Item | None:
-    """The first, though nothing here keeps two users from the same one."""
+    """The first login found; nothing here prevents two users from having the same one."""
     return next(iter(_gs1(client, f"{method}#{handle}")), None)
 
 
 def account(client: Client, user_id: str) -> list[Item]:
-    """The user, the user's logins and organisations: all that is under the user's key."""
+    """The user, the user's logins and organisations: everything in the user's partition."""
     return _query(client, Key("pk").eq(f"USER#{user_id}"))
 
 
@@ -171,7 +171,7 @@ def messages(client: Client, chat_id: str) -> list[Item]:
 
 
 def messages_since(client: Client, chat_id: str, at: datetime) -> list[Item]:
-    """The oldest first; of one moment by the text of their id."""
+    """The oldest first; messages of the same moment are in the order of their ids."""
     between = Key("sk").between(f"MSG#{time_text(at)}", "MSG#~")
     return _query(client, Key("pk").eq(f"CHAT#{chat_id}") & between)
 
@@ -185,7 +185,7 @@ def membership(client: Client, server_id: str, user_id: str) -> Item | None:
 
 
 def members(client: Client, server_id: str) -> list[Item]:
-    """With their names, in one query, however many they are."""
+    """With their names, in one query, however many members there are."""
     return _query(client, _members_of(server_id))
 
 
@@ -211,7 +211,7 @@ def server_list(client: Client, user_id: str) -> list[Item]:
 
 
 def rename_server(client: Client, server_id: str, name: str) -> int:
-    """The number of items that it changes: one, as no membership repeats the name."""
+    """The number of items that it changes: one, because no membership repeats the name."""
     client.update_item(
         TableName=TABLE,
         Key={"pk": f"SERVER#{server_id}", "sk": METADATA},
@@ -225,7 +225,7 @@ def rename_server(client: Client, server_id: str, name: str) -> int:
 def rename_user(client: Client, user_id: str, username: str) -> int:
     """The number of items that it changes, all at once: the user and each membership.
 
-    The old user name remains a way to log in until somebody takes that item away.
+    The old user name remains a way to log in until its item is deleted.
     """
     keys = [{"pk": f"USER#{user_id}", "sk": METADATA}]
     keys += [{"pk": found["pk"], "sk": found["sk"]} for found in servers_of(client, user_id)]

@@ -54,7 +54,7 @@ def new_customer(customer_id: str, name: str, email: str) -> Item:
 
 
 def new_product(product_id: str, title: str, price: str, available: int) -> list[Item]:
-    """The static part (what a page shows) and the dynamic part (what a sale changes)."""
+    """The static part, which a page shows, and the dynamic part, which a sale changes."""
     both = {"pk": f"product#{product_id}", "product_id": product_id}
     content = {"title": title, "description": LONG_DESCRIPTION, "price": Decimal(price)}
     stock = {"available": available, "version": 1}
@@ -69,7 +69,7 @@ def cart_key(customer_id: str, product_id: str) -> Item:
 
 
 def time_text(at: datetime) -> str:
-    """In UTC and of fixed width, so that texts sort as moments do."""
+    """In UTC and with a fixed width, so that texts sort in the order of time."""
     return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -96,13 +96,13 @@ def new_order(
 
 
 def shard(order_id: str) -> int:
-    """The same for an order at any time and on any machine."""
+    """It is the same for an order at any time and on any machine."""
     digest = hashlib.blake2b(order_id.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % SHARDS
 
 
 def shop() -> Iterator[Item]:
-    """Two customers, two products; Ann has ordered three times, Bob once, two are open."""
+    """Two customers and two products. Ann ordered three times, Bob once; two orders are open."""
     yield new_customer("ann", "Ann", "ann@example.com")
     yield new_customer("bob", "Bob", "bob@example.com")
     yield from new_product("pot", "Pot", "29.90", available=10)
@@ -123,7 +123,7 @@ def load(client: Client) -> None:
 
 
 def add_to_cart(client: Client, customer_id: str, product_id: str, quantity: int) -> int:
-    """The quantity that is in the cart then."""
+    """The quantity that is then in the cart."""
     response = client.update_item(
         TableName=TABLE,
         Key=cart_key(customer_id, product_id),
@@ -187,7 +187,7 @@ def orders(client: Client, customer_id: str) -> list[Item]:
 
 
 def orders_since(client: Client, customer_id: str, since: datetime) -> list[Item]:
-    """`>=` alone would run on past the orders, to the profile."""
+    """`>=` alone would also read what follows the orders: the profile."""
     between = Key("sk").between(f"order#{time_text(since)}", "order#~")
     return _of_customer(client, customer_id, between)
 
@@ -221,7 +221,7 @@ def _of_customer(client: Client, customer_id: str, sort_key: Any) -> list[Item]:
 
 
 def unfulfilled(client: Client) -> list[Item]:
-    """The open orders, the oldest first: each of the ten keys is asked, and what comes merged."""
+    """The open orders, the oldest first: queries all ten keys and merges the results."""
     shards = (
         items(
             client.query,
@@ -251,7 +251,7 @@ def ship(client: Client, customer_id: str, placed: datetime, order_id: str) -> N
 
 
 def restock(client: Client, product_id: str, quantity: int) -> float:
-    """The capacity it takes: one unit, as the long description is another item."""
+    """The capacity that it consumes: one unit, because the long description is another item."""
     response = client.update_item(
         TableName=TABLE,
         Key={"pk": f"product#{product_id}", "sk": "stock"},

@@ -3,7 +3,7 @@
 `projects` is read by organisation, so that is its partition key. The local index keeps the
 partitions and orders each by `last_updated`; the global index makes new ones, by `owner`.
 
-organisations.py are the same tables, declared.
+organisations.py declares the same tables.
 """
 
 from datetime import date, timedelta
@@ -30,7 +30,7 @@ PROJECTS: list[Item] = [
 
 
 def create(client: Client) -> None:
-    """Both tables. The indexes have the keys only, the least that an index can hold."""
+    """Both tables. The indexes hold only keys, the least that an index can hold."""
     keys_only = {"ProjectionType": "KEYS_ONLY"}
     client.create_table(
         TableName="organisations",
@@ -82,7 +82,7 @@ def project(client: Client, organisation_id: str, name: str) -> Item | None:
 
 
 def updated_since(client: Client, organisation_id: str, since: date) -> list[Item]:
-    """The oldest first. A local index fetches by itself what it does not hold, at a price."""
+    """The oldest first. A local index fetches attributes that it does not hold, at extra cost."""
     return _query(
         client,
         Key("organisation_id").eq(organisation_id) & Key("last_updated").gte(f"{since}"),
@@ -92,12 +92,12 @@ def updated_since(client: Client, organisation_id: str, since: date) -> list[Ite
 
 
 def owned_by(client: Client, owner: str) -> list[Item]:
-    """What the index holds of them: `owner`, `organisation_id` and `name`."""
+    """The attributes that the index holds: `owner`, `organisation_id` and `name`."""
     return _query(client, Key("owner").eq(owner), IndexName="by_owner")
 
 
 def owned_by_in_full(client: Client, owner: str) -> list[Item]:
-    """A global index fetches nothing: what it does not hold takes a second request."""
+    """A global index fetches nothing: attributes that it does not hold need a second request."""
     index_keys = owned_by(client, owner)
     keys = [{name: key[name] for name in ("organisation_id", "name")} for key in index_keys]
     return get_all(client, "projects", keys)

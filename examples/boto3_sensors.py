@@ -3,7 +3,7 @@
 Sensors carry the keys of three sparse indexes, so that they are found by building, floor and
 room; a fourth index, by `entityType`, holds every item.
 
-sensors.py is the same table, declared.
+sensors.py declares the same table.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def new_floor(building_id: str, floor_id: str) -> Item:
 
 
 def new_room(building_id: str, floor_id: str, room_id: str) -> Item:
-    """The @ keeps rooms out of `begins_with(sk, "floor#")`, which asks for floors."""
+    """The @ keeps rooms out of `begins_with(sk, "floor#")`, which finds floors."""
     key = {"pk": f"building#{building_id}", "sk": f"floor@{floor_id}@room#{room_id}"}
     fields = {"building_id": building_id, "floor_id": floor_id, "room_id": room_id}
     return {"entityType": "Room", **key, **fields}
@@ -84,7 +84,7 @@ def new_measurement(sensor_id: str, at: datetime, value: Decimal) -> Item:
 
 
 def places() -> Iterator[Item]:
-    """All buildings, floors, rooms and sensors; the ids of each kind are numbered through."""
+    """All buildings, floors, rooms and sensors; the ids of each kind are numbered consecutively."""
     floor_ids, room_ids, sensor_ids = (map(f"{kind}-{{}}".format, count(1)) for kind in "frs")
     for building_id in BUILDINGS:
         yield new_building(building_id)
@@ -148,7 +148,7 @@ def room_sensors(client: Client, room_id: str) -> list[Item]:
 
 
 def latest(client: Client, sensor_id: str, day: date = DAY) -> Item | None:
-    """One page of one item is enough, so this does not ask for more."""
+    """One page with one item is enough, so this does not read further."""
     page = client.query(
         TableName=TABLE,
         KeyConditionExpression=Key("pk").eq(f"sensor#{sensor_id}#{day:%Y-%m-%d}"),

@@ -1,6 +1,6 @@
 """`make demo`: a server on a SQLite file, sensor management on it, and its eight access patterns.
 
-It keeps serving until Ctrl-C; with EXIT=1 in the environment it ends after its report.
+It keeps serving until Ctrl-C. With EXIT=1 in the environment, it ends after its report.
 """
 
 import os
@@ -23,7 +23,7 @@ SERVE = (sys.executable, "-m", "hashrange", "serve")
 
 @contextmanager
 def server(path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server of this file on a free port: its URL, and the process."""
+    """Start a server for this file on a free port; its URL and its process."""
     command = (*SERVE, path, "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -77,7 +77,7 @@ def main() -> None:
             out.print("It keeps serving, for any AWS SDK and the AWS CLI:\n")
             out.print(f"  aws dynamodb list-tables --endpoint-url {url}", highlight=False)
             out.print(f'  boto3.client("dynamodb", endpoint_url="{url}")\n', highlight=False)
-            out.print("[dim]Any credentials do. Ctrl-C ends it and deletes its file.[/dim]")
+            out.print("[dim]Any credentials work. Ctrl-C ends it and deletes its file.[/dim]")
             process.wait()
 
 

@@ -1,6 +1,6 @@
 """What the boto3 examples share: a client, whole answers, and the table of access patterns.
 
-The client is the one of a boto3 resource: it takes and gives Python values (`"a"`, `5`, `{"x"}`)
+The client is that of a boto3 resource: it takes and returns Python values (`"a"`, `5`, `{"x"}`)
 where the plain client wants `{"S": "a"}`, and has the same operations and parameters otherwise.
 """
 
@@ -32,7 +32,7 @@ _AFTER = "after-call.dynamodb"
 
 
 def connect(endpoint: str | None = None) -> Client:
-    """A client of this endpoint, with made-up credentials; without one, of a new database here."""
+    """A client of this endpoint, with made-up credentials; without one, of a new database."""
     if endpoint is None:
         return hashrange.connect().boto3_session().resource("dynamodb").meta.client
     return boto3.resource(
@@ -45,7 +45,7 @@ def connect(endpoint: str | None = None) -> Client:
 
 
 def key_schema(*names: str) -> list[Item]:
-    """A partition key and perhaps a sort key."""
+    """A partition key and, if given, a sort key."""
     kinds = ("HASH", "RANGE")
     return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, kinds, strict=False)]
 
@@ -71,7 +71,7 @@ def items(operation: Callable[..., Any], **request: Any) -> list[Item]:
 
 
 def get_all(client: Client, table: str, keys: Sequence[Item]) -> list[Item]:
-    """The items of at most 100 keys, in the order of the keys; what is not there is left out."""
+    """The items of at most 100 keys, in the order of the keys; missing items are left out."""
     found: list[Item] = []
     requests: Any = {table: {"Keys": keys}} if keys else {}
     while requests:
@@ -151,7 +151,7 @@ MEASURED = ("Items\nfound", "Pages\nread", "Capacity\nconsumed")
 
 
 def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
-    """Run the patterns; what each is served by, and what it found, read and cost."""
+    """Run the patterns; a table of what serves each one, and what it found, read and cost."""
     rows = list(patterns)
     table = Table(
         box=box.HORIZONTALS,
@@ -180,7 +180,7 @@ def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
 
 
 def console() -> Console:
-    """As wide as the terminal; wide enough for the table where there is none."""
+    """As wide as the terminal; without a terminal, wide enough for the table."""
     found = Console()
     return found if found.is_terminal else Console(width=COLUMNS_UNLESS_TERMINAL)
 

@@ -141,7 +141,7 @@ def load() -> tuple[dict[str, str], Shapes]:
 
 
 def reach(root: str, shapes: Shapes) -> Iterator[str]:
-    """The names of a shape and of all it consists of; what a shape needs comes before it."""
+    """The names of a shape and of all its parts; the parts of a shape come before it."""
     seen = set()
 
     def visit(name: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def parts(shape: Shape) -> Iterable[str]:
 
 
 def bare(name: str, shape: Shape) -> Shape:
-    """A shape with its constraints, and only the names of what it consists of."""
+    """A shape with its constraints, and only the names of its parts."""
     constraints = () if name in UNBOUND else CONSTRAINTS
     kept = {key: shape[key] for key in ("type", *constraints) if key in shape}
     required = [*shape.get("required", ()), *REQUIRED.get(name, ())]
@@ -220,7 +220,7 @@ class Structure(Struct, rename="pascal", frozen=True, omit_defaults=True, gc=Fal
 
 
 def requests_module(operations: dict[str, str], shapes: Shapes) -> str:
-    """Source text: each constrained type and each class after all it consists of."""
+    """Source text: each constrained type and each class comes after its parts."""
     inputs = {operations[name]: name for name in TYPED_OPERATIONS}
     names = dict.fromkeys(name for root in inputs for name in reach(root, shapes))
     names.pop("AttributeValue")
@@ -299,7 +299,7 @@ def constrained_type(name: str, shapes: Shapes) -> str:
 
 
 def format_python(text: str) -> str:
-    """As ruff would leave it, so that the check of the whole tree holds."""
+    """The text as ruff formats it, so that the check of the whole tree passes."""
     config = str(MODEL.parents[2] / "pyproject.toml")
     command = [sys.executable, "-m", "ruff", "format", "--config", config, "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""The bench's verdicts: what noise may and may not decide, and what is counted."""
+"""The bench's verdicts: how they deal with noise, and how calls and time are counted."""
 
 import os
 import sys

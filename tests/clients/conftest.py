@@ -1,4 +1,4 @@
-"""A server for each client, as users start it, and a way to build and run a client's program.
+"""A server for each client, started as users start it, and fixtures to build and run clients.
 
 Modules that need another language's runtime are marked `foreign`: `make test-clients` runs them,
 `make test` does not.
@@ -36,7 +36,7 @@ RUN_SECONDS_MAX = 300
 
 @contextmanager
 def serving(*command: str | Path, **variables: str) -> Iterator[str]:
-    """The URL at which `python COMMAND` serves, which says it in its first line.
+    """The URL that `python COMMAND` prints in its first line, and at which it serves.
 
     `variables` are added to its environment.
     """
@@ -59,7 +59,7 @@ def serving(*command: str | Path, **variables: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server on a new file, which verifies what clients sign."""
+    """The URL of a server on a new file, which verifies signatures."""
     keys = f"{KEYS['AWS_ACCESS_KEY_ID']} {KEYS['AWS_SECRET_ACCESS_KEY']}"
     path = tmp_path_factory.mktemp("database") / "app.db"
     with serving(*SERVE, path, HASHRANGE_KEYS=keys) as url:
@@ -68,7 +68,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def environment(endpoint: str) -> dict[str, str]:
-    """What a client's program finds in its environment.
+    """The environment of a client's program.
 
     `AWS_ENDPOINT_URL` is what AWS's own SDKs look for, `ENDPOINT` is for programs that say it in
     code. Nothing of the user's own configuration is found.
@@ -85,7 +85,7 @@ Run = Callable[..., list[str]]
 def build() -> Callable[..., Path]:
     """`build("go", "go", "build")` runs the command in a copy of tests/clients/go, and gives it.
 
-    Skips where there is no such command.
+    Skips the test if there is no such command.
     """
 
     def building(folder: str, *command: str, env: Mapping[str, str] | None = None) -> Path:
@@ -101,7 +101,7 @@ def build() -> Callable[..., Path]:
 
 @pytest.fixture(scope="module")
 def run(environment: dict[str, str]) -> Run:
-    """`run(folder, "node", "smoke.mjs")` is the lines that the command prints. It has to succeed.
+    """`run(folder, "node", "smoke.mjs")` is the lines that the command prints. It must succeed.
 
     A program prints one line for each thing that worked, and ends with another status than 0 at
     the first that did not. `env` is added to its environment.

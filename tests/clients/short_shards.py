@@ -1,4 +1,4 @@
-"""A server in memory whose stream shards roll over after some seconds, for readers of lineage."""
+"""A server in memory whose stream shards roll over after some seconds, for lineage readers."""
 
 import sys
 

@@ -27,7 +27,7 @@ Using = Callable[[Callable[[Any], Awaitable[None]]], None]
 
 @pytest.fixture
 def with_client(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Using:
-    """Runs a coroutine function with a client, while there is a table."""
+    """Runs a coroutine function with a client and a table."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 

@@ -18,7 +18,7 @@ Aws = Callable[..., Any]
 
 @pytest.fixture
 def refused(environment: dict[str, str]) -> Callable[..., str]:
-    """What the command says on stderr. It has to fail."""
+    """The output of the command on stderr. It must fail."""
 
     def running(*arguments: str) -> str:
         ended = call(environment, *arguments)
@@ -30,7 +30,7 @@ def refused(environment: dict[str, str]) -> Callable[..., str]:
 
 @pytest.fixture
 def aws(environment: dict[str, str]) -> Aws:
-    """What the command answers, out of its JSON. It has to succeed."""
+    """The command's answer, decoded from JSON. It must succeed."""
 
     def running(*arguments: str) -> Any:
         ended = call(environment, *arguments)
@@ -53,7 +53,7 @@ def call(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPr
 
 @pytest.fixture
 def arn(aws: Aws) -> Iterator[str]:
-    """Of the stream of a table with one item."""
+    """The ARN of the stream of a table with one item."""
     aws(
         *("dynamodb", "create-table", *SMOKE, "--billing-mode", "PAY_PER_REQUEST"),
         *("--attribute-definitions", "AttributeName=pk,AttributeType=S"),
@@ -100,7 +100,7 @@ def test_items_and_streams(aws: Aws, refused: Callable[..., str], arn: str) -> N
 
 
 def events(aws: Aws, arn: str, shard_id: str) -> list[tuple[str, Any]]:
-    """What happened, and the new image, of each record of a shard."""
+    """The event name and the new image of each record of a shard."""
     start = aws(
         *("dynamodbstreams", "get-shard-iterator", "--stream-arn", arn, "--shard-id", shard_id),
         *("--shard-iterator-type", "TRIM_HORIZON"),

@@ -1,4 +1,4 @@
-"""boto3, over HTTP: what most people have in front of a database like this."""
+"""boto3, over HTTP: the client that most users have."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -37,7 +37,7 @@ TABLE: dict[str, Any] = {
 
 @pytest.fixture
 def session(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
-    """As in any program that is told by its environment where its server is."""
+    """A session that finds its server in the environment."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     return boto3.Session()
@@ -58,7 +58,7 @@ def table(session: boto3.Session) -> Iterator[Any]:
 
 
 def changes(streams: Any, arn: str) -> list[tuple[str, int, int | None, int | None]]:
-    """Of each record in a stream: what happened, to which item, and `weight` before and after."""
+    """For each record in a stream: the event name, the item, and `weight` before and after."""
     found = []
     for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
         iterator = streams.get_shard_iterator(

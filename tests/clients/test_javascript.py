@@ -22,7 +22,7 @@ BIN = Path(sys.executable).parent
 
 @pytest.fixture(scope="module")
 def folder(build: Callable[..., Path]) -> Path:
-    """Where the programs and their packages are."""
+    """The folder of the programs and their packages."""
     built = build("javascript", "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
     version = subprocess.run(("node", "--version"), capture_output=True, text=True, check=True)
     if int(version.stdout.lstrip("v").partition(".")[0]) < NODE_MAJOR_MIN:
@@ -32,7 +32,7 @@ def folder(build: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def open_endpoint() -> Iterator[str]:
-    """The URL of a server that lets all in."""
+    """The URL of a server without keys."""
     with serving(*SERVE) as url:
         yield url
 

@@ -1,4 +1,4 @@
-"""The Kinesis Client Library, in Java, by way of the adapter for DynamoDB Streams."""
+"""The Kinesis Client Library, in Java, with the adapter for DynamoDB Streams."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A database over a store that is awaited, with real races between its requests."""
+"""A database over a store that is awaited, so that its requests really race."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from hashrange.testing.async_memory import AsyncMemoryStore
 
 
 class AwaitedDatabase:
-    """As much of a database as `boto3_session` needs, with its upkeep."""
+    """The part of a database that `boto3_session` needs, with its upkeep."""
 
     def __init__(self, store: AsyncMemoryStore) -> None:
         self._loop = LoopThread()

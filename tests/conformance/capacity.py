@@ -10,7 +10,7 @@ KB = 1024
 def arms(consumed: dict[str, Any]) -> Arms:
     """ReturnConsumedCapacity=INDEXES as units per arm: `{"table": 1.0, "byOwner": 2.0}`.
 
-    The table's arm is always there; that the arms add up to the whole is checked on the way.
+    The table's arm is always there. Also checks that the arms add up to the total.
     """
     found = {"table": consumed["Table"]["CapacityUnits"]}
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
@@ -21,6 +21,6 @@ def arms(consumed: dict[str, Any]) -> Arms:
 
 
 def filled(size: int, **more: Any) -> dict[str, Any]:
-    """String attributes that make an item of `size` bytes: those of `more`, and a filler."""
+    """String attributes of an item of `size` bytes: those of `more`, and a filler."""
     used = sum(len(name) + len(text) for name, text in more.items())
     return {**more, "filler": "x" * (size - used - len("filler"))}

@@ -1,4 +1,4 @@
-"""Where the suite runs: in the process, over HTTP and over a store that is awaited.
+"""The endpoints of the suite: in process, over HTTP and over a store that is awaited.
 
 If any `--endpoint` is given, it runs there instead.
 """
@@ -20,7 +20,7 @@ IN_PROCESS = "in-process"
 AWAITED = "awaited"
 HTTP = "http"
 
-# Faulty requests have to reach the server, and its first answer is the one that counts.
+# Faulty requests must reach the server, and the first answer counts: no retries.
 CONFIG = Config(
     parameter_validation=False,
     retries={"total_max_attempts": 1},
@@ -43,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "url" in metafunc.fixturenames:
         metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
-        # The other passes are left out of the fast tier.
+        # The other endpoints are left out of the fast tests.
         second = [pytest.param(name, marks=pytest.mark.slow) for name in (HTTP, AWAITED)]
         targets = given or [IN_PROCESS, *second]
         metafunc.parametrize("client", targets, indirect=True, scope="session")

@@ -1,4 +1,4 @@
-"""The legacy parameters as their tests write them."""
+"""Short notation for legacy parameters."""
 
 from typing import Any
 
@@ -12,5 +12,5 @@ def compare(operator: str, *operands: Any) -> dict[str, Any]:
 
 
 def act(action: str, *value: Any) -> dict[str, Any]:
-    """What AttributeUpdates does to one attribute."""
+    """A member of AttributeUpdates: what to do with one attribute."""
     return {"Action": action, **({"Value": wire(value[0])} if value else {})}

@@ -36,7 +36,7 @@ def rejected(table: Table, expected: str, text: str, *values: Any, **more: Any) 
 
 
 def place(text: str, table: Table, token: str, start: str = "") -> str:
-    """Where messages say that a token is, the first one behind `start`."""
+    """The place of a token in messages: the first one after `start`."""
     sent = named(text, table)
     return f"at 1:{sent.index(token, sent.index(start)) + 1}:{len(token)}"
 

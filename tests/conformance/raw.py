@@ -1,4 +1,4 @@
-"""One connection to an endpoint, spoken to in plain HTTP."""
+"""One connection to an endpoint, in plain HTTP."""
 
 import http.client
 import json
@@ -34,7 +34,7 @@ class Answer:
 
 
 class Wire:
-    """One connection, kept open; signed well in form, with headers that a test may change."""
+    """One connection, kept open. Signatures are well-formed; a test may change the headers."""
 
     def __init__(self, url: str) -> None:
         self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
@@ -75,7 +75,7 @@ class Wire:
 
 
 def _portions(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """What fits into the buffers on the way, so that nobody waits for the other to read."""
+    """Portions that fit into the buffers, so that neither side waits for the other to read."""
     portion: list[bytes] = []
     for body in bodies:
         portion.append(body)
@@ -86,7 +86,7 @@ def _portions(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _body(stream: BinaryIO) -> bytes:
-    """Of the next response."""
+    """The body of the next response."""
     length = 0
     for line in iter(stream.readline, b"\r\n"):
         assert line, "the connection was closed"

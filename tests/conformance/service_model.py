@@ -24,7 +24,7 @@ EXAMPLES = {
 
 
 class Place(NamedTuple):
-    """A shape somewhere in a request: inside of `parent`, at this `step` of it.
+    """A shape somewhere in a request: inside `parent`, at this `step`.
 
     A step is the name of a member; of lists and maps it says nothing. The request itself is
     inside of nothing.
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> str:
-        """As messages name it."""
+        """The path as messages show it."""
         if self.parent is None:
             return ""
         match self.parent.shape.type_name:
@@ -70,7 +70,7 @@ def input_shapes() -> dict[str, Shape]:
 
 @cache
 def places(target: str) -> list[Place]:
-    """Everything that a request may consist of, the request itself first.
+    """Every place in a request, starting with the request itself.
 
     Of what may be inside itself, as attribute values may, the first level.
     """
@@ -97,7 +97,7 @@ def _parts(shape: Shape) -> dict[str, Shape]:
 
 
 def required(shape: Shape) -> list[str]:
-    """The members that a structure must have: CreateTable wants two more than the model says."""
+    """The members that a structure must have: CreateTable needs two more than the model says."""
     beyond = ["AttributeDefinitions", "KeySchema"] if shape.name == "CreateTableInput" else []
     return [*shape.required_members, *beyond]
 
@@ -132,7 +132,7 @@ def string(shape: Shape) -> str:
 
 
 def repeated(shape: Shape, count: int) -> Any:
-    """A list or map of so many examples."""
+    """A list or map of this many examples."""
     if shape.type_name == "list":
         return [example(shape.member)] * count
     return {KEY + str(n or ""): example(shape.value) for n in range(count)}

@@ -1,6 +1,6 @@
-"""What every conformance test speaks: values, tables and refusals, over an ordinary boto3 client.
+"""The vocabulary of all conformance tests: values, tables and refusals, over a boto3 client.
 
-A test of this suite knows nothing of hashrange: it sees a client and the answers it gives.
+A test of this suite knows nothing about hashrange: it sees only a client and its answers.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Operations on what no table here has: backups, exports, replicas, insights, destinations."""
+"""Operations on features that are absent: backups, exports, replicas, insights, destinations."""
 
 from typing import Any
 

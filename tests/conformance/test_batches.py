@@ -1,4 +1,4 @@
-"""BatchGetItem and BatchWriteItem: what they do, and what they refuse as a whole."""
+"""BatchGetItem and BatchWriteItem: their effects, and requests that they refuse as a whole."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What reads cost: per item or per page, by consistency, from the table or an index."""
+"""Capacity of reads: per item or per page, by consistency, from the table or an index."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ def test_a_transaction_costs_double(table: Table, size: int | None, units: float
     ]
 
 
-# ---- Query and Scan: all that is evaluated is added up, then rounded once ----
+# ---- Query and Scan: all evaluated bytes are added up, then rounded once ----
 
 # Five items of 1,500 bytes in partition a, one of 6,000 in partition b.
 SIZES = [("a", str(sk), 1500) for sk in range(5)] + [("b", "0", 6000)]

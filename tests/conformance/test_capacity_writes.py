@@ -1,4 +1,4 @@
-"""What writes cost: the larger of the two images, and the index entries that come, go or change."""
+"""Capacity of writes: the larger of the two images, and index entries that change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Conditions and filters: which items satisfy what."""
+"""Conditions and filters: which items satisfy them."""
 
 from typing import Any
 
@@ -196,7 +196,7 @@ def lines(text: str) -> list[str]:
 
 
 def used(expression: str) -> dict[str, Any]:
-    """The placeholder maps with what the expression mentions: others would be refused."""
+    """Placeholder maps with only the names in the expression, since unused ones are refused."""
     words = set("".join(c if c.isalnum() or c in "#:_" else " " for c in expression).split())
     values = {name: wire(value) for name, value in VALUES.items() if name in words}
     names = {name: target for name, target in NAMES.items() if name in words}

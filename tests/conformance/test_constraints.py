@@ -1,4 +1,4 @@
-"""Each constraint of the service model is broken once, in a request that is else the simplest.
+"""Breaks each constraint of the service model once, in an otherwise minimal request.
 
 The requests are made of botocore's copy of the model, so a member that the service is given
 tomorrow is tested as soon as botocore knows it. How messages read is written down here; where
@@ -171,7 +171,7 @@ IN_STAGES = ("UpdateItem", "Query", "Scan")
 
 
 class Fault(NamedTuple):
-    """What one place of a request has, and which constraints it breaks at which path."""
+    """The value of one place of a request, and the constraints that it breaks at each path."""
 
     place: Place
     content: Any
@@ -334,7 +334,7 @@ def test_one_fault(wire: Wire, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_many_faults(wire: Wire, target: str) -> None:
-    """Of every member of the request a constraint is broken, where that can be."""
+    """A constraint of every member of the request is broken, where possible."""
     operation, [whole, *inside] = target.partition(".")[2], places(target)
     if operation in IN_STAGES:
         return
@@ -344,7 +344,7 @@ def test_many_faults(wire: Wire, target: str) -> None:
         if place.parent is whole
         for fault in faults(place)
         if fault.constraints and expected(operation, fault) == listed(fault.texts)
-        # There the name of a table is told only where nothing else is wrong.
+        # Here the table's name is reported only if nothing else is wrong.
         if operation != "BatchWriteItem" or not fault.constraints[0].startswith("Map keys")
         if fault.path not in TOLD_ALONE or fault.constraints == [NOT_NULL]
     }
@@ -364,7 +364,7 @@ def test_many_faults(wire: Wire, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_fault(wire: Wire, target: str) -> None:
-    """The least and the most that a constraint allows, and each value of an enum."""
+    """The minimum and the maximum that a constraint allows, and each value of an enum."""
     fine = [(place, value) for place in places(target) for value in good_values(place.shape)]
     answers = wire.pipeline(target, (request(place, value) for place, value in fine))
     wrong = [

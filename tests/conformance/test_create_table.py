@@ -1,4 +1,4 @@
-"""CreateTable: every shape of table there is, and every shape there is not."""
+"""CreateTable: every shape of table that is accepted, and every kind that is refused."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ ONE_UNIT = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
 # The good request is of the keys pk/sk and on demand.
 # (name, what is changed in it: None leaves a member out, the refusal)
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    # what the service model alone tells
+    # faults that the service model alone shows
     ("no table name", {"TableName": None}, CONSTRAINT),
     (
         "table name too short",

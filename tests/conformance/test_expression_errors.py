@@ -1,4 +1,4 @@
-"""What is wrong with an expression, in DynamoDB's words, before any table is looked up."""
+"""Faults of expressions, with DynamoDB's messages, found before any table is looked up."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ def test_a_connection_serves_many_requests(wire: Wire, table: str) -> None:
 
 
 def test_pipelined_requests_are_answered_in_order(wire: Wire, table: str) -> None:
-    """Writes take longer than reads; the answers keep the order of the requests all the same."""
+    """Writes take longer than reads, but the answers keep the order of the requests."""
     requests = [("PutItem", "Item"), ("GetItem", "Key"), ("DeleteItem", "Key"), ("GetItem", "Key")]
     message = b""
     for operation, member in requests:
@@ -79,7 +79,7 @@ def read_body(stream: BinaryIO) -> Any:
 
 
 def test_tagging_has_an_empty_answer(wire: Wire, table: str) -> None:
-    """As the service model gives it none."""
+    """The service model defines no output for it."""
     arn = wire.call("DescribeTable", TableName=table).json["Table"]["TableArn"]
     tagged = wire.call("TagResource", ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])
     untagged = wire.call("UntagResource", ResourceArn=arn, TagKeys=["a"])

@@ -1,4 +1,4 @@
-"""Global indexes that come, change and go while the table is there."""
+"""Global indexes that are created, changed and deleted on an existing table."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ SIX_KEYS = "a,b,c,d,e/f"
 
 # (name, parameters, the refusal)
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    # what the request alone tells
+    # faults that the request alone shows
     (
         "nothing",
         updates(),
@@ -249,7 +249,7 @@ def test_names_of_include_lists_are_counted_over_all_indexes(new_table: NewTable
     table.refused("ValidationException: …", "UpdateTable", **parameters)
 
 
-# ---- an index comes ----
+# ---- an index is created ----
 
 
 def index_of(description: dict[str, Any], name: str) -> dict[str, Any]:
@@ -325,7 +325,7 @@ def test_a_table_named_like_its_index(new_table: NewTable) -> None:
 
 
 def test_an_index_is_built_while_items_change(new_table: NewTable) -> None:
-    """Whatever was written before, during or after the build: the index has all there is."""
+    """The index has all items, whether they were written before, during or after the build."""
     table = new_table("pk")
     put = table.client.batch_write_item
     for start in range(0, 500, 25):
@@ -344,7 +344,7 @@ def test_an_index_is_built_while_items_change(new_table: NewTable) -> None:
     assert len(found) == 450
 
 
-# ---- an index goes ----
+# ---- an index is deleted ----
 
 
 def test_a_deleted_index_is_described_once_more(table: Table) -> None:

@@ -1,4 +1,4 @@
-"""Secondary indexes: which items are in them, with which attributes, and how they are asked."""
+"""Secondary indexes: which items they hold, with which attributes, and how they are read."""
 
 from typing import Any
 

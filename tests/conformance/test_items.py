@@ -1,4 +1,4 @@
-"""PutItem, GetItem and DeleteItem: what they do, what they return, what they refuse."""
+"""PutItem, GetItem and DeleteItem: their effects, results and refusals."""
 
 from typing import Any
 

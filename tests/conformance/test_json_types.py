@@ -1,4 +1,4 @@
-"""Every member of every operation is given JSON of each other type, null, and strange company.
+"""Gives every member of every operation JSON of each other type, null, and unknown members.
 
 What does not fit is a SerializationException that names both types the way Java does; null is as
 good as absent, and members that the service model does not know are passed over.
@@ -113,7 +113,7 @@ def test_a_request_that_is_not_an_object(wire: Wire, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_null_and_unknown_members(wire: Wire, target: str) -> None:
-    """In every structure; the answer is that to the same request without them."""
+    """In every structure; the answer is the same as without them."""
     for place in places(target):
         if place.shape.type_name == "structure":
             plain = example(place.shape)

@@ -1,4 +1,4 @@
-"""The parameters of before expressions: the same outcomes, and their own refusals."""
+"""The parameters that expressions replaced: the same results, and their own refusals."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is wrong with a legacy parameter, whatever the table."""
+"""Faults of legacy parameters, for any table."""
 
 from typing import Any
 

@@ -170,6 +170,6 @@ def test_number_sort_keys_are_in_numeric_order(new_table: NewTable) -> None:
 
 
 def plains_without_keys(response: dict[str, Any]) -> list[dict[str, Any]]:
-    """The ranks only: some keys have more digits than boto3 converts."""
+    """Only the ranks: some keys have more digits than boto3 can convert."""
     ranks = [{"rank": found["rank"]} for found in response["Items"]]
     return plains({"Items": ranks})

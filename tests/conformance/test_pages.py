@@ -71,7 +71,7 @@ def test_limit_cuts_pages(
     limit: int,
     forward: bool,
 ) -> None:
-    """A page that Limit ended has a LastEvaluatedKey, even after the last item of all."""
+    """A page that Limit ended has a LastEvaluatedKey, even after the very last item."""
     order = {"ScanIndexForward": forward} if operation == "Query" else {}
     whole = plains(small.call(operation, **parameters, **order))
     pages = list(small.pages(operation, Limit=limit, **parameters, **order))

@@ -1,4 +1,4 @@
-"""PartiQL: what is said of statements that cannot be read, or that ask for what is not there."""
+"""PartiQL: messages about statements that cannot be parsed, or that name missing things."""
 
 from typing import Any
 
@@ -211,7 +211,7 @@ def test_refused(table: Table, text: str, message: str) -> None:
     assert table.all() == []
 
 
-# What messages point at: a token of the text, the first one behind another.
+# The token that messages quote: the first one after another.
 PLACED = [
     ("SELECT attribute_exists(ss) FROM T", "Unexpected path component", "attribute_exists", ""),
     ("SELECT pk + 1 FROM T", "Unexpected path component", "+", ""),
@@ -341,7 +341,7 @@ def test_values_without_an_order(table: Table, operator: str) -> None:
         )
 
 
-# ---- texts as long and as deep as they may be ----
+# ---- the longest and deepest texts ----
 
 DEEP = [
     ("(" * 4000, f"{ILL}Unexpected term"),

@@ -1,4 +1,4 @@
-"""ReplicaUpdates of a table that has no replica."""
+"""ReplicaUpdates for a table that has no replica."""
 
 from typing import Any
 

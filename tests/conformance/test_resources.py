@@ -30,7 +30,7 @@ def resources(name: str, request: dict[str, Any]) -> list[tuple[str, str]]:
     return [(action.removeprefix("dynamodb:"), resource) for action, resource in found]
 
 
-# What the simplest request of the service model lacks for the checks that go beyond the model.
+# Additions to the minimal request, for checks that go beyond the service model.
 NEEDED: dict[str, dict[str, Any]] = {
     "BatchExecuteStatement": {"Statements": [{"Statement": 'SELECT * FROM "aaa" WHERE pk = 1'}]},
     "BatchWriteItem": {"RequestItems": {"aaa": [{"DeleteRequest": {"Key": KEY}}]}},

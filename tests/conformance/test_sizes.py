@@ -1,4 +1,4 @@
-"""Sizes: what each kind of value weighs, seen through the capacity it costs, and the limits."""
+"""Sizes of each kind of value, seen through the capacity that they cost, and the limits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ExclusiveStartKey: which are refused, in which words, and before or after what else is wrong."""
+"""ExclusiveStartKey: which are refused, with which message, and in which order of faults."""
 
 from typing import Any
 
@@ -223,7 +223,7 @@ def test_a_start_key_of_another_item_of_a_table_without_sort_key(new_table: NewT
 
 
 def test_a_page_of_one_row_may_be_followed(table: Table) -> None:
-    """Only another partition's key is told that there is but one row."""
+    """Only the message about another partition's key says that there is only one row."""
     start = item(pk="b", sk="b")
     page = table.call("Query", ExclusiveStartKey=start, **ranged("pk = :v AND sk = :v"))
     assert plains(page) == []

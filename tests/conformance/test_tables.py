@@ -1,4 +1,4 @@
-"""What tables are after CreateTable: described, listed, changed, protected, deleted."""
+"""Tables after CreateTable: described, listed, changed, protected, deleted."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Throughput of new tables and their indexes: what may be asked for, and what is described."""
+"""Throughput of new tables and their indexes: which values are accepted, and the description."""
 
 from typing import Any
 

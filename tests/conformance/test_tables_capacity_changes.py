@@ -269,7 +269,7 @@ def test_a_change_of_mode_removes_the_settings_of_the_old_mode(on_demand: Table)
 
 
 def test_a_switch_to_on_demand_of_a_table_on_demand(on_demand: Table) -> None:
-    """It changes nothing, though the answer says UPDATING."""
+    """It changes nothing, although the answer says UPDATING."""
     before = on_demand.wait()
     answer = on_demand.call("UpdateTable", BillingMode="PAY_PER_REQUEST")["TableDescription"]
     assert answer["TableStatus"] == "UPDATING"

@@ -1,4 +1,4 @@
-"""Members of UpdateTable: few go together, and one rule wins where several are broken."""
+"""Members of UpdateTable: few can be combined, and the order of the rules about that."""
 
 from typing import Any
 

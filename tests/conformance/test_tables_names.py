@@ -54,7 +54,7 @@ NAMING: list[tuple[str, dict[str, Any]]] = [
 def test_a_name_is_refused(
     client: Client, operation: str, parameters: dict[str, Any], name: str, fault: str
 ) -> None:
-    """What else is wrong with it may be listed with the fault."""
+    """The message may list other faults as well."""
     refused(
         f"ValidationException: …{fault}…", call, client, operation, TableName=name, **parameters
     )
@@ -112,7 +112,7 @@ def test_a_table_is_made_by_its_arn(client: Client, new_table: NewTable) -> None
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable"])
 def test_an_arn_of_no_table(client: Client, operation: str) -> None:
-    """The refusal tells of the name."""
+    """The message shows the name, not the ARN."""
     refused(
         "ResourceNotFoundException: Requested resource not found: Table: abc not found",
         call,
@@ -193,7 +193,7 @@ def test_a_list_is_refused(
 
 
 def test_names_are_listed_by_their_bytes(new_table: NewTable) -> None:
-    """From where no table need be, on; a full page that is the last one does not say so."""
+    """The start need not be an existing table. A page that Limit ends names its last table."""
     table = new_table("pk")
     client, stem = table.client, table.name
     names = [f"{stem}.{end}" for end in ("-x", ".x", "0x", "Ax", "_x", "ax")]

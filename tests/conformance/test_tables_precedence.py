@@ -187,7 +187,7 @@ def table(new_shared_table: NewTable) -> Table:
 def test_the_first_fault_of_create_table_wins(
     table: Table, members: dict[str, Any], error: str
 ) -> None:
-    """That there is a table of the name already comes last of all."""
+    """An existing table of the same name is the very last fault."""
     good = definition("pk/sk", gsi("byOwner", "owner"))
     request = {"TableName": table.name, **good, **members}
     refused(error, call, table.client, "CreateTable", **request)

@@ -151,7 +151,7 @@ def numbered(*numbers: int, value: str = "") -> dict[str, Any]:
 
 
 def test_fifty_tags_are_listed_at_once(new_table: NewTable) -> None:
-    """And no more can be added, though each can be given another value."""
+    """No more can be added, but each can be given another value."""
     table = new_table("pk", **numbered(*range(49)))
     assert on(table, "TagResource", **numbered(49)) == {}
     full = "ValidationException: Number of Tags exceed the current limit for the provided …"

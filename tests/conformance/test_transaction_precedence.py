@@ -1,4 +1,4 @@
-"""What the members of a transaction are refused for first. Captured in October 2026."""
+"""The first fault for which the members of a transaction are refused. Captured in October 2026."""
 
 from typing import Any
 

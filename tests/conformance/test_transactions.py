@@ -126,7 +126,7 @@ def test_a_token_has_1_to_36_characters(table: Table, length: int, accepted: boo
 
 
 def codes_of(call_: Callable[[], Any]) -> set[str]:
-    """The codes for which the call was cancelled; none if it went through."""
+    """The codes for which the call was cancelled; empty if it succeeded."""
     try:
         call_()
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""What is wrong with a projection or an update, in DynamoDB's words, whatever the table."""
+"""Faults of projections and updates, with DynamoDB's messages, for any table."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What updates and conditions may not do with attributes that are keys of indexes."""
+"""Refused updates and conditions on attributes that are keys of indexes."""
 
 from typing import Any
 

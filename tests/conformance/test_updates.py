@@ -1,4 +1,4 @@
-"""UpdateItem: what each expression makes of an item, and what ReturnValues then shows."""
+"""UpdateItem: how each expression changes an item, and what ReturnValues then shows."""
 
 from typing import Any
 
@@ -262,7 +262,7 @@ def test_an_update_may_not_change_a_sort_key(new_table: NewTable) -> None:
 
 @pytest.mark.parametrize("depth", [31, 32])
 def test_an_update_may_nest_as_deep_as_a_put(table: Table, depth: int) -> None:
-    """The cap also holds where only the place makes a value too deep."""
+    """The limit also holds if a value becomes too deep only because of its place."""
     value: Any = "leaf"
     for _ in range(depth - 1):
         value = [value]

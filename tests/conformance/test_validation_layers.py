@@ -1,4 +1,4 @@
-"""How an operation words what it finds wrong with values and expressions: three ways, by operation.
+"""The form of messages about values and expressions: one of three, by operation.
 
 Single writes put it in an envelope, the other newer operations give it bare, and the older ones
 say of a value of an expression which one it is. What is found out later is bare everywhere.

@@ -1,4 +1,4 @@
-"""Attribute values: every type comes back as it went in, and what is no value is refused."""
+"""Attribute values: every type is returned as it was written, and other JSON is refused."""
 
 from typing import Any
 

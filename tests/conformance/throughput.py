@@ -1,4 +1,4 @@
-"""Throughput of tables and indexes, as tests ask for it and find it described."""
+"""Throughput of tables and indexes, in requests and descriptions."""
 
 from typing import Any
 

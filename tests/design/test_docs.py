@@ -1,4 +1,4 @@
-"""The pages are right: their Python runs, and their commands print what the pages show."""
+"""The pages are correct: their Python runs, and their commands print what the pages show."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Indexes follow from items: whatever changes, their rows equal those computed anew."""
+"""Indexes follow from items: after any change, their rows equal a recomputation."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Keys order as their values do, and each kind of bound holds exactly what a filter would."""
+"""Keys sort as their values do, and each kind of bound selects exactly the rows of a filter."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -21,7 +21,7 @@ decimals = st.builds(
     st.integers(-120, 80),
 )
 numbers_ = decimals.map(lambda value: {"N": numbers.canonical(format(value, "f"))})
-# The bytes that the encoding gives a meaning to, more often than chance would.
+# Bytes that have a meaning in the encoding are drawn more often.
 edges = st.sampled_from(["\x00", "\x01", "\x00\x01", "a", "ab", "a\x00", "ÿ", "\U0010ffff"])
 strings = (st.lists(edges, min_size=1).map("".join) | st.text(min_size=1)).map(lambda s: {"S": s})
 blobs = (
@@ -86,7 +86,7 @@ LISTS = st.one_of(*(st.lists(kind, min_size=2, max_size=8) for kind in (numbers_
 def test_bounds_hold_the_rows_that_a_filter_selects(
     values: Any, operator: str, parts_before: int, tied: bool
 ) -> None:
-    """The last value is the operand; rows may have parts before and a tie-breaker behind."""
+    """The last value is the operand. Rows may have parts before it and a tie-breaker after it."""
     *stored, operand = values
     if operator == "begins_with" and "N" in operand:
         operator = ">="

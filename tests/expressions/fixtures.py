@@ -1,8 +1,8 @@
-"""Reads the fixture files of this folder: what goes in, the item, what comes out.
+"""Reads the fixture files of this folder: input, item and expected result.
 
     // a comment
-    given item {"a": {"S": "x"}}         holds for the cases that follow, until given anew
-    given values {":v": {"S": "x"}}      a case gets those that its text names
+    given item {"a": {"S": "x"}}         applies to the following cases, until the next one
+    given values {":v": {"S": "x"}}      a case gets those that its text uses
     given names {"#a": "a"}
 
     a = :v                               a case: a text (quoted as JSON where blanks matter),
@@ -50,7 +50,7 @@ def names(found: list[Case]) -> list[str]:
 
 
 def outcome_of(parameter: str, error: ValidationException) -> str:
-    """An error as fixture files write it."""
+    """An error in the notation of fixture files."""
     prefix = f"Invalid {parameter}: "
     if error.message.startswith(prefix):
         return f"invalid: {error.message.removeprefix(prefix)}"
@@ -91,7 +91,7 @@ def _words(text: str) -> set[str]:
 
 
 def attempt(act: Callable[[], Any]) -> tuple[Any, str]:
-    """What it gives, or the message of its refusal."""
+    """The result, or the message of the refusal."""
     try:
         return act(), ""
     except ValidationException as error:

@@ -116,7 +116,7 @@ def path_text(path: tuple[str | int, ...]) -> str:
 
 
 def condition_text(tree: Any, values: Item) -> str:
-    """The text of a tree, with no more parentheses than it needs; adds its values."""
+    """The text of a tree, with as few parentheses as possible; adds its values."""
     operator, *operands = tree
     if operator == "path":
         return path_text(operands[0])

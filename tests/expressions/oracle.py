@@ -1,6 +1,6 @@
-"""What generated conditions and updates mean, written for plainness.
+"""The meaning of generated conditions and updates, written as plainly as possible.
 
-It reads trees, never texts; it works on Python's own values as far as it can, and knows nothing
+It reads trees, not texts. It works on Python's own values as far as possible, and knows nothing
 of the code under test.
 """
 
@@ -110,7 +110,7 @@ def operand(tree: Any, item: Any) -> Any:
 
 
 class Refused(Exception):
-    """The oracle's own error: which one it is, the fixtures say."""
+    """The oracle's own error; the fixtures cover which error of the API it is."""
 
 
 def wire(item: Any, path: tuple[str | int, ...]) -> Any:
@@ -154,7 +154,7 @@ def result_of(section: str, target: Any, tree: Any, item: Any) -> Any:
 
 
 def put(item: Any, path: tuple[str | int, ...], value: Any) -> None:
-    """Write one result where it belongs; past the end of a list it leaves a marker to append."""
+    """Write one result in its place; past the end of a list, add a marker for an append."""
     parent = wire(item, path[:-1]) if len(path) > 1 else {"M": item}
     last = path[-1]
     inside = (parent or {}).get("M" if isinstance(last, str) else "L")
@@ -179,7 +179,7 @@ def without_gone(value: Any) -> Any:
 
 
 def updated(actions: list[Any], item: Any) -> Any:
-    """The item after the update: all results first, then each put in its place."""
+    """The item after the update: all results are computed first, then each is put in its place."""
     results = [result_of(section, target, tree, item) for section, target, tree in actions]
     new = copy.deepcopy(item)
     in_order = sorted(zip((a[1] for a in actions), results, strict=True), key=lambda pair: pair[0])

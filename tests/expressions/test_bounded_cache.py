@@ -1,4 +1,4 @@
-"""What is kept of earlier requests changes nothing for later ones that differ."""
+"""Cached parts of earlier requests do not change the results of later, different ones."""
 
 import copy
 from functools import partial
@@ -78,7 +78,7 @@ def query(view: TableOrIndex, **types: str) -> KeyQuery:
     ],
 )
 def test_a_key_condition_is_checked_for_each_view(table: TableOrIndex, fault: str) -> None:
-    """A table that was dropped comes back with another key schema."""
+    """A deleted table is created again with another key schema."""
     right = TableOrIndex(space=1, hash=("a",))
     assert query(right, a="S").hash_values == [SAME[":v"]]
     with pytest.raises(ValidationException, match=fault):

@@ -1,4 +1,4 @@
-"""Every case of the fixture files: see `fixtures.py` for how they read."""
+"""Every case of the fixture files; `fixtures.py` explains their notation."""
 
 import copy
 import json

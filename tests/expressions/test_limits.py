@@ -1,4 +1,4 @@
-"""Limits, and texts made to hurt: all get DynamoDB's own error, and none costs much."""
+"""Limits, and hostile texts: all get DynamoDB's own error, and none takes long."""
 
 import time
 from collections.abc import Callable

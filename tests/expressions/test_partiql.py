@@ -1,4 +1,4 @@
-"""PartiQL: every case of its fixture files, and what holds of all statements."""
+"""PartiQL: every case of its fixture files, and properties of all statements."""
 
 import copy
 import json
@@ -32,7 +32,7 @@ def bind(text: str, parameters: list[Any] | None = None) -> partiql.Statement:
 
 
 def outcome(statement: partiql.Statement, item: Item) -> object:
-    """What a statement makes of an item, as the fixture file writes it."""
+    """The effect of a statement on an item, in the notation of the fixture file."""
     match statement:
         case partiql.Select(_, _, columns, where, _):
             found = [item] if where is None or Condition.of(where).matches(item) else []
@@ -59,7 +59,7 @@ def test_statement(case: Case) -> None:
     assert fixtures.same(case.outcomes[""], result), json.dumps(result)
 
 
-# ---- which rows a WHERE clause asks for ----
+# ---- the rows that a WHERE clause asks for ----
 
 TYPES = {"pk": "S", "sk": "S"}
 
@@ -166,7 +166,7 @@ def attempt(make: Any, item: Item) -> object:
         return refusal.message.removeprefix("Invalid ConditionExpression: ")
 
 
-# ---- any text at all ----
+# ---- arbitrary texts ----
 
 PIECES = [
     *"()[]{},.=<>+-*?;:'\"#_ ",

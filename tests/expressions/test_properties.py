@@ -1,4 +1,4 @@
-"""What holds for all texts, trees and items, checked on generated ones."""
+"""Properties of all texts, trees and items, checked on generated ones."""
 
 import copy
 from typing import Any
@@ -15,7 +15,7 @@ from hashrange.model.values import Item, equal, normalize, normalize_item
 from . import generated, oracle
 from .fixtures import attempt
 
-# ---- any text at all ----
+# ---- arbitrary texts ----
 
 PIECES = [
     *"()[],.=<>+-:#_ ",
@@ -61,7 +61,7 @@ def test_conditions_follow_their_trees(tree: Any, item: Any) -> None:
     values: Item = {}
     text = generated.condition_text(tree, values)
     condition, refusal = attempt(lambda: Expressions(None, values or None).condition(text))
-    # Generated operands may well be equal, of a wrong type, or bounds in the wrong order.
+    # Generated operands may be equal, of a wrong type, or bounds in the wrong order.
     assert "Syntax error" not in refusal
     assume(not refusal)
     normalize_item(item)

@@ -1,4 +1,4 @@
-"""ExpressionAttributeNames and ExpressionAttributeValues: what they may be, and their use."""
+"""ExpressionAttributeNames and ExpressionAttributeValues: their rules, and their use."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ A = {":a": {"S": "x"}}
 
 
 def refusal(names: Any, values: Any, text: str | None = None) -> str:
-    """The message that refuses them, or then the text as a condition, or what it leaves unused."""
+    """The message that refuses them, the text as a condition, or what the text leaves unused."""
 
     def act() -> None:
         expressions = Expressions(names, values, legacy=True)

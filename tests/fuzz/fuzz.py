@@ -1,4 +1,4 @@
-"""Every parser under atheris: nothing may escape but the API's own errors, and nothing hang.
+"""Every parser under atheris: only errors of the API may be raised, and nothing may hang.
 
     make fuzz ARGS="http -max_total_time=60"
 
@@ -67,7 +67,7 @@ UpdateTable {"TableName":"abc","StreamSpecification":{"StreamEnabled":true,\
 
 
 def http(data: bytes) -> None:
-    """Whole, and cut in the middle: the answers are as many."""
+    """Whole, and cut in the middle: the number of answers is the same."""
     connection, cut = wire.Connection(TARGETS), wire.Connection(TARGETS)
     events = connection.feed(data)
     middle = len(data) // 2
@@ -117,7 +117,7 @@ def body(data: bytes) -> None:
                 raise AssertionError("a mistake of ours") from error
 
 
-# ---- what they start from ----
+# ---- the initial corpus ----
 
 
 def cases(*files: str) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""A server in a process of its own, whose streams' shards roll over after so many seconds."""
+"""A server in a process of its own, whose stream shards roll over after a number of seconds."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A server on a free port, over a runtime that does what a test tells it."""
+"""A server on a free port, over a runtime that a test controls."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class EchoRuntime:
-    """Answers with the request's body, in a way that depends on the operation."""
+    """Answers with the request's body, in a manner that depends on the operation."""
 
     operations = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan")
 
@@ -43,7 +43,7 @@ class EchoRuntime:
         return self
 
     def close(self) -> None:
-        """The end of a turn, in which nothing was shared."""
+        """The end of a turn; there is nothing to release."""
 
     def submit(
         self, name: str, body: bytes, done: Done, caller: Caller, turn: object = None, /

@@ -23,7 +23,7 @@ SHARD_END = "SHARD_END"
 
 
 class Ledger:
-    """The changes that were seen, by item, in the order in which they were."""
+    """The changes that were read, by item, in their order."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -38,7 +38,7 @@ class Ledger:
 
 
 def shards(streams: Client, arn: str) -> Iterator[dict[str, Any]]:
-    """All shards of the stream, in pages that are short on purpose."""
+    """All shards of the stream, in deliberately short pages."""
     request = {"StreamArn": arn, "Limit": 7}
     while True:
         page = streams.describe_stream(**request)["StreamDescription"]
@@ -49,7 +49,7 @@ def shards(streams: Client, arn: str) -> Iterator[dict[str, Any]]:
 
 
 class Reader(Thread):
-    """Reads until the stream is `closed` and every shard has come to its end."""
+    """Reads until the stream is `closed` and every shard is read to its end."""
 
     def __init__(self, connect: Callable[[str], Client], arn: str, closed: Event) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Reader(Thread):
             raise
 
     def turn(self) -> bool:
-        """Read a little further; whether nothing is left of the shards that there are."""
+        """Read a little further; True if all known shards are read to their ends."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class Poller(Reader):
 
 
 class Worker(Reader):
-    """What it has processed counts once its checkpoint is written, with the ledger held."""
+    """Processed records count once the checkpoint is written, while the ledger is locked."""
 
     def __init__(
         self, connect: Callable[[str], Client], arn: str, closed: Event, ledger: Ledger
@@ -136,7 +136,7 @@ class Worker(Reader):
         return {lease["leaseKey"]["S"]: lease for page in pages for lease in page["Items"]}
 
     def take(self, leases: dict[str, dict[str, Any]]) -> None:
-        """One lease that nobody holds, or who holds it stands still; or, sometimes, any."""
+        """Take a lease without a holder, or whose holder stands still; sometimes any lease."""
         for name, lease in sorted(leases.items(), key=lambda _: random.random()):
             counter, owner = int(lease["counter"]["N"]), lease["owner"]["S"]
             if self.heard.get(name, (-1, 0.0))[0] != counter:
@@ -179,7 +179,7 @@ class Worker(Reader):
         return text
 
     def write(self, name: str, lease: dict[str, Any], at: str | None, before: str) -> bool:
-        """Renew or take a lease, with a checkpoint; whether it was as it was read."""
+        """Renew or take a lease, with a checkpoint; False if it has changed since it was read."""
         counter = int(lease["counter"]["N"])
         item = {
             "leaseKey": {"S": name},
@@ -208,6 +208,6 @@ class Worker(Reader):
 
 
 def checkpoint(lease: dict[str, Any]) -> str | None:
-    """Where the shard is processed to; None before its first record."""
+    """The last processed record of the shard; None before its first record."""
     text: str | None = lease.get("checkpoint", {}).get("S")
     return text

@@ -40,7 +40,7 @@ def client() -> Iterator[Any]:
 
 
 def test_many_clients_at_once(client: Any) -> None:
-    """Also requests that are answered in the thread for calls that may take long."""
+    """This includes requests that are answered in the thread for long calls."""
     client.create_table(
         TableName=TABLE,
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],

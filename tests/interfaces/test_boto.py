@@ -1,4 +1,4 @@
-"""boto3 answered in the process, over a real database."""
+"""boto3 is answered in process, by a real database."""
 
 import logging
 import os
@@ -22,7 +22,7 @@ PK = {"pk": {"S": "a"}}
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any attempt to reach anything, credentials of this machine included, fails."""
+    """Any attempt to use the network, or this machine's credentials, fails."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise ConnectionRefusedError
@@ -42,7 +42,7 @@ def database() -> Iterator[hashrange.Database]:
 
 
 class FakeRuntime:
-    """Knows ListStreams; whatever else is asked of it is a mistake."""
+    """Knows only ListStreams; any other request is a mistake."""
 
     operations = ("ListStreams",)
 
@@ -121,7 +121,7 @@ class TestSession:
     def test_a_damaged_answer_is_noticed(
         self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The CRC that botocore checks is the body's."""
+        """The CRC that botocore checks is that of the body."""
         client = boto3_session(database).client("dynamodb")
         client.list_tables()
         monkeypatch.setattr("zlib.crc32", lambda body: 1)

@@ -33,7 +33,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def fault(*arguments: object) -> str:
-    """What a command says that fails: one line."""
+    """The one line that a failing command prints."""
     ended = run(*arguments)
     assert ended.returncode == 1
     assert ended.stdout == ""
@@ -61,7 +61,7 @@ class Serving:
         )
 
     def end(self, number: signal.Signals) -> tuple[int, str]:
-        """Exit status and what it said on stderr."""
+        """The exit status, and the output on stderr."""
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=30)
         return self.process.returncode, said

@@ -1,4 +1,4 @@
-"""Requests and clients made to hurt: the server refuses them, and serves another meanwhile.
+"""Hostile requests and clients: the server refuses them and serves other clients meanwhile.
 
 While each case runs, a client reads an item again and again; it is answered, and soon. The
 server is a process of its own, so that what it takes in time and memory is its own.
@@ -128,7 +128,7 @@ def filled(form: str, value: Any) -> dict[str, Any]:
 
 
 def nested(opening: str, inner: str, closing: str) -> bytes:
-    """A PutItem of an attribute that is deep inside."""
+    """A PutItem with a deeply nested attribute."""
     value = opening * DEEP + inner + closing * DEEP
     return b'{"TableName":"abc","Item":{"a":%b}}' % value.encode()
 
@@ -142,7 +142,7 @@ def scan(**members: Any) -> dict[str, Any]:
 
 
 def copies(form: str, count: int = 150) -> dict[str, Any]:
-    """An update of hundreds of attributes alike."""
+    """An update that copies one attribute to hundreds of others."""
     first, _, what = form.partition(" ")
     actions = ", ".join(what % number for number in range(100, 100 + count))
     return {**ON_TABLE, "Key": KEY, "UpdateExpression": f"{first} {actions}"}
@@ -238,7 +238,7 @@ def test_a_decompression_bomb(served: Served) -> None:
 
 
 def test_a_client_that_floods_and_does_not_read(served: Served) -> None:
-    """Its sender is held back, and answered once it reads."""
+    """The sender is held back, and is answered once it reads."""
     sent = 2_000
     flood = READ * sent
     client = served.connect()
@@ -270,7 +270,7 @@ def test_a_body_of_single_bytes(served: Served) -> None:
 
 
 def test_clients_that_stop_sending(served: Served) -> None:
-    """Half a request gets nothing, a whole one its answer; then the server closes, too."""
+    """Half a request gets no answer, a whole one gets one; then the server closes as well."""
     with ExitStack() as open_, another_is_served(served):
         for number in range(100):
             client = served.connect()

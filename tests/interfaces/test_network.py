@@ -1,4 +1,4 @@
-"""Served to others: keys, TLS, and clients that are slow, many, or too much."""
+"""Serving on a network: keys, TLS, and clients that are slow or too many or send too much."""
 
 import asyncio
 import re

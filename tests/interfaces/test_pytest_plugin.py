@@ -1,4 +1,4 @@
-"""The fixtures, in a test run of their own."""
+"""The fixtures, in a separate test run."""
 
 import subprocess
 import sys
@@ -103,4 +103,4 @@ def test_an_empty_database_costs_less_than_a_millisecond() -> None:
 
 @pytest.mark.usefixtures("hashrange_intercept")
 def test_the_plugin_is_installed() -> None:
-    """By its entry point: nothing is imported here."""
+    """It is found by its entry point: nothing is imported here."""

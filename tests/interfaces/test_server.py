@@ -228,7 +228,7 @@ def test_no_more_is_read_from_a_client_while_its_requests_wait(
         client.send(*[request("UpdateItem", b" " * 100_000)] * 1000)
     assert len(server.runtime.bodies) == 1
     [serving] = server.connections()
-    # What one turn of the loop had read before it stopped: some megabytes of the hundred.
+    # One turn of the loop had read some of the hundred megabytes before it stopped.
     assert server.call(lambda: len(serving._waiting)) < 250
     client.close()
     eventually(lambda: (server.runtime.release(), not server.server.clients.connected)[1])

@@ -1,4 +1,4 @@
-"""Readers of a stream over HTTP while writers run and shards roll over, as users write them."""
+"""Stream readers as users write them, over HTTP, while writers run and shards roll over."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ def create(db: Client, name: str, key: str, **parameters: Any) -> dict[str, Any]
 
 
 class Writer(Thread):
-    """Changes items of its own in every way there is, and remembers what it did to each."""
+    """Changes items of its own in every possible way, and remembers the changes of each."""
 
     def __init__(self, db: Client) -> None:
         super().__init__()

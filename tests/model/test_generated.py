@@ -1,4 +1,4 @@
-"""The generated modules are what the script writes from the service model that is installed."""
+"""The generated modules are up to date with the script and the installed service model."""
 
 import runpy
 import sys

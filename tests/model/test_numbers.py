@@ -115,7 +115,7 @@ def test_one_number_has_one_canonical_text(number: Decimal, plus: str, e: str) -
 
 
 def outcome(compute: Callable[..., str], *arguments: str) -> str:
-    """The result, or why there is none."""
+    """The result, or the error."""
     try:
         return compute(*arguments)
     except ValidationException as refusal:
@@ -142,7 +142,7 @@ def test_arithmetic_is_exact_or_refused(a: Decimal, b: Decimal, plus: bool) -> N
         ("-1e-130", "1.1e-130", numbers.UNDERFLOW),
     ],
 )
-def test_a_sum_that_is_out_of_range(a: str, b: str, message: str) -> None:
+def test_sums_that_are_refused(a: str, b: str, message: str) -> None:
     with pytest.raises(ValidationException, match=f"^{re.escape(message)}$"):
         numbers.add(numbers.canonical(a), numbers.canonical(b))
 

@@ -1,4 +1,4 @@
-"""Attribute values: what each may be, what it becomes, what it measures, what it equals."""
+"""Attribute values: which are valid, their canonical form, their size, and equality."""
 
 import copy
 from base64 import b64encode
@@ -36,7 +36,7 @@ SIZES: list[tuple[AttributeValue, int]] = [
     ({"L": [{"M": {"k": {"L": [{"N": "12"}]}}}]}, 3 + 1 + (3 + 1 + 1 + (3 + 1 + 2))),
 ]
 
-# In order of precedence where one value has several faults.
+# In order of precedence, if one value has several faults.
 REFUSED: list[tuple[Any, type[ApiError], str]] = [
     ({}, ValidationException, values.EMPTY),
     ({"L": [{}]}, ValidationException, values.EMPTY),

@@ -1,4 +1,4 @@
-"""Strategies for small worlds in which keys meet often, and requests made of what was drawn."""
+"""Strategies for small worlds in which keys often collide, and requests made from them."""
 
 from base64 import b64encode
 from typing import Any
@@ -21,7 +21,7 @@ def binary(content: bytes) -> Value:
     return {"B": b64encode(content).decode()}
 
 
-# Neighbours of each other in every encoding that could be got wrong.
+# Values that are neighbours in every encoding, where mistakes would show.
 TEXTS = [text(content) for content in ("a", "ab", "a\x00", "a\x00b", "b", "é", "\U0001f600")]
 NUMBERS = [
     number(content)

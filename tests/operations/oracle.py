@@ -1,6 +1,6 @@
-"""What tables should hold: a dict of items per table, and all else computed from it when asked.
+"""The expected content of tables: a dict of items for each; the rest is computed when asked.
 
-Written from the documentation and on nothing of the package, so that the two can disagree.
+It follows the documentation and uses nothing of the package, so that the two can disagree.
 """
 
 from base64 import b64decode
@@ -32,7 +32,7 @@ CONDITION = "ConditionalCheckFailedException"
 
 
 def plain(value: Value) -> Any:
-    """S, N and B as something that Python orders; the rest as it is."""
+    """S, N and B as values that Python can order; others unchanged."""
     [(type_, content)] = value.items()
     match type_:
         case "S":
@@ -162,7 +162,7 @@ class Table:
         return self.items.get(self.identity(key))
 
     def rows(self, view: View) -> list[Item]:
-        """What a Scan of the view shows: items that have all its keys, as it shows them."""
+        """The rows that a Scan of the view returns: items that have all its keys, projected."""
         return [
             self.show(view, item)
             for item in self.items.values()
@@ -213,7 +213,7 @@ class Table:
             self.items[self.identity(key)] = new
 
     def check_index_keys(self, item: Item, touched: Sequence[str]) -> None:
-        """A write fails where it leaves an attribute that it touches unfit to be an index key."""
+        """A write fails if it makes an attribute unfit to be an index key."""
         for index in self.indexes:
             for name in index.key:
                 if name in touched and name in item and not self._can_be_key(name, item[name]):
@@ -222,7 +222,7 @@ class Table:
                 raise Refused(INVALID)
 
     def check_literals(self, changes: dict[str, tuple[str, Value]]) -> None:
-        """What an update gives for sure is held to an index key's type before all conditions."""
+        """Literals of an update are checked for an index key's type before all conditions."""
         keys = {name for index in self.indexes for name in index.key}
         for name, (action, value) in changes.items():
             if action != "REMOVE" and name in keys and self.types[name] not in value:

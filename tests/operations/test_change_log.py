@@ -1,4 +1,4 @@
-"""The change log under a stream: what its views make of it, and how much of it a page reads."""
+"""The change log below a stream: how its views show it, and how much of it a page reads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ ITEM_BYTES_MAX = 400 * 1024
 
 
 class Time:
-    """A clock that only moves when it is told to."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = START
@@ -191,7 +191,7 @@ def test_a_page_is_bounded_by_what_is_shown_and_by_what_is_read(log: Log) -> Non
 
 
 def test_the_end_of_a_closed_shard_is_not_lost_behind_a_full_page(log: Log) -> None:
-    """The last chunk of the log has the record that fills the page, and one more."""
+    """The last chunk of the log has the record that fills the page, and one more record."""
     for number in range(4):
         log.put(number, size=300 * KB)
     log.delete()
@@ -212,7 +212,7 @@ def test_a_page_has_no_more_records_than_asked_for(log: Log) -> None:
 
 
 def test_small_records_fill_a_page_though_the_log_is_read_in_chunks() -> None:
-    """What the view leaves out ends a page only when it is much."""
+    """Data that the view leaves out ends a page only if there is much of it."""
     log = Log("KEYS_ONLY")
     for number in range(12):
         log.put(number, size=100 * KB)
@@ -221,7 +221,7 @@ def test_small_records_fill_a_page_though_the_log_is_read_in_chunks() -> None:
 
 
 def test_records_of_the_first_format_are_read_as_they_were_written(log: Log) -> None:
-    """There a record was rendered when it was written: no raw key, SizeBytes as its weight."""
+    """Such a record was rendered when it was written: no raw key, SizeBytes as its weight."""
     log.put(1)
     log.put(2, size=300)
     expire(log)
@@ -273,7 +273,7 @@ def test_a_log_is_dropped_with_the_last_stream_that_reads_it(log: Log) -> None:
 
 
 def test_a_stream_joins_a_log_that_another_reader_keeps_open(log: Log) -> None:
-    """Its first record comes after the last one of the stream before, within the same moment."""
+    """Its first record follows the last one of the earlier stream, within the same moment."""
     off: dict[str, Any] = {"StreamEnabled": False}
     log.db.execute("UpdateTable", {"TableName": "table", "StreamSpecification": off})
     table = stored_table(log)

@@ -48,7 +48,7 @@ def test_the_page_lists_them_all_with_their_state() -> None:
     assert {name for name, state in page.items() if state == "not yet"} == set(UNSUPPORTED)
 
 
-# Requests that have what the model requires of those that have no typed structure.
+# The required members of operations without a typed structure.
 REQUIRED = {
     "BackupArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/backup/01489602797149-73d8",
     "BulkOperationArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/bulk-operation/01",

@@ -1,4 +1,4 @@
-"""Tokens of ExecuteStatement that were tampered with: refused, whatever they hold."""
+"""Tokens of ExecuteStatement that were tampered with are refused, whatever they contain."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""The fast path accepts, the slow path explains: what one accepts the other accepts, alike."""
+"""The fast parser accepts and the slow one explains: both accept the same requests."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ from hashrange.operations.common.parse import decode
 OPERATIONS = [name for name in shapes.tables().operations if hasattr(requests, name)]
 VALUES_MAX = 2
 
-# Whether a text is base64 only the careful validator looks, so each of these is.
+# Only the careful validator checks base64, so each of these texts is base64.
 texts = st.sampled_from(["", "YQ==", "NONE", "abcd", "arn:" * 9])
 numbers = st.integers(-1, 4) | st.sampled_from([0.0, 1.0, 2.5, 2**31, 2**63, 2**64, 1e300])
 scalars = st.none() | st.booleans() | numbers | texts
@@ -30,7 +30,7 @@ anything = st.recursive(
 
 @cache
 def valid(name: str, values: int = 0) -> st.SearchStrategy[Any]:
-    """What satisfies a shape, often just so. `values`: how many attribute values it is inside."""
+    """JSON that satisfies a shape, often barely. `values`: the number of values around it."""
     shape = shapes.of(name)
     least, most = shape.min, shape.max
     values += name == "AttributeValue"
@@ -71,7 +71,7 @@ def almost_valid(draw: st.DrawFn, name: str) -> Any:
 
 
 def slots(content: Any) -> list[tuple[Any, Any]]:
-    """Every place inside where a value is, and in each object one where none is yet."""
+    """Every place that has a value, and in each object one place that has none yet."""
     if isinstance(content, dict):
         places = [*content, "Unknown"]
         parts = list(content.values())
@@ -88,7 +88,7 @@ def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Any:
     try:
         return msgspec.to_builtins(decoder(body))
     except SerializationException as refusal:
-        # The fast decoder leaves base64 to the check of values, which comes before all else.
+        # The fast decoder leaves base64 to the check of values, which comes first.
         assume("Base64" not in refusal.message)
         return None
     except (ApiError, msgspec.ValidationError):

@@ -108,7 +108,7 @@ class Opened(NamedTuple):
     store: kv.Store
 
     def run(self, steps: Generator[Any, Any, Any]) -> Any:
-        """Answer what a generator reads, out of the store as it is."""
+        """Answer a generator's reads from the current state of the store."""
         snapshot = self.store.snapshot()
         try:
             reply: Any = None

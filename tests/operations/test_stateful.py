@@ -1,4 +1,4 @@
-"""Random operations beside a plain-dict oracle, in memory and on SQLite.
+"""Random operations, compared with an oracle of plain dicts, in memory and on SQLite.
 
 After every step every index and every counter equals its recomputation, and every table and
 index reads as the oracle says.
@@ -256,7 +256,7 @@ class Operations(RuleBasedStateMachine):
     def sort_conditions(self, table: Table, view: View) -> Any:
         return Operations._sort_conditions(table, view)
 
-    # ---- an index that comes and goes, built by steps between the other operations ----
+    # ---- an index that is created and deleted, and built in steps between other operations ----
 
     @rule()
     def create_or_delete_index(self) -> None:
@@ -289,7 +289,7 @@ class Operations(RuleBasedStateMachine):
         ]
         self.building = status != "ACTIVE"
 
-    # ---- what always holds ----
+    # ---- invariants ----
 
     @invariant()
     def counters_and_indexes_equal_their_recomputation(self) -> None:

@@ -1,4 +1,4 @@
-"""How much one GetRecords answers, and the numbers that records bear."""
+"""The size of one GetRecords response, and the sequence numbers of records."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,7 +38,7 @@ def write(db: Database, text: str, count: int) -> None:
 
 
 def pages(db: Database, arn: str) -> list[list[dict[str, Any]]]:
-    """Of the one shard that has records."""
+    """Pages of the one shard that has records."""
     found = []
     for shard in db.execute("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"]:
         kind = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}

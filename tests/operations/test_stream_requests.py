@@ -1,4 +1,4 @@
-"""What the four operations of streams refuse, and how many shards a stream has."""
+"""Refusals of the four operations of streams, and the number of a stream's shards."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -158,7 +158,7 @@ SHARDS: list[tuple[dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("parameters", "count"), SHARDS)
 def test_shards_follow_from_throughput(parameters: dict[str, Any], count: int) -> None:
-    """Each holds its part of the keys, and all of them all."""
+    """Each shard covers its part of the keys, and together they cover all keys."""
     with hashrange.connect(settings=Settings(shard_seconds=3600)) as db:
         arn = create(db, **parameters)
         for number in range(60):

@@ -22,7 +22,7 @@ START = 1_800_000_000.0
 
 
 class Time:
-    """A clock that only moves when it is told to."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = START
@@ -89,7 +89,7 @@ def iterator(db: Database, arn: str, shard: str, kind: str, **more: Any) -> str:
 
 
 def drain(db: Database, place: str | None, limit: int = 1000) -> tuple[list[Any], str | None]:
-    """Records until there are none, and where to go on (None: the shard is closed)."""
+    """Records until there are none, and the next iterator (None: the shard is closed)."""
     found: list[Any] = []
     while place is not None:
         page = db.execute("GetRecords", {"ShardIterator": place, "Limit": limit})
@@ -348,7 +348,7 @@ def test_a_stream_outlives_its_table(db: Database) -> None:
 
 
 def test_streams_are_listed_in_pages(db: Database) -> None:
-    """Labels differ even where a table is made again within a millisecond."""
+    """Labels differ even if a table is created again within a millisecond."""
     arns = []
     for _ in range(3):
         arns.append(create(db))

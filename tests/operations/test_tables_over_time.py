@@ -1,4 +1,4 @@
-"""States of tables and indexes, on a clock and an upkeep that move when they are told to."""
+"""States of tables and indexes, with a clock and an upkeep that the test moves."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -88,7 +88,7 @@ def server() -> Server:
     return Server(Settings())
 
 
-# ---- a table that takes its time ----
+# ---- a table that is being created ----
 
 
 @pytest.fixture
@@ -289,7 +289,7 @@ def test_the_second_phase_of_a_build(
     building.refused(error, message, operation, **parameters)
 
 
-# What is admitted in the first phase already
+# Updates that are accepted in the first phase already
 ADMITTED: list[dict[str, Any]] = [
     {"DeletionProtectionEnabled": False},
     {"SSESpecification": {"Enabled": True}},

@@ -1,4 +1,4 @@
-"""Time to live: what is past its time is deleted, uncharged, with its index rows."""
+"""Time to live: expired items are deleted with their index rows, and nothing is charged."""
 
 from collections.abc import Iterator
 from time import monotonic, sleep

@@ -1,4 +1,4 @@
-"""The stores that everything here runs on."""
+"""The stores that all tests of this folder run on."""
 
 from pathlib import Path
 
@@ -15,5 +15,5 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, path: str) -> kv.Store:
-    """Closed by the database that is made of it."""
+    """The database that uses it closes it."""
     return MemoryStore() if request.param == "memory" else SqliteStore(path, durability="relaxed")

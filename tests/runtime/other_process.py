@@ -1,4 +1,4 @@
-"""A second process on the same file, told what to do in lines of JSON.
+"""A second process on the same file, controlled by lines of JSON.
 
 {"execute": [operation, request], "at": epoch seconds}   answers the response or the error
 {"write": null}                                          writes in a thread until "stop"

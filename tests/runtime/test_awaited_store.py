@@ -1,4 +1,4 @@
-"""Every promise holds over a store that is awaited too, whichever steps come in between.
+"""Every promise also holds over a store that is awaited, however its steps interleave.
 
 The store draws how long each step takes; a seed that fails is in the name of the test.
 """
@@ -171,7 +171,7 @@ def test_only_decisions_with_changed_reads_are_run_again() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_an_overlay_answers_as_a_transaction_that_has_written(seed: int) -> None:
-    """Every kind of read, after random writes, in steps."""
+    """Every kind of read, after random writes."""
     random = Random(seed)
     keys = [bytes([letter]) for letter in b"abcdefgh"]
     store = MemoryStore()
@@ -238,7 +238,7 @@ def test_an_overlay_answers_as_a_transaction_that_has_written(seed: int) -> None
 @pytest.mark.parametrize("fault", [kv.Full, InjectedError, OSError])
 @pytest.mark.parametrize("step", range(12))
 def test_each_step_may_fail(step: int, fault: type[Exception], inner: MemoryStore) -> None:
-    """All callers of the batch are told, once, and at the next attempt all is well."""
+    """All callers of the batch get the error once, and the next attempt succeeds."""
 
     async def scenario() -> None:
         faults: Any = dict.fromkeys(("begin", "read", "write", "commit"), (fault,))
@@ -316,7 +316,7 @@ def test_cancelled_callers_do_not_affect_others(seed: int, inner: MemoryStore) -
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_loop_that_is_shut_down_leaves_all_or_nothing(seed: int, inner: MemoryStore) -> None:
-    """`asyncio.run` cancels all tasks at its end, at whatever step they are."""
+    """`asyncio.run` cancels all tasks at its end, at any step."""
     told: list[Any] = []
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""What tells a database the time: an object with `now`, a Clock, or the wall clock as it is now."""
+"""The source of a database's time: an object with `now`, or the current wall clock."""
 
 import time
 

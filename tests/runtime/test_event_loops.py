@@ -1,4 +1,4 @@
-"""On an event loop nothing waits: not for a commit, not for a long read, not for another thread."""
+"""The event loop never waits for a commit, a long read or another thread."""
 
 import asyncio
 import threading
@@ -46,7 +46,7 @@ async def until(happened: Callable[[], bool]) -> None:
 
 
 def test_reads_go_on_while_a_commit_is_held(held: HeldStore) -> None:
-    """And see nothing of it."""
+    """They do not see its writes."""
     with Database(held) as database:
         create_table(database.execute)
         database.execute("PutItem", put("a", color="old"))
@@ -99,7 +99,7 @@ def test_requests_during_a_commit_form_the_next_batch(held: HeldStore) -> None:
 
 
 def test_a_long_read_lets_others_run(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
-    """With slices of no time at all, others are served between any two chunks of a Scan."""
+    """With slices of zero length, others are served between any two chunks of a Scan."""
     monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     with Database(store) as database:
@@ -125,7 +125,7 @@ def test_a_long_read_lets_others_run(monkeypatch: pytest.MonkeyPatch, store: kv.
 
 
 def test_answers_come_on_the_loop_that_asked(store: kv.Store) -> None:
-    """Also where a thread, or another loop, did the work."""
+    """This holds even if a thread or another loop did the work."""
     with Database(store) as database:
         create_table(database.execute)
         stop = threading.Event()
@@ -209,7 +209,7 @@ def test_a_blocked_loop_does_not_delay_others(held: HeldStore) -> None:
 
 
 def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.Store) -> None:
-    """Its write is not made up for later, when somebody else commits."""
+    """Its write is not made later, together with another commit."""
     with Database(store) as database:
         create_table(database.execute)
         loop = asyncio.new_event_loop()

@@ -24,7 +24,7 @@ CHILD_SECONDS_MAX = 20
 
 
 def in_child(work: Callable[[], None]) -> bool:
-    """Run `work` in a forked process that ends hard; whether it came to its end in time."""
+    """Run `work` in a forked process that exits at once; True if it ended in time."""
     pid = os.fork()
     if pid == 0:
         _run_and_exit(work)
@@ -68,7 +68,7 @@ def test_parent_and_child_continue(path: str) -> None:
 
 
 def test_work_of_other_threads_is_done_once(path: str) -> None:
-    """The child neither waits for locks of theirs nor makes their writes again."""
+    """The child neither waits for locks of those threads nor repeats their writes."""
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute)
         stop = threading.Event()
@@ -95,7 +95,7 @@ def test_work_of_other_threads_is_done_once(path: str) -> None:
 
 
 def void(_: object) -> None:
-    """For a lambda that is run for what it does."""
+    """Makes a lambda that is called for its effect return nothing."""
 
 
 def test_an_event_loop_in_the_child(path: str) -> None:
@@ -111,7 +111,7 @@ def test_an_event_loop_in_the_child(path: str) -> None:
 
 
 def test_upkeep_in_the_child(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parent's thread is not there: the child builds an index of its own."""
+    """The parent's thread does not exist in the child: the child builds an index of its own."""
     monkeypatch.setattr(upkeep, "PAUSE_SECONDS", 1000.0)
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute, "other")

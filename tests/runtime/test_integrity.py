@@ -1,4 +1,4 @@
-"""`check` tells of every row and counter that does not follow from the items."""
+"""`check` reports every row and counter that does not follow from the items."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""kill -9: whatever a server acknowledged is there when the file is opened again.
+"""kill -9: every acknowledged write is there when the file is opened again.
 
 Writers over HTTP, full durability. After each kill no transaction is half there, and every index
 and counter equals its recomputation.
@@ -42,7 +42,7 @@ HEADERS = {
 class Writer:
     """Puts, increments a counter, and keeps two items equal by transactions.
 
-    What it knows is what was acknowledged; one more of each may have been written.
+    It knows the acknowledged writes; one more of each kind may have been written.
     """
 
     def __init__(self, number: int) -> None:
@@ -52,7 +52,7 @@ class Writer:
         self.pair = 0
 
     def write(self, port: int, acknowledged: Event) -> None:
-        """Until the server is gone."""
+        """Write until the server is gone."""
         connection = http.client.HTTPConnection("127.0.0.1", port)
         try:
             while True:
@@ -77,7 +77,7 @@ class Writer:
         self.pair += 1
 
     def check(self, database: Database) -> None:
-        """Then go on from what there is."""
+        """Then continue from the stored state."""
         response = database.execute(
             "Query",
             {

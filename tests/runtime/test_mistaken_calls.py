@@ -1,4 +1,4 @@
-"""What a program is told that asks for what there is not."""
+"""Errors for wrong arguments, missing operations and closed databases."""
 
 import asyncio
 import sys

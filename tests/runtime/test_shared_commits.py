@@ -53,7 +53,7 @@ def test_threads_share_commits(store: kv.Store) -> None:
 
 
 def test_threads_share_reads_and_tables(store: kv.Store) -> None:
-    """Definitions change under the readers' hands: what is read is never of another table."""
+    """Definitions change while readers run: a read never returns rows of another table."""
     with Database(store) as database:
 
         def work(thread: int) -> None:
@@ -88,7 +88,7 @@ def test_writes_of_one_turn_share_a_commit(store: kv.Store) -> None:
 
 
 def commits_of(pauses: Sequence[int], timer: Callable[[], float]) -> int:
-    """Of writes on a loop, before each of which it takes so many turns."""
+    """The commits of writes on a loop, with a number of turns before each write."""
     watched = WatchedStore(MemoryStore())
     watched.slow_commits = False
     with Database(watched, clock=Clock(timer=timer)) as database:
@@ -116,13 +116,13 @@ def test_a_batch_waits_while_each_turn_of_the_loop_brings_more() -> None:
 
 
 def test_a_batch_does_not_wait_where_turns_of_the_loop_are_long() -> None:
-    """As they are beside a long read, which has a slice of each."""
+    """Turns are long beside a long read, which has a slice of each."""
     looks = itertools.count()
     assert commits_of([1] * 10, lambda: next(looks) * drive.SLICE_SECONDS) == 10
 
 
 def test_a_refused_request_drops_only_itself() -> None:
-    """Also if it is the last one, and if time stands still."""
+    """This holds even if it is the last one, and if time stands still."""
     watched = WatchedStore(MemoryStore())
     with Database(watched, clock=Clock(TestClock(1_800_000_000).now)) as database:
         create_table(database.execute)

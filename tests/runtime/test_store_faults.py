@@ -1,4 +1,4 @@
-"""A store that fails: InternalServerError, one line in the log, and on when the store goes on."""
+"""A store that fails: InternalServerError and one line in the log, until the store works again."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which would take steps, and faults, of its own."""
+    """Upkeep would take steps, and faults, of its own."""
     monkeypatch.setattr(Database, "start_upkeep", lambda self: None)
 
 
@@ -103,7 +103,7 @@ def test_each_step_may_fail(
     inner: MemoryStore,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nothing is written, one line is logged, and at the next attempt all is well."""
+    """Nothing is written, one line is logged, and the next attempt succeeds."""
     caplog.set_level(logging.ERROR)
     before = state(inner)
     failed = 0
@@ -130,7 +130,7 @@ def test_each_step_may_fail(
 
 
 def test_a_request_waits_for_a_busy_store(inner: MemoryStore) -> None:
-    """In a thread, not on the loop; the store says for how long."""
+    """It waits in a thread, not on the loop; the store says for how long."""
     database = Database(FaultyStore(inner, countdown=0, faults={"begin": (kv.Busy,)}))
     assert asyncio.run(database.execute_async("PutItem", put("a"))) == {}
     database = Database(FaultyStore(inner, countdown=0, faults={"begin": (kv.Busy,)}))
@@ -287,7 +287,7 @@ def test_a_failed_rollback_does_not_block_others(
 def test_ctrl_c_does_not_block_others(
     inner: MemoryStore, refused: dict[str, Any], step: str
 ) -> None:
-    """It ends the thread that worked, and refuses what that thread worked on."""
+    """It ends the thread that worked, and that thread's requests fail."""
     database = Database(Stubborn(inner, step, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         database.execute("PutItem", put("a") if step == "commit" else refused)

@@ -50,7 +50,7 @@ def test_within_a_process() -> None:
 
 @pytest.mark.parametrize("operation", ["GetItem", "Query", "Scan", "PutItem", "BatchGetItem"])
 def test_across_a_restart(path: str, operation: str) -> None:
-    """A table made an hour from now, as the wall clock has it, is there all the same."""
+    """A table that was created an hour ahead of the wall clock is there nevertheless."""
     with hashrange.connect(path, clock=Clock(TestClock(NOON).now)) as database:
         create_table(database.execute)
         database.execute("PutItem", put("a"))
@@ -88,7 +88,7 @@ def test_between_processes(path: str) -> None:
 
 
 def test_a_table_is_active_when_its_time_has_come(path: str) -> None:
-    """Its status follows from stored times: nothing has to run meanwhile."""
+    """Its status follows from stored times: nothing needs to run meanwhile."""
     wall = TestClock(NOON)
     settings = Settings(table_delay=10.0)
     with hashrange.connect(path, clock=Clock(wall.now), settings=settings) as database:

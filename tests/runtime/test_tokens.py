@@ -1,4 +1,4 @@
-"""A transaction with a token happens once in ten minutes, however often and wherever it is sent."""
+"""A transaction with a token is executed once in ten minutes, however often it is sent."""
 
 import asyncio
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def test_ten_minutes(database: Database, wall: TestClock) -> None:
 def test_a_token_used_again_has_its_ten_minutes(
     database: Database, wall: TestClock, store: kv.Store, forgotten: bool
 ) -> None:
-    """Upkeep that comes late forgets the first use, not the second."""
+    """Late upkeep forgets the first use, not the second."""
     database.execute("TransactWriteItems", transaction())
     rows = system_rows(store)
     wall.advance(TEN_MINUTES + 1)

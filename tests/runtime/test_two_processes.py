@@ -1,4 +1,4 @@
-"""Two processes on one file: each sees what the other committed, tables and indexes included."""
+"""Two processes on one file: each sees the other's commits, including tables and indexes."""
 
 import time
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def wait_until(happened: Callable[[], bool]) -> None:
 
 
 def check_index(database: Database) -> None:
-    """The index shows exactly the items that have a color; nothing else is amiss either."""
+    """The index shows exactly the items that have a color, and `check` finds nothing wrong."""
     items = scanned(database.execute)
     expected = sorted(item["pk"]["S"] for item in items if "color" in item)
     found = scanned(database.execute, IndexName="by-color")
@@ -82,7 +82,7 @@ def test_each_process_sees_the_commits_of_the_other(path: str) -> None:
 def test_writes_throughout_the_build_of_an_index(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other process has the table in its cache when the index comes, and never asks."""
+    """The other process has the table in its cache when the index is created, and does not ask."""
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)  # a build of many steps
     with hashrange.connect(path, durability="relaxed") as one, other_process(path) as other:
         create_table(one.execute)
@@ -104,7 +104,7 @@ def test_writes_throughout_the_build_of_an_index(
 
 
 def test_both_build_the_same_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not matter who does which step: here both do."""
+    """It does not matter which process does which step: here both do."""
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     with hashrange.connect(path, durability="relaxed") as one, other_process(path) as other:
         create_table(one.execute)

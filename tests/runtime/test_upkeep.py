@@ -1,4 +1,4 @@
-"""Work in the background: in bounded steps, of which any process may do the next."""
+"""Work in the background: in bounded steps, any of which any process may do."""
 
 import time
 from typing import Any
@@ -27,7 +27,7 @@ ROWS = 2 * ROWS_PER_STEP + 7
 
 
 class Driven(Database):
-    """A database whose upkeep runs when it is told, and not in a thread."""
+    """A database whose upkeep runs when the test says so, and not in a thread."""
 
     def start_upkeep(self) -> None:
         pass
@@ -98,7 +98,7 @@ def test_a_deleted_index_is_emptied(store: kv.Store) -> None:
 def test_a_build_continues_where_it_stopped(
     store: kv.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another runtime, as after a restart, does not begin anew."""
+    """Another runtime, as after a restart, does not start from the beginning."""
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     recording = RecordingStore(store)
     with Driven(recording) as database:
@@ -140,7 +140,7 @@ def test_a_step_of_a_build_is_bounded_in_bytes(store: kv.Store) -> None:
 
 
 def test_it_runs_by_itself(path: str) -> None:
-    """After the commit that made the work, and when a database is opened that has some left."""
+    """It runs after a commit that makes work, and when a file with unfinished work is opened."""
     import hashrange
 
     for _ in range(2):
@@ -171,7 +171,7 @@ def test_it_runs_by_itself(path: str) -> None:
 def test_older_items_that_cannot_be_indexed_are_left_out(
     store: kv.Store, color: dict[str, Any], indexed: bool
 ) -> None:
-    """And can be written to, as long as nobody touches what cannot be a key."""
+    """They can be written to, as long as the attribute that cannot be a key stays as it is."""
     with Driven(store) as database:
         create_table(database.execute)
         item = put("a")["Item"] | {"color": color}

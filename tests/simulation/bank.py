@@ -1,4 +1,4 @@
-"""A bank: its table, the requests made to it, and what is known of what became of them."""
+"""A bank: its table, its requests, and what is known about their outcomes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ INCREMENT = key("counter") | {
 
 @dataclass
 class Note:
-    """The number in a note: acknowledged, the highest tried, the highest that anybody has read."""
+    """The number in a note: acknowledged, highest tried, and highest that any client has read."""
 
     written: int = 0
     tried: int = 0
@@ -82,7 +82,7 @@ class Note:
 
 
 class Ledger:
-    """What all clients together were told, and what may have happened without their being told."""
+    """The answers to all clients, and the writes that may have happened without an answer."""
 
     def __init__(self, names: list[str], unknown_outcomes: Callable[[], int]) -> None:
         self.unknown_outcomes = unknown_outcomes
@@ -106,7 +106,7 @@ def open_bank(world: World) -> None:
 
 
 def check_end(world: World, ledger: Ledger) -> None:
-    """When all is quiet the counter is exact, but for what died unanswered."""
+    """At the end the counter is exact, except for additions that died unanswered."""
     found = world.call("GetItem", key("counter")).get("Item", {"n": n(0)})
     extra = int(found["n"]["N"]) - ledger.counted
     if not 0 <= extra <= ledger.perhaps_counted:
@@ -115,7 +115,7 @@ def check_end(world: World, ledger: Ledger) -> None:
 
 
 def check_stream(world: World) -> None:
-    """Replayed from the beginning, each record begins where the one before it ended."""
+    """When the stream is replayed, each record begins where the previous one ended."""
     items: dict[str, Response] = {}
     for record in _records(world):
         images = record["dynamodb"]

@@ -1,4 +1,4 @@
-"""Clients of a bank, which remember every answer and check all that they read against it.
+"""Clients of a bank, which remember every answer and check every read against them.
 
 accounts    `balance` changes by transactions, which leave a receipt; `bank` moves them
 counter     every client adds 1, and so do rivals
@@ -67,7 +67,7 @@ class Client:
             return None
 
     def end(self) -> None:
-        """Finish what is under way, look at everything once more, and stop."""
+        """Finish running requests, check everything once more, and stop."""
         self._ending = True
 
     def _live(self) -> Asked:
@@ -85,7 +85,7 @@ class Client:
     # ---- what they do ----
 
     def _transfer(self) -> Asked:
-        """Sent again with its token until there is an answer, it happens once or not at all."""
+        """Repeated with its token until there is an answer, it happens once or not at all."""
         ledger = self.ledger
         self._transfers += 1
         id_ = f"{self.name} {self._transfers}"
@@ -165,7 +165,7 @@ class Client:
         yield from self._read_note(self.random.choice(list(self.ledger.notes)))
 
     def _read_note(self, which: tuple[str, int]) -> Asked:
-        """It is never older than what was acknowledged, or read by anybody, before it was asked."""
+        """Never older than what was acknowledged, or read by any client, before the request."""
         note = self.ledger.notes[which]
         least = max(note.written, note.seen)
         answer = yield "GetItem", key(*which)
@@ -201,7 +201,7 @@ class Client:
         )
 
     def _scratch(self) -> Asked:
-        """A table that comes and goes."""
+        """A table that is created and deleted."""
         for operation, request in (
             ("CreateTable", create_table(SCRATCH)),
             ("PutItem", {"TableName": SCRATCH, "Item": key("a")["Key"] | {"size": s("1")}}),
@@ -220,7 +220,7 @@ class Client:
             answer = yield step["Operation"], step["Body"]
             self._expect(answer, InternalServerError)
 
-    # ---- what they look at ----
+    # ---- what they check ----
 
     def _audit(self) -> Asked:
         """One page is one moment: all balances, and the receipts that account for them."""
@@ -277,7 +277,7 @@ class Client:
     # ---- answers ----
 
     def _answered(self, answer: Any) -> bool:
-        """Whether a read was answered; a store that fails, and a death, are no answers."""
+        """True if a read was answered; a failed store and a dead process are not answers."""
         self._expect(answer, InternalServerError)
         return isinstance(answer, dict)
 

@@ -1,4 +1,4 @@
-"""Promises hold in any order of events and after any failure; planted bugs are found.
+"""Promises hold in every order of events and after every failure; planted bugs are found.
 
 A failure names its seed: `simulate(seed)` runs it again, step for step.
 """
@@ -147,7 +147,7 @@ class Recorder:
 
 
 class Retrying:
-    """A transaction that takes an unknown outcome for a lost race."""
+    """A transaction that treats an unknown outcome as a lost race."""
 
     def __init__(self, transaction: kv.Transaction) -> None:
         self.read = transaction.read
@@ -164,7 +164,7 @@ class Retrying:
 
 @contextmanager
 def an_unknown_outcome_is_run_again() -> Iterator[None]:
-    """As if nothing had been written. Every commit that fails has landed, so that it shows."""
+    """As if nothing had been written. Every failing commit is stored, so that the bug shows."""
 
     def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
         drive.commit_batch(batch, Retrying(transaction), store)
@@ -176,7 +176,7 @@ def an_unknown_outcome_is_run_again() -> Iterator[None]:
 
 @contextmanager
 def a_lost_race_is_not_decided_again() -> Iterator[None]:
-    """The same rows are written once more, although others have changed meanwhile."""
+    """The same rows are written again, although other rows have changed meanwhile."""
     recorders: dict[int, Recorder] = {}
 
     def decide(batch: Batch, transaction: kv.Transaction) -> bool:

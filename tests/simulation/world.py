@@ -58,11 +58,11 @@ LOOP_STEPS = 4
 
 
 class Violation(Exception):
-    """Something that was promised did not hold."""
+    """A promise did not hold."""
 
 
 class Loop:
-    """As much of an event loop as the runtime asks for."""
+    """The part of an event loop that the runtime needs."""
 
     def __init__(self) -> None:
         self.ready: deque[Job] = deque()
@@ -86,7 +86,7 @@ class Loop:
 
 
 class TaskLoop(Loop):
-    """One that runs tasks as well."""
+    """A loop that runs tasks as well."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class Transaction:
 
 
 class QueueingExecutor(Executor):
-    """Takes jobs and runs none: the world runs them."""
+    """Queues jobs and runs none: the world runs them."""
 
     def __init__(self) -> None:
         self.jobs: deque[Job] = deque()
@@ -197,7 +197,7 @@ class Process:
             self.store.open.rollback()
 
     def _waits_for_store(self) -> bool:
-        """Whether its thread would wait until another process has ended its transaction."""
+        """True if its thread would wait for another process to end its transaction."""
         return not self.store.open and any(other.store.open for other in self.world.processes)
 
     def _run(self, jobs: deque[Job]) -> None:
@@ -249,19 +249,19 @@ class World:
         return NOON + next(self._seconds) / 10
 
     def ticks(self) -> float:
-        """Each look at this clock takes half of a slice."""
+        """Each reading of this clock advances it by half a slice."""
         return next(self._slices) * SLICE_SECONDS / 2
 
     def rival(self) -> None:
         self.rival_writes(self._rival)
 
     def call(self, operation: str, request: Response) -> Response:
-        """Done at once, by nobody's process, without faults."""
+        """Executed at once, outside of both processes, without faults."""
         body = self._rival.call(operation, msgspec.json.encode(request))
         return msgspec.json.decode(body, type=Response)
 
     def run(self, clients: dict[str, Any], steps: int) -> None:
-        """`steps` steps with faults, then without until every client has its answer and ends."""
+        """Run `steps` steps with faults, then steps without faults until every client ends."""
         self._clients = clients
         self._answers = dict.fromkeys(clients)
         with patch.object(fetch, "CHUNK_ROWS", 4):
@@ -282,7 +282,7 @@ class World:
             raise Violation("; ".join(found))
 
     def unknown_outcomes(self) -> int:
-        """How many commits have ended so that nobody could know if their writes landed."""
+        """The number of commits whose outcome is unknown."""
         return sum(
             store.struck[fault] for store in self.stores for fault in (LandedUnknown, LostUnknown)
         )

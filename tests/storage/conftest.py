@@ -1,4 +1,4 @@
-"""Files of SQLite stores, and what tests do to them from outside."""
+"""Files of SQLite stores, and ways to change them from outside."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of older formats: opened, upgraded at once or not at all, and never misread."""
+"""Files of older formats are upgraded completely or not at all, and never misread."""
 
 import json
 import shutil
@@ -83,7 +83,7 @@ def tables_of_version_1(path: Path) -> Path:
 
 
 def expected() -> list[object]:
-    """What version 1 answered itself."""
+    """The answers of version 1 itself."""
     found: list[object] = json.loads((FORMATS / "v1-tables.json").read_text())
     return found
 
@@ -97,7 +97,7 @@ def test_an_upgraded_database_answers_as_before(tables_of_version_1: Path) -> No
 
 
 def test_an_upgraded_database_can_be_used_further(tables_of_version_1: Path) -> None:
-    """New tables get spaces of their own, sizes go on from where they were, streams too."""
+    """New tables get spaces of their own; sizes and streams continue."""
     with connect(str(tables_of_version_1), LATER) as database:
         item = {"customer": {"S": "a"}, "number": {"N": "100"}, "total": {"N": "9"}}
         database.execute("PutItem", {"TableName": "orders", "Item": item})
@@ -115,7 +115,7 @@ def test_an_upgraded_database_can_be_used_further(tables_of_version_1: Path) -> 
 
 
 def test_an_interrupted_upgrade_starts_again(tables_of_version_1: Path) -> None:
-    """Whichever of its steps fails, nothing has happened."""
+    """Whichever step fails, nothing has changed."""
     store = SqliteStore(str(tables_of_version_1))
     old = (counted(store, b"spaces"), read(store, Range(kv.SYSTEM_SPACE, b"", None)))
     assert old[0] > 0

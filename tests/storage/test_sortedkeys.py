@@ -1,4 +1,4 @@
-"""Sorted keys against a plain sorted list, with buckets so small that all of them split."""
+"""Sorted keys, compared with a plain sorted list; buckets are so small that all split."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def small_buckets() -> Iterator[None]:
 def test_it_behaves_as_a_sorted_list(
     toggled: list[bytes], start: bytes, end: bytes | None, reverse: bool
 ) -> None:
-    """Each key is added when it is not there, and removed when it is."""
+    """Each key is added if it is absent, and removed otherwise."""
     ours, model = SortedKeys(), set[bytes]()
     for key in toggled:
         if key in model:

@@ -51,7 +51,7 @@ def write_pair(store: SqliteStore, number: int) -> None:
 
 
 def write_pairs(store: SqliteStore, numbers: range) -> list[int]:
-    """Those that were acknowledged."""
+    """The pairs that were acknowledged."""
     done = []
     for number in numbers:
         try:

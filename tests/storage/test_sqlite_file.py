@@ -1,4 +1,4 @@
-"""The life of the file: made, opened again, refused, backed up, checked."""
+"""The life of a file: created, opened again, refused, backed up, checked."""
 
 import os
 import subprocess

@@ -165,7 +165,7 @@ def test_a_thread_waits_no_longer_than_the_limit(open_store: OpenStore) -> None:
 def test_the_log_stays_short(
     open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also with a reader always there, which by itself would keep SQLite from starting it anew."""
+    """Even with permanent readers, which would keep SQLite from restarting the log."""
     monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 50)
     monkeypatch.setattr(checkpoint, "_PAGES_MAX", 200)
     store = open_store(durability="relaxed")
@@ -183,7 +183,7 @@ def test_the_log_stays_short(
 
 
 def keep_reading(store: SqliteStore, done: threading.Event) -> None:
-    """With a new snapshot before the old one is closed."""
+    """Read, with a new snapshot opened before the old one is closed."""
     snapshot = store.snapshot()
     while not done.wait(0.003):
         fresh = store.snapshot()
@@ -213,7 +213,7 @@ def test_both_sides_of_a_fork_continue(open_store: OpenStore) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_the_parent_may_close_while_the_child_writes(open_store: OpenStore) -> None:
-    """SQLite deletes the log with the last connection, and must know of the child's."""
+    """SQLite deletes the log with the last connection, so it must know the child's connection."""
     store = open_store()
     commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
     reading, writing = os.pipe()

@@ -1,6 +1,6 @@
 """A small store with many writers, striped counters and a clock of its own, in memory.
 
-It keeps to the waist in the way that a distributed store does, and to nothing beyond it: any
+It implements the waist as a distributed store does, and nothing beyond it: any
 number of transactions are open at once, each on a copy of its moment; a commit looks again at all
 rows that were read; a counter is the sum of its stripes; every slot of a log counts for itself; the
 clock is raised by nobody. So it shows that the store suite asks for no more than the waist says.
@@ -42,7 +42,7 @@ STRIPES = 3
 
 
 class State:
-    """Everything that is stored, as of one moment."""
+    """All stored data, as of one moment."""
 
     def __init__(self) -> None:
         self.live: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
@@ -146,7 +146,7 @@ class ManyWriters:
             return Transaction(self, next(self.opened) % STRIPES)
 
     def still_holds(self, read: Read, answer: Answer) -> bool:
-        """Whether a read would be answered now as it was."""
+        """True if a read would have the same answer now."""
         return rows_of(read, self.state.answer(read)) == rows_of(read, answer)
 
     def backup(self, path: str, /) -> None:
@@ -171,7 +171,7 @@ class Snapshot:
 
 
 class Transaction:
-    """Its own writes are on a copy; a commit does them once more on what is there then."""
+    """Its writes change a copy; a commit repeats them on the current state."""
 
     def __init__(self, store: ManyWriters, stripe: int) -> None:
         self.store = store
@@ -211,7 +211,7 @@ class Transaction:
 
 
 def rows_of(read: Read, answer: Answer) -> Answer:
-    """The part of an answer that is guarded: no counters."""
+    """The guarded part of an answer: everything except counters."""
     match read:
         case Counters():
             return []

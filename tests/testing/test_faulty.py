@@ -1,4 +1,4 @@
-"""The faulty store fails as it was told, and what it wraps stays whole."""
+"""The faulty store fails as configured, and the store that it wraps stays intact."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_a_countdown_reaches_every_step_once() -> None:
 
 
 def history(seed: int) -> list[str]:
-    """What became of two hundred attempts; each fresh wrapper stands for opening again."""
+    """The outcomes of two hundred attempts; each new wrapper stands for a reopened store."""
     inner = MemoryStore()
     store = FaultyStore(inner, seed=seed, rate=0.1)
     outcomes = []

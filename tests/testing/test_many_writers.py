@@ -32,14 +32,14 @@ class TestManyWriters(StoreSuite):
 
 @contextmanager
 def rows_are_read_like_counters() -> Iterator[None]:
-    """Nobody looks again at what was read, as is right for the sum of stripes."""
+    """Reads of rows are not checked at the commit, which is correct only for counters."""
     with patch.object(ManyWriters, "still_holds", lambda *_: True):
         yield
 
 
 @contextmanager
 def absent_rows_are_not_guarded() -> Iterator[None]:
-    """As in a store that locks the rows that it finds."""
+    """As in a store that locks only the rows that it finds."""
     still_holds = ManyWriters.still_holds
 
     def planted(self: ManyWriters, read: Read, answer: Answer) -> bool:
@@ -51,7 +51,7 @@ def absent_rows_are_not_guarded() -> Iterator[None]:
 
 @contextmanager
 def counters_are_overwritten() -> Iterator[None]:
-    """Every writer stores the sum that it has read, and not what it adds."""
+    """Every writer stores the sum that it has read, instead of adding to it."""
 
     def planted(self: State, write: Add, stripe: int) -> None:
         self.stripes[stripe][write.name] = write.delta
@@ -71,7 +71,7 @@ def a_stripe_is_not_read() -> Iterator[None]:
 
 @contextmanager
 def numbers_come_back() -> Iterator[None]:
-    """The next number is one more than that of the last row that is still there."""
+    """The next number is one more than that of the last remaining row."""
 
     def planted(self: State, write: Append) -> None:
         there = [key for key in self.live[write.space] if key.startswith(write.prefix)]
@@ -106,7 +106,7 @@ def the_clock_is_the_last_that_was_written() -> Iterator[None]:
 
 @contextmanager
 def the_clock_is_not_raised() -> Iterator[None]:
-    """And it is no clock of the store's own either."""
+    """The store has no clock of its own either."""
 
     def planted(self: State) -> int:
         return 0
@@ -121,7 +121,7 @@ def stored(self: State) -> int:
 
 @pytest.fixture(autouse=True)
 def first_find() -> Iterator[None]:
-    """The same examples each time, and what is found need not be made as short as it can be."""
+    """The same examples each time; a failing example need not be minimal."""
     settings.register_profile(
         "first find",
         settings.default,

@@ -15,7 +15,7 @@ NOT_TO_SERVE = {
 
 
 def loaded_by(statement: str) -> set[str]:
-    """Those of the heavy libraries that a fresh interpreter has loaded after a statement."""
+    """The heavy libraries that a new interpreter has loaded after a statement."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
@@ -24,7 +24,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_a_server_does_not_load_libraries_that_it_does_not_need() -> None:
-    """It is to answer within 300 ms of its start, most of which are imports."""
+    """It should answer within 300 ms of its start, most of which is spent on imports."""
     command = [sys.executable, "-X", "importtime", "-m", "hashrange", "serve"]
     with subprocess.Popen(
         [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -1,7 +1,7 @@
-"""Which room may import what: the table of rooms, held on every module of the package.
+"""Which room may import what: the table of rooms, checked for every module.
 
 A room is a folder or a single module under `src/hashrange`. Imports inside functions and under
-`TYPE_CHECKING` count too, so that the table cannot be gone around.
+`TYPE_CHECKING` count too, so that the table cannot be bypassed.
 """
 
 import ast
@@ -173,7 +173,7 @@ def test_every_folder_is_a_room() -> None:
 
 
 def test_rooms_import_each_other_in_one_direction() -> None:
-    """The root is left out: interfaces use it, and it starts them only inside functions."""
+    """The root is left out: interfaces use it, and it imports them only inside functions."""
     order: list[str] = []
     while len(order) < len(ROOMS) - 1:
         free = {

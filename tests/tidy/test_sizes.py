@@ -24,7 +24,7 @@ def generated(text: str) -> bool:
 
 
 def faults(text: str) -> list[str]:
-    """What is too long in a module's text."""
+    """The lines and modules that are too long."""
     lines = text.splitlines()
     if generated(text):
         return []

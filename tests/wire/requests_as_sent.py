@@ -61,7 +61,7 @@ class Response:
 
 
 def answer(data: bytes) -> Response:
-    """The one ready-made answer to this data."""
+    """The one answer to this data that needs no operation."""
     [event] = feed([data])
     assert isinstance(event, wire.Answer)
     return Response(event.data)

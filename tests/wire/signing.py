@@ -1,4 +1,4 @@
-"""botocore as the oracle: requests as it signs them, and a server's verdict on them."""
+"""botocore as the oracle: requests that it signs, and a server's verdict on them."""
 
 import json
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ def verdict(signed: Signed, now: datetime = NOW) -> wire.Event:
 
 
 def accepted(signed: Signed, now: datetime = NOW) -> bool:
-    """Whether it reaches an operation. What is cut off or not HTTP reaches none."""
+    """True if it reaches an operation. A request that is cut off or is not HTTP reaches none."""
     connection = wire.Connection(TARGETS, wire.Verifier(KEYS, now.timestamp))
     return any(isinstance(event, wire.Call) for event in connection.feed(signed.sent()))
 

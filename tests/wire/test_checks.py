@@ -1,4 +1,4 @@
-"""What is refused before any operation runs, and which fault of several is told."""
+"""Refusals before any operation runs, and which of several faults is reported."""
 
 import json
 
@@ -130,7 +130,7 @@ def test_fault(changed: dict[str, str | None], body: bytes, code: str, message: 
 
 
 def test_the_bytes_are_those_of_dynamodb() -> None:
-    """By the CRC-32 that the service was seen to send."""
+    """Compared by the CRC-32 that was captured from the service."""
     assert answer(request(b"hi", X_Amz_Target=None)).headers["x-amz-crc32"] == "3948637019"
     assert answer(request(b"{}", X_Amz_Target=None)).headers["x-amz-crc32"] == "1368724161"
     assert answer(request(Authorization=None)).headers["x-amz-crc32"] == "2088342776"
@@ -174,6 +174,6 @@ def test_streams_have_a_prefix_of_their_own() -> None:
 
 
 def test_the_operation_judges_json_that_has_no_other_fault() -> None:
-    """It decodes the body anyway: nothing is parsed twice."""
+    """The operation decodes the body anyway, so nothing is parsed twice."""
     [call] = feed([request(b'{"')])
     assert isinstance(call, wire.Call)

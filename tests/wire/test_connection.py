@@ -139,7 +139,7 @@ class TestExchange:
         assert said(feed([data + request()])) == expected(events) + follows
 
     def test_after_a_call(self, data: bytes, events: list[object]) -> None:
-        """The header cache makes another path through the code."""
+        """The header cache takes another path through the code."""
         assert said(feed([request(), data])) == [CALL, *expected(events)]
 
 

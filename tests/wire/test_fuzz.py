@@ -1,4 +1,4 @@
-"""Whatever comes: no exception, no event after the end, and how it is cut makes no difference."""
+"""For any bytes: no exception, no event after the end, and the same events however they are cut."""
 
 import gzip
 import zlib
@@ -91,7 +91,7 @@ cuts = st.tuples(st.integers(0, 300), st.integers(0, 300), values)
 def test_any_signature(
     changed: dict[str, str | tuple[int, int, str]], query: str, presigned: bool
 ) -> None:
-    """Each header replaced, or a piece of it: whoever comes in called what was signed."""
+    """With a header or a part of it replaced, only a request that was signed is admitted."""
     signed = sign(presigned_seconds=60 if presigned else None)
     for name, change in changed.items():
         if isinstance(change, str):

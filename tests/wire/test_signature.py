@@ -1,4 +1,4 @@
-"""Requests signed by botocore come in; whoever changes one, or lacks the key, does not."""
+"""Requests signed by botocore are admitted; changed ones, or ones without the key, are not."""
 
 import gzip
 import random
@@ -158,7 +158,7 @@ def test_every_mutant_is_refused() -> None:
         assert not accepted(signed), (number, way, mutation.__name__, signed.sent())
 
 
-# ---- which fault is told ----
+# ---- which fault is reported ----
 
 
 def without_signed(name: str) -> Signed:
@@ -232,7 +232,7 @@ def test_a_session_without_its_token() -> None:
 
 
 def test_a_signature_that_does_not_cover_the_body() -> None:
-    """botocore takes the header's word for the body's hash, as S3 does; this service does not."""
+    """botocore uses the hash in the header, as S3 does; this service hashes the body."""
     signed = sign(X_Amz_Content_SHA256="UNSIGNED-PAYLOAD")
     assert refusal(signed) == MISMATCH
 

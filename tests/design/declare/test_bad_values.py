@@ -1,4 +1,4 @@
-"""Mistakes that used to pass, and values whose error did not say what was wrong."""
+"""Mistakes at declaration, and values whose error says what is wrong."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone

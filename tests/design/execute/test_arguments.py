@@ -1,4 +1,4 @@
-"""Arguments of patterns go through the validators of their fields."""
+"""Arguments of patterns go through the validators of their fields"""
 
 from datetime import date
 from enum import Enum

@@ -122,7 +122,7 @@ class Pair:
         loaded = (table.load(raw) for raw in self.stored(table, self.theirs))
         found = [item for item in loaded if item is not None]
         for item in sorted(found, key=lambda item: order.index(type(item))):
-            # Made anew, so that nothing is carried over that the model does not know.
+            # Built again, so that the copy has only attributes that the model knows.
             store.put(type(item)(**item.model_dump(exclude={"version"})))
 
 
@@ -195,7 +195,7 @@ def compare(
 
 
 def rows(found: Any, table: st.Table) -> Any:
-    """The value as boto3 returns it."""
+    """The value, in the form that boto3 returns."""
     if isinstance(found, st.Item):
         deserialize = TypeDeserializer().deserialize
         return {name: deserialize(value) for name, value in table.dump(found).items()}

@@ -1,4 +1,4 @@
-"""Index keys are right after every kind of write: five faults of other libraries do not occur.
+"""Index keys are correct after every kind of write: five faults of other libraries.
 
 The faults: an update of one part leaves the index key stale; removing a part leaves it; a put
 without an optional part fails; listing by prefix returns other entities; and a value with the

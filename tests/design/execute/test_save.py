@@ -1,4 +1,4 @@
-"""`save`, `edit` and `update` return the stored item, with what other writers changed."""
+"""`save`, `edit` and `update` return the stored item, with the changes of other writers."""
 
 from collections.abc import Callable
 from typing import Any, Protocol

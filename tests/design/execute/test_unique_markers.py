@@ -154,7 +154,7 @@ def test_a_marker_whose_item_is_gone_can_be_taken_over(
 
 
 def test_the_owner_is_checked_when_its_marker_is_taken_over(database: hashrange.Database) -> None:
-    """The owner comes back between the look at it and the transaction."""
+    """The owner is written again between the read and the transaction."""
     key = {"pk": {"S": "user#1"}, "sk": {"S": "info"}}
 
     class Racing:

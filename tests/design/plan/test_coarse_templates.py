@@ -1,4 +1,4 @@
-"""A template that shows only part of a field never serves an argument that means all of it."""
+"""A template that shows only part of a field never serves an argument for the whole field."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -52,7 +52,7 @@ def test_it_is_refused_with_the_reason(case: str) -> None:
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_prove_would_find_it(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the rule the wrong items come back, and `prove` asks the question that shows it."""
+    """Without the rule, wrong items are returned, and `prove` asks a question that shows it."""
     monkeypatch.setattr(routes, "expect_exact", lambda *arguments: None)
     table = model(REFUSED[case])
     with hashrange.connect() as database:

@@ -20,7 +20,7 @@ Request = dict[str, Any]
 
 
 class Time:
-    """A clock that is a second further each time it is read."""
+    """A clock that advances by a second each time it is read."""
 
     def __init__(self, now: float) -> None:
         self.value = now
@@ -121,7 +121,7 @@ def fill(database: hashrange.Database) -> None:
 
 
 def answers(database: hashrange.Database) -> Iterator[Any]:
-    """What the database answers; nothing of it changes what is stored."""
+    """The database's answers to requests that do not change stored data."""
     yield database.execute("ListTables", {})
     for name in ("orders", "sessions"):
         yield database.execute("DescribeTable", {"TableName": name})
@@ -142,7 +142,7 @@ def answers(database: hashrange.Database) -> Iterator[Any]:
 
 
 def collection_sizes(database: hashrange.Database) -> Iterator[Any]:
-    """A write that changes nothing tells the size of its collection, in bytes too."""
+    """A write that changes nothing reports the size of its collection, also in bytes."""
     for number in range(1, 4):
         request = {
             "TableName": "orders",
