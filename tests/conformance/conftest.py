@@ -13,7 +13,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from .raw import Wire
+from .raw import ORIGIN, Wire
 from .support import Client, NewTable, Table, tables
 
 IN_PROCESS = "in-process"
@@ -52,7 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The URL of a server of our own, in memory, for the whole session."""
-    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--cors", ORIGIN]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))

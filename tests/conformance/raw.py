@@ -15,6 +15,7 @@ AUTHORIZATION = (
     f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host;x-amz-date;x-amz-target,"
     f" Signature={'0' * 64}"
 )
+ORIGIN = "http://localhost"
 HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
     "Authorization": AUTHORIZATION,

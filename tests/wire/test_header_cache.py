@@ -29,7 +29,7 @@ CHANGES: dict[str, list[str | None]] = {
     "Origin": ["http://x"],
     "Expect": ["100-continue"],
     "Transfer_Encoding": ["chunked"],
-    "Host": ["elsewhere", None],
+    "Host": ["elsewhere", "evil.example", None],
     "User_Agent": ["x"],
 }
 changes = st.fixed_dictionaries(

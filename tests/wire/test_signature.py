@@ -250,7 +250,9 @@ def test_an_expiry_that_is_not_a_number(expires: str) -> None:
 
 
 def test_the_clock_and_the_key_matter_only_where_keys_are_configured() -> None:
-    [call] = wire.Connection(wire.targets(["GetItem"])).feed(sign(access_key="nobody").sent())
+    [call] = wire.Connection(wire.targets(["GetItem"])).feed(
+        sign(access_key="nobody", Host="x").sent()
+    )
     assert isinstance(call, wire.Call)
     assert call.caller.access_key == "nobody"
 

@@ -2,11 +2,13 @@
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
 from hashrange.wire.non_api import NonApi, answer_non_api
+from hashrange.wire.origins import NO_ORIGINS, OriginError, Origins
 from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed, unavailable
 from hashrange.wire.routing import Targets, targets
 from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
 
 __all__ = [
+    "NO_ORIGINS",
     "PLAIN",
     "Answer",
     "Call",
@@ -17,6 +19,8 @@ __all__ = [
     "Keys",
     "KeysError",
     "NonApi",
+    "OriginError",
+    "Origins",
     "Targets",
     "Verifier",
     "answer_non_api",

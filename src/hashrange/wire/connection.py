@@ -16,6 +16,7 @@ from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
 from hashrange.wire.header_cache import HeaderCache
 from hashrange.wire.non_api import NonApi, answer_non_api
+from hashrange.wire.origins import FOREIGN_HOST, NO_ORIGINS, ForeignHostError, Origins
 from hashrange.wire.responses import (
     APPLICATION_JSON,
     CONTINUE,
@@ -57,9 +58,10 @@ class _RefusedError(Exception):
 
 
 class Connection:
-    """Without a `verifier` any well-formed credentials are accepted.
+    """Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
 
-    `non_api` answers requests that are not calls of the API.
+    `non_api` answers requests that are not calls of the API. `origins` are those whose pages may
+    call the server.
     """
 
     def __init__(
@@ -67,10 +69,12 @@ class Connection:
         targets: Targets,
         verifier: Verifier | None = None,
         non_api: NonApi = answer_non_api,
+        origins: Origins = NO_ORIGINS,
     ) -> None:
         self._targets = targets
         self._verifier = verifier
         self._non_api = non_api
+        self._origins = origins
         self._header_cache = HeaderCache(targets)
         self._events: list[Event] = []
         self._closed = False
@@ -202,7 +206,7 @@ class Connection:
         self._form = Form(
             close=not parser.should_keep_alive(),
             coding=codings.preferred(headers.get(b"accept-encoding", b"")),
-            cross_origin=b"origin" in headers,
+            origin=self._origins.allowed(headers.get(b"origin", b"")),
             head_only=parser.get_method() == b"HEAD",
             content_type=JSON if content_type(headers) == JSON else APPLICATION_JSON,
         )
@@ -215,6 +219,8 @@ class Connection:
         self._closed = form.close
         event: Event
         try:
+            if self._verifier is None:  # else the signature shows who calls
+                self._origins.check_host(headers.get(b"host", b""))
             operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
             if coding := headers.get(b"content-encoding"):
                 body = codings.decode(body, coding, BODY_BYTES_MAX)
@@ -228,6 +234,8 @@ class Connection:
             event = Answer(fail(SerializationException(""), form), form.close)
         except codings.TooLargeError:
             event = Answer(respond(413, b"", form), form.close)
+        except ForeignHostError:
+            event = Answer(respond(403, FOREIGN_HOST, form), form.close)
         except NotFoundError:
             event = Answer(self._non_api(method, url, headers, form), form.close)
         self._events.append(event)

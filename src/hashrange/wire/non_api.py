@@ -19,11 +19,16 @@ NonApi = Callable[[bytes, bytes, Mapping[bytes, bytes], Form], bytes]
 
 
 def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
-    """A health check, a CORS preflight, or 404, as the service answers them."""
+    """A health check, a CORS preflight, or 404.
+
+    A preflight is refused with 403 unless the form names the origin as an allowed one.
+    """
     if method in (b"GET", b"HEAD") and url == b"/":
         health = _health(headers.get(b"host", b""))
         return respond(200, health, form, content_type=b"text/plain")
     if method == b"OPTIONS" and b"origin" in headers:
+        if not form.origin:
+            return respond(403, b"", form)
         return respond(200, b"", form, more=_cors_headers(headers))
     body = b"<UnknownOperationException/>\n"
     return respond(404, body, form, content_type=b"application/xml")

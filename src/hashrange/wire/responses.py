@@ -27,6 +27,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _REASONS = {
     200: b"OK",
     400: b"Bad Request",
+    403: b"Forbidden",
     404: b"Not Found",
     413: b"Request Entity Too Large",
     500: b"Internal Server Error",
@@ -51,7 +52,7 @@ _PLAIN_SUCCESS = _RESPONSE % (
 )
 
 _EXPOSED = (
-    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Allow-Origin: %b\r\nVary: Origin\r\n"
     b"Access-Control-Expose-Headers: x-amzn-RequestId, x-amzn-ErrorType, x-amz-crc32, Date\r\n"
 )
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -63,7 +64,8 @@ class Form(NamedTuple):
 
     close: bool = False
     coding: bytes = b""
-    cross_origin: bool = False
+    origin: bytes = b""
+    """The origin of the page that may read the answer, empty for none."""
     head_only: bool = False
     content_type: bytes = JSON
 
@@ -105,8 +107,8 @@ def respond(
     if form.coding and len(body) > COMPRESSED_LARGER_THAN_BYTES:
         body = codings.encode(body, form.coding)
         more += b"Content-Encoding: %b\r\n" % form.coding
-    if form.cross_origin:
-        more += _EXPOSED
+    if form.origin:
+        more += _EXPOSED % form.origin
     return _RESPONSE % (
         b"%d %b" % (status, _REASONS[status]),
         _http_date(int(time())),

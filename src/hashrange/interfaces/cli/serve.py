@@ -49,6 +49,14 @@ def add(commands: "Commands") -> None:
         "--tls-key", metavar="FILE", type=Path, help="the private key of the certificate (PEM)"
     )
     parser.add_argument(
+        "--cors",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
+        "accept its name as the Host; may be repeated; default: no web page may",
+    )
+    parser.add_argument(
         "--durability",
         choices=("full", "relaxed", "memory"),
         default="full",
@@ -73,13 +81,19 @@ def serve(
     keys: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
+    cors: list[str],
     durability: "Durability",
     verbose: bool,
 ) -> None:
     """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
     import hashrange
     from hashrange.interfaces.server import serve as serve_at
-    from hashrange.interfaces.server.listener import configured_keys, open_listener, tls_context
+    from hashrange.interfaces.server.listener import (
+        allowed_origins,
+        configured_keys,
+        open_listener,
+        tls_context,
+    )
 
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
@@ -88,7 +102,8 @@ def serve(
 
     with told_in_one_line():
         tls = tls_context(tls_cert, tls_key)
-        listener = open_listener(host, port, configured_keys(keys, os.environ), tls)
+        accepted = configured_keys(keys, os.environ)
+        listener = open_listener(host, port, accepted, tls, allowed_origins(cors))
         where = f"{path} (durability {durability})" if path else "a database in memory"
         scheme = "https" if tls else "http"
         address = f"[{host}]" if ":" in host else host

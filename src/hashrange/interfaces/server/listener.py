@@ -1,4 +1,4 @@
-"""The listener: the address that clients connect to, and the keys and TLS that they need.
+"""The listener: the address that clients connect to, and what they need to be served.
 
 The address is bound before anything else is opened, so that a second server on the same port
 fails before it touches a file.
@@ -9,12 +9,12 @@ import ipaddress
 import socket
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hashrange.wire import Keys, KeysError, read_keys
+from hashrange.wire import NO_ORIGINS, Keys, KeysError, OriginError, Origins, read_keys
 
 KEYS_VARIABLE = "HASHRANGE_KEYS"
 
@@ -28,12 +28,13 @@ class ServerError(Exception):
 
 class Listener(NamedTuple):
     """An open socket. Without keys any well-formed credentials are accepted; without TLS all
-    traffic is readable.
+    traffic is readable. Web pages are served from `origins` alone.
     """
 
     sock: socket.socket
     keys: Keys | None = None
     tls: ssl.SSLContext | None = None
+    origins: Origins = NO_ORIGINS
 
     @property
     def port(self) -> int:
@@ -42,7 +43,11 @@ class Listener(NamedTuple):
 
 
 def open_listener(
-    host: str, port: int, keys: Keys | None = None, tls: ssl.SSLContext | None = None
+    host: str,
+    port: int,
+    keys: Keys | None = None,
+    tls: ssl.SSLContext | None = None,
+    origins: Origins = NO_ORIGINS,
 ) -> Listener:
     """Listen on an address; port 0 is any free one. Raises ServerError.
 
@@ -62,7 +67,7 @@ def open_listener(
             raise ServerError(f"port {port} of {host} is in use") from None
         reason = str(error.strerror).partition(" (")[0]  # the socket module adds the address
         raise ServerError(f"cannot listen on {host}:{port}: {reason}") from None
-    return Listener(sock, keys, tls)
+    return Listener(sock, keys, tls, origins)
 
 
 def is_loopback(host: str) -> bool:
@@ -89,6 +94,14 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
         return read_keys(text)
     except KeysError as error:
         raise ServerError(f"{source}: {error}") from None
+
+
+def allowed_origins(origins: Iterable[str]) -> Origins:
+    """The origins whose pages may call the server. Raises ServerError."""
+    try:
+        return Origins(origins)
+    except OriginError as error:
+        raise ServerError(f"--cors: {error}") from None
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:

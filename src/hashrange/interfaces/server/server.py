@@ -41,10 +41,14 @@ class Server:
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        sock, keys, tls = self._listener
+        sock, keys, tls, origins = self._listener
         verifier = None if keys is None else wire.Verifier(keys, time)
         parser = partial(
-            wire.Connection, wire.targets(self._runtime.operations), verifier, self._non_api
+            wire.Connection,
+            wire.targets(self._runtime.operations),
+            verifier,
+            self._non_api,
+            origins,
         )
         self.clients = Clients(loop, self._runtime, parser, room_for_connections(CONNECTIONS_MAX))
         self._accepting = await loop.create_server(

@@ -1,0 +1,82 @@
+"""Which web pages may call the server.
+
+A browser sends requests for pages from anywhere, also to servers that only its own machine can
+reach. Two rules keep such a page out:
+
+    preflight  A browser asks before a cross-origin call; only allowed origins get a yes.
+    Host       A page can make its own name resolve to a loopback address (DNS rebinding). Its
+               calls are not cross-origin then, but their Host is that name. So a name that an
+               outsider could own is foreign, and is refused unless its origin is allowed.
+
+Where signatures are verified any Host is accepted: a page cannot sign requests.
+"""
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from ipaddress import ip_address
+
+FOREIGN_HOST = (
+    b'{"__type":"com.amazon.coral.service#AccessDeniedException","message":'
+    b'"The Host header names another server. Use an address or localhost as the endpoint, or '
+    b'start the server with keys or with --cors http://NAME."}'
+)
+"""The body that tells a client that its Host is foreign."""
+
+_ORIGIN = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?P<name>\[[0-9a-f:.]+\]|[^\s/?#@:\[\]*]+)(?::[0-9]{1,5})?"
+)
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]*)(?::[0-9]*)?")
+_REGION = r"[a-z]+(-[a-z]+)+-[0-9]+"
+_OURS = re.compile(
+    r"[a-z0-9_-]*"  # a single label, such as the name of a container
+    r"|.+\.(localhost|local|internal|test)"  # never delegated to anybody
+    rf"|(streams\.)?dynamodb\.{_REGION}\.amazonaws\.com"
+    rf"|[a-z0-9-]+\.ddb\.{_REGION}\.amazonaws\.com"
+)
+
+
+class OriginError(Exception):
+    """The text is not an origin."""
+
+
+class ForeignHostError(Exception):
+    """The Host header has a name that an outsider could own."""
+
+
+class Origins:
+    """The origins whose pages may call the server, such as `http://localhost:3000`.
+
+    Raises OriginError.
+    """
+
+    def __init__(self, allowed: Iterable[str] = ()) -> None:
+        origins = {origin: _ORIGIN.fullmatch(origin) for origin in map(str.lower, allowed)}
+        for origin, found in origins.items():
+            if not found:
+                raise OriginError(f"{origin!r} is not an origin, such as http://localhost:3000")
+        self._allowed = {origin.encode() for origin in origins}
+        self._names = {found["name"] for found in origins.values() if found}
+
+    def allowed(self, origin: bytes) -> bytes:
+        """The origin if its pages may call the server, else empty."""
+        return origin if origin in self._allowed else b""
+
+    def check_host(self, host: bytes) -> None:
+        """Raises ForeignHostError."""
+        found = _HOST.fullmatch(host.decode("latin-1").strip().lower())
+        if not found:
+            raise ForeignHostError
+        name = found["name"].removesuffix(".")
+        if not (_OURS.fullmatch(name) or name in self._names or _is_address(name)):
+            raise ForeignHostError
+
+
+NO_ORIGINS = Origins()
+
+
+def _is_address(name: str) -> bool:
+    with suppress(ValueError):
+        ip_address(name.strip("[]"))
+        return True
+    return False
