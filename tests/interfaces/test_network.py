@@ -4,6 +4,7 @@ import asyncio
 import re
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -99,6 +100,21 @@ def test_a_file_of_keys_goes_before_the_environment(tmp_path: Path) -> None:
     assert list(configured_keys(path, environment) or ()) == ["file"]
     path.write_text("file secret\r\n", "utf-8-sig")  # as editors on Windows leave it
     assert list(configured_keys(path, environment) or ()) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize(
+    ("mode", "lines"), [(0o600, 0), (0o400, 0), (0o640, 1), (0o604, 1), (0o644, 1)]
+)
+def test_keys_that_others_can_read_are_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, lines: int
+) -> None:
+    path = tmp_path / "keys"
+    path.write_text("file secret\n")
+    path.chmod(mode)
+    assert list(configured_keys(path, {}) or ()) == ["file"]
+    warning = f"{path}: other users can read the keys in it; run chmod 600 on it"
+    assert caplog.messages == [warning] * lines
 
 
 def test_keys_that_cannot_be_read_tell_no_secret(tmp_path: Path) -> None:

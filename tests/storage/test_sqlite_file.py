@@ -183,6 +183,34 @@ def test_damaged_pages_are_found(open_store: OpenStore, path: Path) -> None:
         read(store, Range(5, b"", None))
 
 
+# ---- permissions ----
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_all_files_are_private(path: Path, tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        store = SqliteStore(str(path))
+        commit(store, Put(SYSTEM_SPACE, b"a", value_of(1)))
+        store.backup(str(tmp_path / "copy.db"))
+    finally:
+        os.umask(before)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    store.close()
+    assert modes == dict.fromkeys(
+        ("copy.db", path.name, f"{path.name}-wal", f"{path.name}-shm"), 0o600
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_file_that_exists_keeps_its_permissions(path: Path) -> None:
+    SqliteStore(str(path)).close()
+    path.chmod(0o640)
+    SqliteStore(str(path)).close()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 # ---- backup ----
 
 

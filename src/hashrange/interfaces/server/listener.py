@@ -6,8 +6,11 @@ fails before it touches a file.
 
 import errno
 import ipaddress
+import logging
+import os
 import socket
 import ssl
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,6 +20,8 @@ from typing import NamedTuple
 from hashrange.wire import NO_ORIGINS, Keys, KeysError, OriginError, Origins, read_keys
 
 KEYS_VARIABLE = "HASHRANGE_KEYS"
+
+_log = logging.getLogger("hashrange")
 
 _OTHER_FILES = 64
 """Files that are open besides the connections: the database, its log, libraries."""
@@ -79,7 +84,12 @@ def is_loopback(host: str) -> bool:
 
 
 def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
-    """The keys of a file, else of the environment, else None. Raises ServerError or OSError."""
+    """The keys of a file, else of the environment, else None. Raises ServerError or OSError.
+
+    Logs a warning if other users can read the file.
+    """
+    if path and os.name != "nt" and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        _log.warning("%s: other users can read the keys in it; run chmod 600 on it", path)
     source, text = (
         (
             str(path),

@@ -14,6 +14,7 @@ instead of counting in a table that is no longer read.
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal
 
 import apsw
@@ -39,6 +40,15 @@ _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "
 _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
+
+
+def create_file(path: str) -> None:
+    """Create the file, if it does not exist, with permissions for its owner only.
+
+    SQLite gives the same permissions to the files beside it, the log and its index.
+    """
+    with suppress(OSError):  # it exists, or SQLite finds out why it cannot be created
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def connect(path: str, durability: Durability, busy_seconds: float) -> apsw.Connection:

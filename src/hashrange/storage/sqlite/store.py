@@ -13,7 +13,13 @@ from hashrange import forks
 from hashrange.kv import Answer, Busy, Key, OutcomeUnknown, Read, ReadOnly, StoreError
 from hashrange.storage.sqlite import maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
-from hashrange.storage.sqlite.format import Durability, check_folder, connect, prepare
+from hashrange.storage.sqlite.format import (
+    Durability,
+    check_folder,
+    connect,
+    create_file,
+    prepare,
+)
 from hashrange.storage.sqlite.problems import explain, explain_commit, explain_write
 from hashrange.storage.sqlite.reads import answer, glance
 from hashrange.storage.sqlite.transaction import SqliteTransaction
@@ -134,6 +140,7 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def _open_writer(self) -> apsw.Connection:
+        create_file(self.path)
         connection = self._open()
         try:
             prepare(connection, self.path)
