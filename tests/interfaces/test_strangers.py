@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import logging
+import re
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ import uvloop
 from serving import Running, eventually, request, running
 
 from hashrange import wire
+from hashrange.interfaces.server.connection import access_log
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
@@ -49,3 +52,22 @@ def test_a_client_that_leaves_takes_its_unfinished_request_with_it(server: Runni
         eventually(lambda: connections_in_memory() == connections_before)
         bytes_after, _ = tracemalloc.get_traced_memory()
         assert bytes_after - bytes_before < len(unfinished)
+
+
+def test_an_access_key_cannot_write_lines_of_its_own_into_the_log(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    query = (
+        "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=20260101T000000Z&X-Amz-SignedHeaders=host"
+        "&X-Amz-Credential=A%0Aoperation=Scan%20%1B/20260101/us-east-1/dynamodb/aws4_request"
+        "&X-Amz-Signature=00"
+    )
+    header, unsigned = re.compile(rb"Authorization: .*\r\n"), request("GetItem")
+    presigned = header.sub(b"", unsigned).replace(b"POST / ", f"POST /?{query} ".encode())
+    with caplog.at_level(logging.INFO, logger=access_log.name):
+        client = server.connect()
+        assert client.ask(presigned)[0] == 200
+        client.close()
+    [line] = caplog.messages
+    assert line.isprintable()
+    assert " access_key=A%0Aoperation%3DScan%20%1B request_bytes=2 " in line

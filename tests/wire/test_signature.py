@@ -249,6 +249,25 @@ def test_an_expiry_that_is_not_a_number(expires: str) -> None:
     assert refusal(signed) == (INVALID, "X-Amz-Expires should be a number")
 
 
+@pytest.mark.parametrize("name", ["Authorization", "authorization"])
+def test_a_second_authorization_header_is_refused(name: str) -> None:
+    signed = sign()
+    authorization = signed.headers["Authorization"]
+    for first, second in ((authorization, "x"), ("x", authorization), (authorization,) * 2):
+        signed.headers["Authorization"] = f"{first}\r\n{name}: {second}"
+        event = verdict(signed)
+        assert isinstance(event, wire.Answer)
+        assert (event.data[9:12], event.close) == (b"400", True)
+
+
+def test_without_keys_a_second_one_in_another_case_is_refused() -> None:
+    signed = sign(Host="localhost")
+    signed.headers["authorization"] = signed.headers["Authorization"]
+    [event] = wire.Connection(wire.targets(["GetItem"])).feed(signed.sent())
+    assert isinstance(event, wire.Answer)
+    assert (event.data[9:12], event.close) == (b"400", True)
+
+
 def test_the_clock_and_the_key_matter_only_where_keys_are_configured() -> None:
     [call] = wire.Connection(wire.targets(["GetItem"])).feed(
         sign(access_key="nobody", Host="x").sent()

@@ -8,6 +8,8 @@ connection it ignores all further bytes. It refuses bytes that two programs coul
 requests: the parser refuses repeated lengths, a length together with chunks, and bare line feeds.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -57,8 +59,17 @@ class _RefusedError(Exception):
         self.status = status
 
 
+def _signed_twice(fields: Iterable[bytes]) -> bool:
+    """Whether Authorization is among the names more than once, in whatever case."""
+    return [name.lower() for name in fields].count(b"authorization") > 1
+
+
 class Connection:
     """Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
+
+    With a `verifier` a second Authorization header is refused. Without one, of headers with
+    the same name in the same case the first counts: counting them would cost each request a Python
+    call per header.
 
     `non_api` answers requests that are not calls of the API. `origins` are those whose pages may
     call the server.
@@ -154,6 +165,8 @@ class Connection:
     def _join_header(self, name: bytes, value: bytes) -> None:
         """Join repeated headers: a signature covers all values of a name, whatever its case."""
         name = name.lower()
+        if name == b"authorization" and name in self._fields:
+            raise _RefusedError(400)
         self._fields[name] = (
             b"%b,%b" % (earlier, value)
             if (earlier := self._fields.get(name)) is not None
@@ -189,6 +202,8 @@ class Connection:
 
     def _read_head(self) -> None:
         parser, headers = self._parser, {k.lower(): v for k, v in self._fields.items()}
+        if len(headers) < len(self._fields) and _signed_twice(self._fields):
+            raise _RefusedError(400)
         http_1_0 = parser.get_http_version() == "1.0"
         if self._stray_bytes > HEAD_BYTES_MAX:  # the body's first bytes may be among them
             sizes = (len(name) + len(value) for name, value in headers.items())

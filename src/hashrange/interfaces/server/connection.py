@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import cast
+from urllib.parse import quote
 
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, refusal
@@ -180,7 +181,7 @@ class ClientConnection(asyncio.Protocol):
             "operation=%s status=%s access_key=%s request_bytes=%d response_bytes=%d ms=%.3f",
             call.operation,
             answer[9:12].decode(),
-            call.caller.access_key,
+            quote(call.caller.access_key, safe=""),  # a line break would begin a line of its own
             len(call.body),
             len(answer),
             (perf_counter() - self._call_started) * 1000,
