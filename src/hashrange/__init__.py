@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hashrange.database import Database, Settings, StoreError, connect
+    from hashrange.interfaces.mock import mock
 
-__all__ = ["Database", "Settings", "StoreError", "connect"]
+__all__ = ["Database", "Settings", "StoreError", "connect", "mock"]
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for: a program that only designs tables, or has only installed the
     # pytest plugin, does not pay for a database.
+    if name == "mock":
+        from hashrange.interfaces.mock import mock
+
+        return mock
     if name in __all__:
         from hashrange import database
 

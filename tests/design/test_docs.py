@@ -11,7 +11,6 @@ import pytest
 
 import hashrange
 from hashrange.design.tools.rules import RULES
-from hashrange.interfaces.boto import intercept
 
 from .test_examples import EXAMPLES, example, served
 
@@ -48,7 +47,7 @@ def beside_the_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 @pytest.mark.usefixtures("beside_the_examples")
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str) -> None:
-    with hashrange.connect() as database, intercept(database):
+    with hashrange.connect() as database, hashrange.mock(database):
         page_module(page)
 
 
@@ -57,12 +56,12 @@ def test_the_page_about_tests_is_tests(tmp_path: Path) -> None:
     file.write_text("\n".join(BLOCK.findall((ROOT / TESTS).read_text())))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES, check=False)
-    assert re.search(r"^4 passed", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^5 passed", done.stdout, re.MULTILINE), done.stdout
 
 
 @pytest.mark.usefixtures("beside_the_examples")
 def test_the_lambda_function_answers() -> None:
-    with hashrange.connect() as database, intercept(database):
+    with hashrange.connect() as database, hashrange.mock(database):
         module = page_module("docs/how-to/use-on-aws-lambda.md")
         example("chat").table.create(database)
         found = vars(module)["handler"]({"server_id": "7"}, None)

@@ -9,11 +9,10 @@ from typing import Any, NoReturn, Self
 
 import boto3
 import pytest
-from botocore.config import Config
-from botocore.exceptions import ChecksumError, EndpointConnectionError
+from botocore.exceptions import ChecksumError
 
 import hashrange
-from hashrange.interfaces.boto import boto3_session, intercept
+from hashrange.interfaces.boto import boto3_session
 from hashrange.interfaces.calls import Done
 from hashrange.model.caller import Caller
 
@@ -163,76 +162,13 @@ class TestSession:
         assert client.get_item(TableName="Things", Key=PK)["Item"]["n"] == {"N": "200"}
 
 
-class TestIntercept:
-    def test_clients_made_inside_need_nothing(self, database: hashrange.Database) -> None:
-        with intercept(database):
-            create_table(boto3.session.Session().client("dynamodb"))
-            assert boto3.client("dynamodb").list_tables()["TableNames"] == ["Things"]
-        assert not [name for name in os.environ if name in ("AWS_ACCESS_KEY_ID", "AWS_REGION")]
-
-    def test_the_caller_is_the_signer(self) -> None:
-        signed = {"aws_access_key_id": "AKID", "aws_secret_access_key": "y"}
-        client = boto3.client("dynamodbstreams", region_name="eu-west-1", **signed)
-        fake = FakeDatabase()
-        with intercept(fake):
-            client.list_streams()
-        assert fake.runtime.callers == [Caller("eu-west-1", access_key="AKID")]
-
-    def test_clients_made_before_are_answered_only_inside(
-        self, database: hashrange.Database
-    ) -> None:
-        client = boto3.client(
-            "dynamodb",
-            region_name="eu-west-1",
-            endpoint_url="http://127.0.0.1:1",
-            aws_access_key_id="x",
-            aws_secret_access_key="y",
-            config=Config(retries={"total_max_attempts": 1}),
-        )
-        with intercept(database):
-            arn = create_table(client)["TableArn"]
-        assert arn.split(":")[3] == "eu-west-1"
-        with pytest.raises(EndpointConnectionError):
-            client.list_tables()
-
-    def test_in_other_threads(self, database: hashrange.Database) -> None:
-        with intercept(database), ThreadPoolExecutor(1) as pool:
-            create_table(boto3.session.Session().client("dynamodb"))
-            lists = pool.submit(lambda: boto3.session.Session().client("dynamodb").list_tables())
-            assert lists.result()["TableNames"] == ["Things"]
-
-    def test_the_latest_intercept_wins(self, database: hashrange.Database) -> None:
-        with hashrange.connect() as other, intercept(other):
-            client = boto3.session.Session().client("dynamodb")
-            with intercept(database):
-                create_table(client)
-            assert client.list_tables()["TableNames"] == []
-        assert database.execute("ListTables", {})["TableNames"] == ["Things"]
-
-    def test_an_exception_ends_the_intercept(self, database: hashrange.Database) -> None:
-        environment = dict(os.environ)
-        with pytest.raises(ZeroDivisionError), intercept(database):
-            os.environ["AWS_ACCESS_KEY_ID"] += str(1 // 0)
-        assert os.environ == environment
-
-    def test_other_services_are_not_affected(self, database: hashrange.Database) -> None:
-        with intercept(database):
-            client = boto3.client("sts", config=Config(retries={"total_max_attempts": 1}))
-            with pytest.raises(EndpointConnectionError):
-                client.get_caller_identity()
-
-    def test_the_environment_is_kept(
-        self, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine too")
-        environment = dict(os.environ)
-        with intercept(database):
-            assert os.environ == environment
-            arn = create_table(boto3.session.Session().client("dynamodb"))["TableArn"]
-        assert arn.split(":")[3] == "eu-north-1"
-        assert os.environ == environment
+def test_the_caller_is_the_signer() -> None:
+    signed = {"aws_access_key_id": "AKID", "aws_secret_access_key": "y"}
+    client = boto3.client("dynamodbstreams", region_name="eu-west-1", **signed)
+    fake = FakeDatabase()
+    with hashrange.mock(fake):
+        client.list_streams()
+    assert fake.runtime.callers == [Caller("eu-west-1", access_key="AKID")]
 
 
 def test_the_log_is_quiet(database: hashrange.Database, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,6 @@ from running import TABLE, create_table
 
 import hashrange
 from hashrange import Database, StoreError, kv
-from hashrange.interfaces.boto import intercept
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 
 CLOSED = "^the database is closed; connect to it again$"
@@ -77,7 +76,7 @@ def test_a_closed_database(store: kv.Store, execute: Execute) -> None:
             execute(database, operation, {"TableName": TABLE})
     with pytest.raises(StoreError, match=CLOSED):
         client.list_tables()
-    with intercept(database), pytest.raises(StoreError, match=CLOSED):
+    with hashrange.mock(database), pytest.raises(StoreError, match=CLOSED):
         boto3.client("dynamodb", region_name="us-east-1").list_tables()
 
 

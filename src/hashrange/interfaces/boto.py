@@ -1,16 +1,14 @@
 """boto3 answered in this process: no socket, no credentials, no waiting.
 
-`boto3_session` makes a new session. `intercept` answers the clients of any other code, inside its
-`with` block. Only the sending is replaced: botocore validates, serializes, checks the CRC, parses
-and raises as it does with AWS.
+`boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of
+any other code. botocore does all its work except for the sending: it validates, serializes,
+checks the CRC, parses and raises as it does with AWS.
 """
 
 import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
 from typing import Any, Protocol
 
 import boto3
@@ -18,15 +16,17 @@ import botocore.session
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
-from botocore.httpsession import URLLib3Session
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime, refusal
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.runtime.names import Closed
 
-_EVENTS = ("before-send.dynamodb", "before-send.dynamodb-streams")
-_DUMMY = "hashrange"
+_SERVICES = ("dynamodb", "dynamodb-streams")
+DUMMY = "hashrange"
+IN_PROCESS = "hashrange_in_process"
+"""In the context of a request that `boto3_session` answers, and no mock."""
+
 _HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
 _CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")
 _TARGET = re.compile(r"DynamoDB(?:Streams)?_20120810\.(\w+)")
@@ -49,68 +49,18 @@ def boto3_session(database: Database, region: str = DEFAULT_REGION) -> boto3.Ses
     session.set_default_client_config(
         Config(signature_version=UNSIGNED, retries={"mode": "legacy", "total_max_attempts": 1})
     )
-    session.set_credentials(_DUMMY, _DUMMY)
+    session.set_credentials(DUMMY, DUMMY)
 
-    def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        return _answer(database, request, region)
+    def mark(context: dict[str, Any], **_: Any) -> None:
+        context[IN_PROCESS] = True
 
-    for event in _EVENTS:
-        session.register(event, answer)
+    def send(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        return answer(database, request, region)
+
+    for service in _SERVICES:
+        session.register(f"before-call.{service}", mark)
+        session.register(f"before-send.{service}", send)
     return boto3.Session(botocore_session=session, region_name=region)
-
-
-@contextmanager
-def intercept(database: Database, region: str = DEFAULT_REGION) -> Iterator[None]:
-    """Answer every DynamoDB client of botocore in this process, inside the `with` block.
-
-    This holds for every session, endpoint and thread, and for clients that exist already. If
-    interceptions are nested, the latest one answers. Other services are not affected. If the
-    environment has no region or access key, it gets dummies meanwhile, so that botocore looks
-    up nothing on the network.
-    """
-    interception = (database, region)
-    with _lock:
-        if not _interceptions:
-            _install(region)
-        _interceptions.append(interception)
-    try:
-        yield
-    finally:
-        with _lock:
-            _interceptions.remove(interception)
-            if not _interceptions:
-                _uninstall()
-
-
-_lock = Lock()
-_interceptions: list[tuple[Database, str]] = []
-_environment_added: list[str] = []
-_send = URLLib3Session.send
-
-
-def _install(region: str) -> None:
-    dummies = {"AWS_DEFAULT_REGION": region}
-    if "AWS_ACCESS_KEY_ID" not in os.environ:
-        dummies |= {"AWS_ACCESS_KEY_ID": _DUMMY, "AWS_SECRET_ACCESS_KEY": _DUMMY}
-    for name, value in dummies.items():
-        if name not in os.environ:
-            os.environ[name] = value
-            _environment_added.append(name)
-    URLLib3Session.send = _intercepted_send
-
-
-def _uninstall() -> None:
-    URLLib3Session.send = _send
-    while _environment_added:
-        os.environ.pop(_environment_added.pop(), None)
-
-
-def _intercepted_send(session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
-    latest = _interceptions[-1:]
-    if latest and _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", ""))):
-        [(database, region)] = latest
-        return _answer(database, request, region)
-    return _send(session, request)
 
 
 # ---- one request ----
@@ -126,16 +76,23 @@ class _Content:
         yield self._body
 
 
-def _answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSResponse:
-    target = _TARGET.fullmatch(_text(request.headers["X-Amz-Target"]))
-    assert target, "botocore's model of the service names the target"
+def target(request: AWSPreparedRequest) -> str | None:
+    """The DynamoDB or streams operation that a request names; None for another service."""
+    found = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
+    return found[1] if found else None
+
+
+def answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSResponse:
+    """The answer of a database to a request; `region` is for one that does not name its own."""
+    operation = target(request)
+    assert operation, "botocore's model of the service names the target"
     runtime = database.runtime
     try:
-        status, body = 200, runtime.call(target[1], request.body, _caller(request, region))
+        status, body = 200, runtime.call(operation, request.body, _caller(request, region))
     except Closed:
         raise  # the calling program's own mistake, so it must not look like a server's error
     except Exception as mistake:
-        error = refusal(target[1], mistake)
+        error = refusal(operation, mistake)
         status, body = error.status, wire.error_body(error)
     headers = {
         "Content-Type": "application/x-amz-json-1.0",

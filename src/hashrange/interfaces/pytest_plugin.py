@@ -5,7 +5,7 @@
     hashrange_client      boto3's "dynamodb" client
     hashrange_resource    boto3's "dynamodb" resource
     hashrange_intercept   the database, which answers every DynamoDB client in the process
-                          while the test runs
+                          while the test runs, as `hashrange.mock` does
 
 boto3 is imported and its clients are made once for the whole run. They use the database of the
 running test, so each test costs only a new database.
@@ -91,7 +91,7 @@ def hashrange_resource(hashrange_database: "Database", _hashrange_shared_resourc
 @pytest.fixture
 def hashrange_intercept(hashrange_database: "Database") -> Iterator["Database"]:
     """The test's database, which answers every DynamoDB client in the process during the test."""
-    from hashrange.interfaces.boto import intercept
+    import hashrange
 
-    with intercept(hashrange_database):
+    with hashrange.mock(hashrange_database):
         yield hashrange_database

@@ -1,0 +1,327 @@
+"""`hashrange.mock()`: DynamoDB answered in this process, and no other request sent.
+
+    with hashrange.mock() as database: ...
+
+    @hashrange.mock()
+    def test_orders(): ...
+
+While a mock is open, it changes three methods of botocore and aiobotocore. Sending a request
+answers it or raises `MockError`. The handlers by which other mocks answer (moto) are passed over
+for DynamoDB. A client that found no credentials when it was made signs with dummies. The changes
+are made to the classes, so they hold for clients made earlier and for every thread.
+"""
+
+import atexit
+import contextlib
+import copy
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import partial, wraps
+from threading import Lock
+from typing import Any, TypeVar, cast, overload
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.credentials import Credentials
+from botocore.endpoint import Endpoint
+from botocore.httpsession import URLLib3Session
+from botocore.signers import RequestSigner
+
+import hashrange
+from hashrange.interfaces import boto
+from hashrange.interfaces.mock_classes import mock_class
+from hashrange.model.caller import DEFAULT_REGION
+
+__all__ = ["Mock", "MockError", "mock"]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SERVICES = ("dynamodb", "dynamodbstreams")
+_OWN_FILES = (__file__, contextlib.__file__)
+
+
+class MockError(RuntimeError):
+    """A request that no mock answers, or a mock that is opened twice or never closed."""
+
+
+class Mock:
+    """A context manager and a decorator; `mock` makes one."""
+
+    def __init__(self, database: boto.Database | None, region: str) -> None:
+        self.region = region
+        self.opened_at: str | None = None
+        self._given = database
+        self._database: boto.Database | None = None
+
+    @property
+    def database(self) -> boto.Database:
+        """The database that answers while the mock is open."""
+        assert self._database
+        return self._database
+
+    def __enter__(self) -> hashrange.Database:
+        with _lock:
+            if self.opened_at:
+                raise MockError(
+                    f"this hashrange.mock() is open since {self.opened_at}; "
+                    "call hashrange.mock() again for a second one"
+                )
+            self._database = self._given or hashrange.connect(region=self.region)
+            self.opened_at = _line_of_the_caller()
+            if not _open:
+                _install(self.region)
+            _open.append(self)
+        return cast(hashrange.Database, self._database)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with _lock:
+            if self not in _open:
+                raise MockError("this hashrange.mock() is not open")
+            inner = _open[_open.index(self) + 1 :]
+            _open.remove(self)
+            if not _open:
+                _uninstall()
+            self.opened_at = None
+        if self._given is None:
+            cast(hashrange.Database, self._database).close()
+        self._database = None
+        if inner and kind is None:
+            raise MockError(f"the hashrange.mock() opened at {inner[0].opened_at} is still open")
+
+    def __call__(self, target: T) -> T:
+        """Decorate a function, a coroutine, a generator or a test class.
+
+        Each call, and each test of a class, has a mock of its own: with an empty database,
+        unless one was given.
+        """
+        if inspect.isclass(target):
+            mock_class(target, self._another)
+            return cast(T, target)
+        if inspect.isfunction(target):
+            return cast(T, _mocked(target, self._another))
+        raise TypeError(
+            "hashrange.mock() decorates functions and test classes, not "
+            f"{target!r}; it belongs below decorators such as @pytest.fixture and @staticmethod"
+        )
+
+    def _another(self) -> "Mock":
+        return Mock(self._given, self.region)
+
+
+@overload
+def mock(database: boto.Database | None = None, *, region: str = DEFAULT_REGION) -> Mock: ...
+
+
+@overload
+def mock(database: F) -> F: ...
+
+
+def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
+    """Answer every DynamoDB and streams client of boto3, aiobotocore and aioboto3 meanwhile.
+
+    `database` answers, by default a new one in memory that is closed at the end; `with` gives it.
+    Of several open mocks, the one opened last answers. A client of another service raises
+    `MockError`, unless a mock of that service answers it, such as `moto.mock_aws()`. Nothing is
+    sent. If the environment names no region or access key, it names dummies meanwhile.
+
+    Also a decorator, with or without parentheses. Returns a `Mock`, or what was decorated.
+    """
+    if inspect.isfunction(database) or inspect.isclass(database):
+        return Mock(None, region)(database)
+    if database is not None and not hasattr(database, "runtime"):
+        raise TypeError(f"hashrange.mock() takes a database of hashrange, not {database!r}")
+    return Mock(database, region)
+
+
+def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
+    """The function, within a mock; of the same kind, so that test runners treat it alike."""
+
+    @wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        with another():
+            return function(*arguments, **named)
+
+    @wraps(function)
+    async def coroutine(*arguments: Any, **named: Any) -> Any:
+        with another():
+            return await function(*arguments, **named)
+
+    @wraps(function)
+    def generator(*arguments: Any, **named: Any) -> Any:
+        with another():
+            return (yield from function(*arguments, **named))
+
+    @wraps(function)
+    async def async_generator(*arguments: Any, **named: Any) -> Any:
+        with another():
+            async with contextlib.aclosing(function(*arguments, **named)) as values:
+                async for value in values:
+                    yield value
+
+    if inspect.iscoroutinefunction(function):
+        return coroutine
+    if inspect.isasyncgenfunction(function):
+        return async_generator
+    return generator if inspect.isgeneratorfunction(function) else call
+
+
+# ---- the mocks that are open ----
+
+_lock = Lock()
+_open: list[Mock] = []
+_restore: list[Callable[[], object]] = []
+
+
+def _line_of_the_caller() -> str:
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename in _OWN_FILES:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@atexit.register
+def _name_those_left_open() -> None:
+    for left in _open:
+        print(f"hashrange.mock() opened at {left.opened_at} was never closed", file=sys.stderr)
+
+
+def _install(region: str) -> None:
+    dummies = {"AWS_DEFAULT_REGION": region}
+    if "AWS_ACCESS_KEY_ID" not in os.environ:
+        dummies |= {"AWS_ACCESS_KEY_ID": boto.DUMMY, "AWS_SECRET_ACCESS_KEY": boto.DUMMY}
+    for name, value in dummies.items():
+        if name not in os.environ:
+            os.environ[name] = value
+            _restore.append(partial(os.environ.pop, name, None))
+    # A default session that is made meanwhile would keep the dummies.
+    _restore.append(partial(setattr, boto3, "DEFAULT_SESSION", boto3.DEFAULT_SESSION))
+    _replace(URLLib3Session, "send", _sending)
+    _replace(Endpoint, "_do_get_response", lambda method: _responding(method, list))
+    _replace(RequestSigner, "sign", lambda method: _signing(method, Credentials))
+    with contextlib.suppress(ImportError):
+        _install_async()
+
+
+def _install_async() -> None:
+    """Raises ImportError if aiobotocore is not installed."""
+    load = importlib.import_module
+    credentials = load("aiobotocore.credentials").AioCredentials
+    endpoint, signer = load("aiobotocore.endpoint"), load("aiobotocore.signers")
+    _replace(
+        endpoint.AioEndpoint, "_do_get_response", lambda method: _responding(method, _async_list)
+    )
+    _replace(signer.AioRequestSigner, "sign", lambda method: _signing(method, credentials))
+    _replace(load("aiobotocore.httpsession").AIOHTTPSession, "send", _sending_async)
+    _replace(load("aiobotocore.httpxsession").HttpxSession, "send", _sending_async)
+
+
+def _uninstall() -> None:
+    while _restore:
+        _restore.pop()()
+
+
+def _replace(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
+    """Change a method until the last mock is closed.
+
+    If something else has changed it meanwhile, it stays, and does nothing without a mock.
+    """
+    original = getattr(owner, name)
+    ours = wraps(original)(change(original))
+    setattr(owner, name, ours)
+
+    def restore() -> None:
+        if getattr(owner, name) is ours:
+            setattr(owner, name, original)
+
+    _restore.append(restore)
+
+
+# ---- one request ----
+
+
+def _answer(request: AWSPreparedRequest, mock: Mock) -> AWSResponse:
+    if boto.target(request) is None:
+        raise MockError(
+            f"{request.method} {request.url.partition('?')[0]} was not sent: hashrange.mock() "
+            "answers DynamoDB only; answer other services with their own mock, such as "
+            "moto.mock_aws()"
+        )
+    return boto.answer(mock.database, request, mock.region)
+
+
+def _sending(method: Any) -> Any:
+    def send(session: Any, request: AWSPreparedRequest) -> AWSResponse:
+        latest = _open[-1:]
+        return _answer(request, latest[0]) if latest else method(session, request)
+
+    return send
+
+
+class _AsyncContent:
+    """A response's body, as aiobotocore reads it."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def read(self) -> bytes:
+        return self._body
+
+
+def _sending_async(method: Any) -> Any:
+    from aiobotocore.awsrequest import AioAWSResponse
+
+    async def send(session: Any, request: AWSPreparedRequest) -> Any:
+        latest = _open[-1:]
+        if not latest:
+            return await method(session, request)
+        found = _answer(request, latest[0])
+        content = _AsyncContent(found.content)
+        return AioAWSResponse(found.url, found.status_code, dict(found.headers), content)
+
+    return send
+
+
+async def _async_list() -> list[Any]:
+    return []
+
+
+class _PastOtherMocks:
+    """An endpoint's events, except those by which other mocks answer a request."""
+
+    def __init__(self, events: Any, nothing: Callable[[], Any]) -> None:
+        self._events = events
+        self._nothing = nothing
+
+    def emit(self, event: str, **named: Any) -> Any:
+        if event.startswith("before-send."):
+            return self._nothing()
+        return self._events.emit(event, **named)
+
+
+def _responding(method: Any, nothing: Callable[[], Any]) -> Any:
+    def respond(endpoint: Any, request: Any, operation: Any, context: dict[str, Any]) -> Any:
+        # A client of `Database.boto3_session` keeps its own database.
+        if (
+            _open
+            and operation.service_model.service_name in _SERVICES
+            and boto.IN_PROCESS not in context
+        ):
+            endpoint = copy.copy(endpoint)
+            endpoint._event_emitter = _PastOtherMocks(endpoint._event_emitter, nothing)
+        return method(endpoint, request, operation, context)
+
+    return respond
+
+
+def _signing(method: Any, dummy: Callable[[str, str], Any]) -> Any:
+    def sign(signer: Any, *arguments: Any, **named: Any) -> Any:
+        if _open and signer._credentials is None:
+            signer = copy.copy(signer)
+            signer._credentials = dummy(boto.DUMMY, boto.DUMMY)
+        return method(signer, *arguments, **named)
+
+    return sign
