@@ -77,6 +77,6 @@ def _upgrading() -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | No
 def _check(version: int) -> None:
     if version > upgrade.VERSION:
         raise kv.Damaged(
-            f"the database is of version {version}, and this hashrange knows {upgrade.VERSION}; "
-            "install a newer one"
+            f"the database has version {version}, "
+            f"but this hashrange reads up to {upgrade.VERSION}; install a newer one"
         )

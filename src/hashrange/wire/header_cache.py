@@ -18,7 +18,7 @@ _VARYING = (b"x-amz-target", b"authorization", b"content-length")
 _EQUAL = (b"x-amz-date", b"content-type")
 _EQUAL_IF_SENT = (b"accept-encoding", b"connection", b"host", b"origin")
 _NEVER = frozenset((b"content-encoding", b"expect", b"transfer-encoding", b"upgrade"))
-_LENGTH_DIGITS_MAX = 7  # whatever is written so is below the limit
+_LENGTH_DIGITS_MAX = 7  # a number of so few digits is below the limit
 
 Fields = Mapping[bytes, bytes]
 """Headers under their names as sent."""

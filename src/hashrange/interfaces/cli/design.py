@@ -72,7 +72,7 @@ def _tables(path: Path) -> "list[Table]":
 
 
 def _run(path: Path) -> ModuleType:
-    """The file's module, whatever the file's name ends with."""
+    """Run the file as a module, even if its name does not end in `.py`."""
     from hashrange.design import DeclarationError
 
     loader = SourceFileLoader(path.stem, str(path.resolve()))

@@ -51,7 +51,7 @@ class Clients:
         )
 
         def tell(answer: asyncio.Future[bytes]) -> None:
-            if not answer.cancelled():  # `close` cancels calls that nobody waits for
+            if not answer.cancelled():  # `close` cancels calls that no client waits for
                 done(answer.exception() or answer.result())
 
         answer.add_done_callback(tell)

@@ -41,7 +41,7 @@ def check_select(given: Given) -> None:
 
 @inputs.enveloped
 def check_selected(given: Given) -> None:
-    """Raises ValidationException if Select, which must be given, does not fit the other members."""
+    """Raises ValidationException if Select, which must be given, contradicts other members."""
     select = given.select
     chosen = None
     if given.projection_expression is not None:

@@ -22,8 +22,8 @@ _log = logging.getLogger("hashrange")
 class Checkpointer:
     """Each checkpoint has its own thread and connection, and no two run at once.
 
-    `explain` makes a store error of a failed checkpoint, from SQLite's error and the system's.
-    `failures` is how many have failed since the last one that did not.
+    `explain` turns SQLite's error and the system's into a store error. `failures` is the number of
+    checkpoints that have failed since the last one that succeeded.
     """
 
     def __init__(

@@ -123,6 +123,7 @@ def _version(connection: apsw.Connection, path: str) -> int:
         raise Damaged(f"{path}: a database of another program; name another file")
     if version > VERSION:
         raise Damaged(
-            f"{path}: format {version}, and this hashrange knows {VERSION}; install a newer one"
+            f"{path}: format {version}, but this hashrange reads up to {VERSION}; "
+            "install a newer one"
         )
     return version

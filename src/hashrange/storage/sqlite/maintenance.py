@@ -34,7 +34,7 @@ def backup(source: apsw.Connection, path: str) -> None:
     except apsw.Error as error:
         raise explain(error, path) from error
     finally:
-        with suppress(FileNotFoundError):  # it has its name by now, as a rule
+        with suppress(FileNotFoundError):  # usually it has been renamed by now
             os.remove(unfinished)
     _sync_folder(path)
 

@@ -7,7 +7,7 @@ import apsw
 from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
 
 _NO_ROOM = (errno.EDQUOT, errno.EFBIG)
-"""SQLite has an error of its own for ENOSPC only; for these, `system_errno` has the reason."""
+"""SQLite reports only ENOSPC with its own error. For these, `system_errno` has the reason."""
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 

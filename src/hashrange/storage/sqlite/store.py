@@ -238,7 +238,7 @@ class SqliteStore(forks.Forkable):
         while self._idle_readers:
             idle.append(self._idle_readers.pop())
         if writer is not None and checkpoint:
-            # SQLite would ignore that its own checkpoint fails as it closes the file.
+            # SQLite ignores errors of the checkpoint that it makes itself when it closes the file.
             checkpoint = not self._broken and self._checkpointer.finish(writer)
         for connection in idle:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
