@@ -27,7 +27,7 @@ def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cli
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    library = pytest.importorskip(request.param, reason="make test-python-clients has it")
+    library = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
     if request.param == "aioboto3":
         return lambda *arguments, **named: library.Session().client(*arguments, **named)
     return lambda *arguments, **named: library.get_session().create_client(*arguments, **named)
