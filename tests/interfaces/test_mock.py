@@ -24,6 +24,8 @@ from botocore.utils import InstanceMetadataFetcher
 import hashrange
 from hashrange.interfaces.mock import MockError
 
+pytestmark = pytest.mark.slow
+
 KEYS = {"aws_access_key_id": "AKID", "aws_secret_access_key": "y"}
 ONCE = Config(retries={"total_max_attempts": 1})
 

@@ -22,6 +22,8 @@ from hashrange.interfaces.server.turns import Turns
 from hashrange.model.caller import Caller
 from hashrange.wire.connection import BODY_BYTES_MAX
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 def server(request: pytest.FixtureRequest) -> Iterator[Running]:

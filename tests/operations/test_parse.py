@@ -16,6 +16,8 @@ from hashrange.model.validation import shapes, validate
 from hashrange.operations import OPERATIONS as OPERATIONS_BY_NAME
 from hashrange.operations.common.parse import decode
 
+pytestmark = pytest.mark.slow
+
 OPERATIONS = [name for name in shapes.tables().operations if hasattr(requests, name)]
 VALUES_MAX = 2
 

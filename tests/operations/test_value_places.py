@@ -20,6 +20,8 @@ from hashrange.model.values import EMPTY, EMPTY_NAME, SEVERAL
 from hashrange.operations import OPERATIONS
 from hashrange.operations.common.parse import decode
 
+pytestmark = pytest.mark.slow
+
 WITH_VALUES = sorted(layers.WITH_VALUES - {"TransactWriteItems"})
 """An action of a transaction may have values that no expression uses, which nobody looks at."""
 UNREADABLE: list[tuple[Any, str]] = [

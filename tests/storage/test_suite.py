@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from hashrange.kv import Store
 from hashrange.storage import MemoryStore, SqliteStore
 from hashrange.testing.single_writer import SingleWriterSuite
+
+pytestmark = pytest.mark.slow
 
 
 class TestMemoryStore(SingleWriterSuite):

@@ -10,6 +10,8 @@ from pydantic import Field
 import hashrange
 from hashrange import design as st
 
+pytestmark = pytest.mark.slow
+
 
 class Stock(st.Item):
     key = st.key("stock#{product_id}", "info")

@@ -13,6 +13,8 @@ from hashrange import design as st
 
 from ..models import item, model, patterns
 
+pytestmark = pytest.mark.slow
+
 
 class Note(st.Item):
     key = st.key("note#{note_id}", "info")

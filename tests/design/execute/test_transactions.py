@@ -9,6 +9,8 @@ import pytest
 import hashrange
 from hashrange import design as st
 
+pytestmark = pytest.mark.slow
+
 
 class User(st.Item):
     key = st.key("user#{user_id}", "info")
