@@ -1,15 +1,14 @@
 """boto3 is answered in process, by a real database."""
 
 import logging
-import os
-import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import boto3
 import pytest
 from botocore.exceptions import ChecksumError
+from isolation import cut_off
 
 import hashrange
 from hashrange.interfaces.boto import boto3_session
@@ -21,17 +20,7 @@ PK = {"pk": {"S": "a"}}
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any attempt to use the network, or this machine's credentials, fails."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    cut_off(monkeypatch)
 
 
 @pytest.fixture

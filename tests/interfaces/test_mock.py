@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import inspect
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from botocore.httpsession import URLLib3Session
 from botocore.signers import RequestSigner
 from botocore.utils import InstanceMetadataFetcher
+from isolation import cut_off
 
 import hashrange
 from hashrange.interfaces.mock import MockError
@@ -32,17 +32,7 @@ ONCE = Config(retries={"total_max_attempts": 1})
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any attempt to reach anything, credentials of this machine included, fails."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    cut_off(monkeypatch)
 
 
 @pytest.fixture

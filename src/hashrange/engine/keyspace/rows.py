@@ -99,11 +99,6 @@ def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw
     return sizes, items
 
 
-def item_json(value: bytes) -> bytes:
-    """The last part of a row's value: JSON as it was stored."""
-    return Row(value).json
-
-
 def row_at(key: RowKey, value: bytes | None) -> Row | None:
     """The row that was asked for by key."""
     if value is None:
