@@ -16,7 +16,7 @@ help:  ## This list
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
 	$(BIN)/python -m pytest $(ARGS)
 
-test-fast: $(READY)  ## The tests without the slow ones; ARGS as for `test`
+test-fast: $(READY)  ## The tests without the slow ones, in under a minute; ARGS as for `test`
 	$(BIN)/python -m pytest -m 'not foreign and not slow' $(ARGS)
 
 test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"

@@ -23,6 +23,8 @@ from hashrange.engine.transition import derive
 from hashrange.model.tables import Index, Table, TimeToLive
 from hashrange.model.values import Item, item_size, normalize_item
 
+pytestmark = pytest.mark.slow
+
 KEY = {"pk": {"S": "p"}, "sk": {"N": "7"}}
 ALL = Index(space=2, hash=("a",), name="all", local=False, projection="ALL")
 SEVERAL = Index(

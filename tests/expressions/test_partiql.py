@@ -18,6 +18,8 @@ from hashrange.model.values import Item, normalize, normalize_item
 from . import fixtures, generated
 from .fixtures import Case
 
+pytestmark = pytest.mark.slow
+
 
 def _cases(file: str) -> pytest.MarkDecorator:
     found = fixtures.cases(file)

@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from hashrange.model.values import Item, equal, normalize, normalize_item
 
 from . import generated, oracle
 from .fixtures import attempt
+
+pytestmark = pytest.mark.slow
 
 # ---- arbitrary texts ----
 

@@ -15,6 +15,8 @@ from hashrange.interfaces.boto import boto3_session
 from hashrange.interfaces.calls import Done
 from hashrange.model.caller import Caller
 
+pytestmark = pytest.mark.slow
+
 PK = {"pk": {"S": "a"}}
 
 

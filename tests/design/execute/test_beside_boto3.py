@@ -26,6 +26,8 @@ from hashrange.design.declare.patterns import Pattern
 
 from ..test_examples import EXAMPLES, served
 
+pytestmark = pytest.mark.slow
+
 Arguments = tuple[Any, ...]
 Row = dict[str, Any]
 JAN = date(2020, 1, 1)

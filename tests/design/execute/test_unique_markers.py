@@ -11,6 +11,8 @@ from hashrange import design as st
 
 from ..models import item, model, patterns
 
+pytestmark = pytest.mark.slow
+
 Stored = Callable[[st.Table], list[dict[str, Any]]]
 PAST = datetime(2001, 1, 1, tzinfo=UTC)
 FUTURE = datetime(2100, 1, 1, tzinfo=UTC)
