@@ -26,7 +26,7 @@ import boto3
 import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
-from hashrange.design.execute.loading import LoadedItems
+from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.listener import open_listener
 

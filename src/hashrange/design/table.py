@@ -9,15 +9,15 @@ from hashrange.design.declare.patterns import Pattern, read_patterns
 from hashrange.design.declare.protocols import AsyncStore, Explanation, Store
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
 from hashrange.design.errors import DeclarationError, NotFound
-from hashrange.design.execute.atomic_updates import ATOMIC
-from hashrange.design.execute.commit import commit
 from hashrange.design.execute.connection import connect, connect_async
-from hashrange.design.execute.loading import Loader
 from hashrange.design.execute.observation import Observer
-from hashrange.design.execute.pattern_calls import PatternCall
+from hashrange.design.execute.reads.loading import Loader
+from hashrange.design.execute.reads.pattern_calls import PatternCall
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.store import OpenStore, explain
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.atomic_updates import ATOMIC
+from hashrange.design.execute.writes.commit import commit
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create

@@ -1,1 +1,1 @@
-"""Running an open store: requests, pages, writes, transactions, and the connections they use."""
+"""Running an open store on a connection."""

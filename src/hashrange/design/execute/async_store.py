@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
-from hashrange.design.execute.loading import LoadedItems
-from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reads.loading import LoadedItems
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store import bind, call_of, explain
 from hashrange.design.execute.store_steps import StoreSteps, patched
-from hashrange.design.execute.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
-from hashrange.design.execute.loading import LoadedItems
-from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reads.loading import LoadedItems
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.steps import Connection, Steps, run
 from hashrange.design.execute.store_steps import StoreSteps, patched
-from hashrange.design.execute.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
 

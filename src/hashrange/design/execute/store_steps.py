@@ -9,25 +9,30 @@ from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, Conflict, NotFound
-from hashrange.design.execute import batches, cursor
-from hashrange.design.execute.commit import ACTIONS_MAX, commit
-from hashrange.design.execute.condition_checks import condition_check, expect_where, split_values
-from hashrange.design.execute.copies import outdated_copies
-from hashrange.design.execute.loading import LoadedItems
-from hashrange.design.execute.merged_actions import merged
+from hashrange.design.execute import batches
 from hashrange.design.execute.observation import Observation, Observer
-from hashrange.design.execute.pattern_calls import BoundPattern, PatternCall
-from hashrange.design.execute.reading import FILTERED_PAGE, PlanReader
+from hashrange.design.execute.reads import cursor
+from hashrange.design.execute.reads.loading import LoadedItems
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reads.reading import FILTERED_PAGE, PlanReader
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.transactions import (
+from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
+from hashrange.design.execute.writes.condition_checks import (
+    condition_check,
+    expect_where,
+    split_values,
+)
+from hashrange.design.execute.writes.copies import outdated_copies
+from hashrange.design.execute.writes.merged_actions import merged
+from hashrange.design.execute.writes.transactions import (
     PendingReads,
     PendingWrites,
     read_together,
     transact,
 )
-from hashrange.design.execute.write_actions import WriteAction
-from hashrange.design.execute.write_batch import write_batch
-from hashrange.design.execute.writer import PreparedWrite, Writer
+from hashrange.design.execute.writes.write_actions import WriteAction
+from hashrange.design.execute.writes.write_batch import write_batch
+from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5

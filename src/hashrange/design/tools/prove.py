@@ -16,7 +16,7 @@ from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import encode
 from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
 from hashrange.design.execute.connection import connect
-from hashrange.design.execute.pattern_calls import BoundPattern
+from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import Connection, run
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned, variants

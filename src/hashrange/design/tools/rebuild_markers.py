@@ -7,18 +7,18 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
-from hashrange.design.execute.commit import commit
 from hashrange.design.execute.connection import connect
-from hashrange.design.execute.expression import Expression
-from hashrange.design.execute.loading import Loader
+from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.steps import ApiCall, Steps, run
-from hashrange.design.execute.unique_markers import (
+from hashrange.design.execute.writes.commit import commit
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.unique_markers import (
     MARKER_TYPE,
     OWNER_ATTRIBUTE,
     markers,
     markers_of,
 )
-from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.design.table import Table
 from hashrange.model.values import Item
 

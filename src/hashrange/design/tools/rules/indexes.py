@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey, Source
-from hashrange.design.execute.copies import copy_route
+from hashrange.design.execute.writes.copies import copy_route
 from hashrange.design.plan.projections import missing_fields, needed_fields
 from hashrange.design.tools.rules.rule import (
     Context,

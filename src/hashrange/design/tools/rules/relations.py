@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.templates import Template
-from hashrange.design.execute.copies import copy_route
+from hashrange.design.execute.writes.copies import copy_route
 from hashrange.design.tools.rules.rule import Context, Found, Severity, named, rule
 
 FEW_COPIES = 100

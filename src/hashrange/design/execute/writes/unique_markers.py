@@ -13,9 +13,9 @@ from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.key_length import check_length
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
-from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item
 

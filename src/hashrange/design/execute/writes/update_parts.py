@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from hashrange.design.declare.types import number_text
 from hashrange.design.errors import BadValue, ConditionFailed
-from hashrange.design.execute.expression import Expression
+from hashrange.design.execute.writes.expression import Expression
 from hashrange.model.values import AttributeValue, Item
 
 Path = tuple[str | int, ...]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hashrange.design.errors import InvalidCursor
-from hashrange.design.execute.request_builder import KeyRange
+from hashrange.design.execute.reads.request_builder import KeyRange
 from hashrange.model.values import Item
 
 _SIGNATURE_BYTES = 16

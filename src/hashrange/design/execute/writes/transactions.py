@@ -8,14 +8,18 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches
-from hashrange.design.execute.atomic_updates import ATOMIC
-from hashrange.design.execute.commit import ACTIONS_MAX, commit
-from hashrange.design.execute.condition_checks import condition_check, expect_where, split_values
-from hashrange.design.execute.copies import outdated_copies
-from hashrange.design.execute.pattern_calls import BoundPattern
+from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.write_actions import WriteAction
-from hashrange.design.execute.writer import PreparedWrite, Writer
+from hashrange.design.execute.writes.atomic_updates import ATOMIC
+from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
+from hashrange.design.execute.writes.condition_checks import (
+    condition_check,
+    expect_where,
+    split_values,
+)
+from hashrange.design.execute.writes.copies import outdated_copies
+from hashrange.design.execute.writes.write_actions import WriteAction
+from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 from hashrange.model.values import Item as WireItem
 
 ATTEMPTS = 5

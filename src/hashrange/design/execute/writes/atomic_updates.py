@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.types import core_type, encode
 from hashrange.design.errors import BadValue, suggest
-from hashrange.design.execute.update_parts import Bounds, Path, UpdateParts
+from hashrange.design.execute.writes.update_parts import Bounds, Path, UpdateParts
 from hashrange.model.values import AttributeValue
 
 _PATH = re.compile(r"\w+(\.\w+|\[\d+\])*").fullmatch

@@ -6,8 +6,8 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.errors import BadValue
 from hashrange.design.execute import batches
 from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.transactions import PendingWrites
-from hashrange.design.execute.writer import Writer
+from hashrange.design.execute.writes.transactions import PendingWrites
+from hashrange.design.execute.writes.writer import Writer
 
 
 def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:

@@ -11,7 +11,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
 from hashrange.design.execute.batches import get_all
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.writer import PreparedWrite, Writer
+from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 from hashrange.design.plan.routes import KeyRefusal, Route, find_route
 from hashrange.model.values import Item as WireItem
 

@@ -8,9 +8,9 @@ from hashrange.design.declare.item import AS_READ, Copy, Item, as_read
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import Conflict, NotFound
-from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model.values import Item as WireItem
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hashrange.design.errors import ConditionFailed, Conflict
-from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.update_parts import UpdateParts
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.update_parts import UpdateParts
 from hashrange.model.values import Item
 
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]

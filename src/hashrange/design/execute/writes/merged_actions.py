@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from hashrange.design.errors import BadValue, ConditionFailed
-from hashrange.design.execute.expression import Expression
-from hashrange.design.execute.write_actions import WriteAction, update_action
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.write_actions import WriteAction, update_action
 from hashrange.model.values import Item
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hashrange.design.errors import BadValue, Conflict
-from hashrange.design.execute.merged_actions import merged
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
-from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.writes.merged_actions import merged
+from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model.values import Item
 
 ACTIONS_MAX = 100

@@ -6,7 +6,7 @@ from typing import Any
 from hashrange.design.declare import conditions
 from hashrange.design.declare.entity import Entity
 from hashrange.design.errors import ConditionFailed
-from hashrange.design.execute.write_actions import WriteAction
+from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model.values import Item as WireItem
 
 

@@ -9,11 +9,11 @@ from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, NotFound
-from hashrange.design.execute.arguments import ArgumentCheck
-from hashrange.design.execute.cursor import Positions
-from hashrange.design.execute.loading import Loader
-from hashrange.design.execute.reading import PlanReader
-from hashrange.design.execute.request_builder import RequestBuilder
+from hashrange.design.execute.reads.arguments import ArgumentCheck
+from hashrange.design.execute.reads.cursor import Positions
+from hashrange.design.execute.reads.loading import Loader
+from hashrange.design.execute.reads.reading import PlanReader
+from hashrange.design.execute.reads.request_builder import RequestBuilder
 from hashrange.design.plan.planner import Plan, Unplanned, plan_given, variants
 from hashrange.design.plan.proposals import plan
 

@@ -22,13 +22,13 @@ from hashrange.design.errors import (
     NotFound,
     suggest,
 )
-from hashrange.design.execute.atomic_updates import ATOMIC, assign, root
-from hashrange.design.execute.copied_fields import CopiedFields
-from hashrange.design.execute.expression import Expression
 from hashrange.design.execute.steps import Steps
-from hashrange.design.execute.unique_markers import markers
-from hashrange.design.execute.update_parts import UpdateParts
-from hashrange.design.execute.write_actions import WriteAction, update_action
+from hashrange.design.execute.writes.atomic_updates import ATOMIC, assign, root
+from hashrange.design.execute.writes.copied_fields import CopiedFields
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.unique_markers import markers
+from hashrange.design.execute.writes.update_parts import UpdateParts
+from hashrange.design.execute.writes.write_actions import WriteAction, update_action
 from hashrange.model.values import AttributeValue, equal
 from hashrange.model.values import Item as WireItem
 

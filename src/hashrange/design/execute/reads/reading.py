@@ -9,9 +9,9 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.execute.batches import get_all
-from hashrange.design.execute.cursor import Positions
-from hashrange.design.execute.loading import ReadItem
-from hashrange.design.execute.request_builder import KeyRange, RequestBuilder
+from hashrange.design.execute.reads.cursor import Positions
+from hashrange.design.execute.reads.loading import ReadItem
+from hashrange.design.execute.reads.request_builder import KeyRange, RequestBuilder
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.model.values import AttributeValue, Item
 

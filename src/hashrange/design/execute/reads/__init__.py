@@ -1,0 +1,1 @@
+"""Calling patterns: arguments, requests, pages and results."""

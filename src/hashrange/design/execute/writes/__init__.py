@@ -1,0 +1,1 @@
+"""Preparing and committing writes: keys, markers, copies and transactions."""
