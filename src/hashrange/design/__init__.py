@@ -71,15 +71,15 @@ from hashrange.design.errors import (
 from hashrange.design.table import Table
 
 if TYPE_CHECKING:
-    from hashrange.design.tools.lint import Report, explain, lint
+    from hashrange.design.tools.lint import Report, lint, rule
     from hashrange.design.tools.prove import Proof, prove
     from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
     from hashrange.design.tools.sample import sample
 
 _LATER = {
     "Report": "tools.lint",
-    "explain": "tools.lint",
     "lint": "tools.lint",
+    "rule": "tools.lint",
     "Proof": "tools.prove",
     "prove": "tools.prove",
     "RebuiltMarkers": "tools.rebuild_markers",
@@ -144,7 +144,6 @@ __all__ = [
     "day",
     "each",
     "equal",
-    "explain",
     "hour",
     "ignore",
     "index",
@@ -159,6 +158,7 @@ __all__ = [
     "rate",
     "rebuild_markers",
     "ref",
+    "rule",
     "sample",
     "scan_ok",
     "through",

@@ -94,10 +94,10 @@ def test_missing_numbers_are_counted_as_not_checked() -> None:
     assert str(st.Report("app", (), (), ())) == "app: 0 findings, 0 ignored"
 
 
-def test_explain() -> None:
-    assert st.explain("k05").startswith("K05 (warning): a pattern's prefix")
+def test_the_text_of_a_rule() -> None:
+    assert st.rule("k05").startswith("K05 (warning): a pattern's prefix")
     with pytest.raises(KeyError, match="K05"):
-        st.explain("K055")
+        st.rule("K055")
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,9 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "K16 warning" in command("lint", sensors).stdout
     assert command("lint", sensors).returncode == 0
     assert "0 differences" in command("prove", sensors).stdout
-    assert command("explain", "K05").stdout.startswith("K05")
-    assert command("explain", "k5").stdout.startswith("K05")
-    unknown = command("explain", "K055")
+    assert command("rule", "K05").stdout.startswith("K05")
+    assert command("rule", "k5").stdout.startswith("K05")
+    unknown = command("rule", "K055")
     assert (unknown.returncode, "did you mean" in unknown.stderr) == (1, True)
     refused = tmp_path / "refused.py"
     refused.write_text(

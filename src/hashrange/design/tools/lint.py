@@ -51,9 +51,9 @@ def lint(table: Table) -> Report:
         Finding(plan.error.rule or "A01", str(plan.pattern), "error", str(plan.error))
         for plan in context.unplanned
     ]
-    for rule in RULES.values():
-        if rule.find is not None:
-            found += rule.find(context)
+    for one in RULES.values():
+        if one.find is not None:
+            found += one.find(context)
     reasons = {(i.rule, i.where): i.reason for i in table.ignore}
     for rule_id, where in reasons:
         if rule_id not in RULES:
@@ -69,9 +69,9 @@ def lint(table: Table) -> Report:
     return Report(table.name, kept, ignored, tuple(sorted(context.unchecked)))
 
 
-def explain(rule: str) -> str:
+def rule(id: str) -> str:
     """A rule's longer explanation. Raises KeyError with a suggestion."""
-    found = RULES.get(f"{rule[:1].upper()}{rule[1:]:0>2}")
+    found = RULES.get(f"{id[:1].upper()}{id[1:]:0>2}")
     if found is None:
-        raise KeyError(f"{rule} is not a rule{suggest(rule.upper(), RULES)}")
+        raise KeyError(f"{id} is not a rule{suggest(id.upper(), RULES)}")
     return f"{found.id} ({found.severity}): {found.title}\n\n{found.explanation}"

@@ -1,4 +1,4 @@
-"""hashrange design: plan, lint, explain, prove and create a model's tables."""
+"""hashrange design: plan, lint and prove a model, describe a rule, and create tables."""
 
 import sys
 from pathlib import Path
@@ -30,7 +30,7 @@ def add(commands: "Commands") -> None:
         help="seed of the generated data; default: 0",
     )
     add_endpoint(parsers[create])
-    command(tools, explain).add_argument("rule", metavar="RULE", help="a rule's id, e.g. K05")
+    command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
@@ -63,12 +63,12 @@ def lint(model: Path) -> None:
         sys.exit(1)
 
 
-def explain(rule: str) -> None:
+def rule(id: str) -> None:
     """Explain a lint rule."""
-    from hashrange.design import explain as explanation
+    from hashrange.design import rule as explanation
 
     try:
-        print(explanation(rule))
+        print(explanation(id))
     except KeyError as error:
         fail(error.args[0])
 
