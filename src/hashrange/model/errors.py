@@ -83,6 +83,10 @@ class LimitExceededException(ApiError):
     pass
 
 
+class ThrottlingException(ApiError):
+    """The server has too much to do. SDKs wait a little and try again."""
+
+
 class TableNotFoundException(ApiError):
     pass
 

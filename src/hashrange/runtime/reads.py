@@ -3,8 +3,9 @@
 There is one way to answer: the decision is driven over a snapshot whose tables and time are
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
 snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
-on its own snapshot and takes turns with other long reads. A read of a single row needs no
-snapshot: a store answers it in one statement, together with the catalog's version.
+on its own snapshot and takes turns with other long reads. How many of them have begun at once is
+limited (`admission`), and so it is for threads. A read of a single row needs no snapshot: a store
+answers it in one statement, together with the catalog's version.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
@@ -21,6 +22,7 @@ from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
+from hashrange.runtime.admission import WAIT_SECONDS_MAX, Admission, throttled
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error
 from hashrange.runtime.decisions import Steps, begin
 from hashrange.runtime.drive import SlicedDrive, drive
@@ -44,6 +46,9 @@ class ReadSnapshot:
         moment = Moment(self._now, b"", caller, self._settings)
         return begin(operation, request, moment, self._tables)
 
+    def close(self) -> None:
+        self.snapshot.close()
+
 
 class Turn:
     """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
@@ -65,17 +70,24 @@ class Turn:
 
     def close(self) -> None:
         if self._opened is not None:
-            self._opened.snapshot.close()
+            self._opened.close()
             self._opened = None
 
 
 class SlicedRead:
     """A read with its own snapshot. Call `step` until the read is over and its caller answered."""
 
-    def __init__(self, drive: SlicedDrive[Decision], snapshot: kv.Snapshot, done: Done) -> None:
+    def __init__(
+        self,
+        drive: SlicedDrive[Decision],
+        snapshot: kv.Snapshot,
+        done: Done,
+        leave: Callable[[], None],
+    ) -> None:
         self._drive = drive
         self._snapshot = snapshot
         self._done = done
+        self._leave = leave
 
     def step(self) -> bool:
         """Returns whether it is over."""
@@ -94,7 +106,21 @@ class SlicedRead:
         return True
 
     def close(self) -> None:
-        self._snapshot.close()
+        """Give the snapshot back, and the place among the long reads."""
+        try:
+            self._snapshot.close()
+        finally:
+            self._leave()
+
+
+class LongRead(NamedTuple):
+    """A read that is too long for one slice, before it begins. `asked` is when it was asked for."""
+
+    operation: Operation
+    request: Any
+    caller: Caller
+    done: Done
+    asked: float
 
 
 class Reads:
@@ -103,7 +129,8 @@ class Reads:
     def __init__(self, store: kv.Store, environment: Environment) -> None:
         self._store = store
         self._environment = environment
-        self._waiting: dict[AbstractEventLoop, deque[SlicedRead]] = {}
+        self._admission = Admission()
+        self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
 
     def turn(self) -> Turn:
         return Turn(partial(self._open, True))
@@ -114,12 +141,13 @@ class Reads:
             response = self._glance(operation, request, caller)
             if response is not None:
                 return response
-        opened = self._open(False)
+        entered = self._admission.enter(caller.access_key)
         try:
-            steps = opened.begin(operation, request, caller)
-            return _response(drive(steps, opened.snapshot))
+            with closing(self._open(False)) as opened:
+                return _response(drive(opened.begin(operation, request, caller), opened.snapshot))
         finally:
-            opened.snapshot.close()
+            if entered:
+                self._admission.leave()
 
     def start(
         self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn | None
@@ -141,14 +169,14 @@ class Reads:
         decision = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer).advance()
         if decision is not None:
             return _response(decision)
-        self._add(operation, request, caller, done)
+        self._add(LongRead(operation, request, caller, done, self._environment.clock.timer()))
         return None
 
     def forget_closed_loops(self) -> None:
         """From any thread: close the snapshots of reads whose callers are gone."""
-        for loop in tuple(self._waiting):
+        for loop in tuple(self._running):
             if loop.is_closed():
-                for read in self._waiting.pop(loop, ()):
+                for read in self._running.pop(loop, ()):
                     read.close()
 
     def _open(self, brief: bool) -> ReadSnapshot:
@@ -186,32 +214,64 @@ class Reads:
             return None
         raise AssertionError("the operation was to make a single read")
 
-    def _add(self, operation: Operation, request: Any, caller: Caller, done: Done) -> None:
+    def _add(self, read: LongRead) -> None:
+        """Begin a long read, or let it wait until there is a place for it."""
         loop = get_running_loop()
-        opened = self._open(False)
+
+        def admitted() -> bool:
+            try:
+                loop.call_soon_threadsafe(self._begin_late, read, loop)
+            except RuntimeError:  # the loop has been closed meanwhile
+                return False
+            return True
+
+        self.forget_closed_loops()
+        if self._admission.request(read.caller.access_key, admitted):
+            self._begin(read, loop)
+
+    def _begin_late(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        if self._environment.clock.timer() - read.asked > WAIT_SECONDS_MAX:
+            self._admission.leave()
+            read.done(throttled())
+            return
         try:
-            steps = opened.begin(operation, request, caller)
+            self._begin(read, loop)
+        except ApiError as error:
+            read.done(error)
+        except Exception as error:
+            read.done(internal_error(error))
+
+    def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        """The read has a place, which it gives back if it cannot begin."""
+        try:
+            opened = self._open(False)
+            try:
+                steps = opened.begin(read.operation, read.request, read.caller)
+            except BaseException:
+                opened.close()
+                raise
         except BaseException:
-            opened.snapshot.close()
+            self._admission.leave()
             raise
         sliced = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer)
-        if loop not in self._waiting:
-            self.forget_closed_loops()
-            self._waiting[loop] = deque()
+        if loop not in self._running:
+            self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
-        self._waiting[loop].append(SlicedRead(sliced, opened.snapshot, done))
+        self._running[loop].append(
+            SlicedRead(sliced, opened.snapshot, read.done, self._admission.leave)
+        )
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
-        waiting = self._waiting[loop]
-        read = waiting.popleft()
+        running = self._running[loop]
+        read = running.popleft()
         try:
             if not read.step():
-                waiting.append(read)
+                running.append(read)
         finally:
-            if waiting:
+            if running:
                 loop.call_soon(self._run_slice, loop)
             else:
-                del self._waiting[loop]
+                del self._running[loop]
 
 
 def _response(decision: Decision) -> bytes:

@@ -23,8 +23,9 @@ KEYS_VARIABLE = "HASHRANGE_KEYS"
 
 _log = logging.getLogger("hashrange")
 
-_OTHER_FILES = 64
-"""Files that are open besides the connections: the database, its log, libraries."""
+_OTHER_FILES = 128
+"""Descriptors kept for everything but connections, half of them for connections of the database
+that read."""
 
 
 class ServerError(Exception):

@@ -1,6 +1,7 @@
 """Translates SQLite's errors into those of `hashrange.kv`: one line that says what to do."""
 
 import errno
+import os
 
 import apsw
 
@@ -26,6 +27,8 @@ def explain(error: apsw.Error, path: str) -> StoreError:
             return Damaged(f"{path}: not a hashrange database; name another file")
         case apsw.CorruptError():
             return Damaged(f"{path}: the file is damaged ({error}); restore a backup")
+        case apsw.CantOpenError() if reason := _too_many_open_files():
+            return StoreError(f"{path}: cannot be opened: {reason}")
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreError(f"{path}: cannot be opened; check the permissions of file and folder")
         case apsw.ReadOnlyError():
@@ -34,6 +37,18 @@ def explain(error: apsw.Error, path: str) -> StoreError:
             )
         case _:
             return StoreError(f"{path}: {type(error).__name__}: {error}; check the disk")
+
+
+def _too_many_open_files() -> str:
+    """Why no file can be opened now, if that is so. SQLite does not tell this reason."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        if error.errno == errno.EMFILE:
+            return "this process has too many open files; raise its limit (ulimit -n)"
+        if error.errno == errno.ENFILE:
+            return "the system has too many open files; close some, or raise its limit"
+    return ""
 
 
 def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError:

@@ -21,10 +21,10 @@ from hashrange.storage.sqlite.format import (
     prepare,
 )
 from hashrange.storage.sqlite.problems import explain, explain_commit, explain_write
+from hashrange.storage.sqlite.readers import Readers
 from hashrange.storage.sqlite.reads import answer, glance
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
-_IDLE_READERS_MAX = 16
 _PAUSE_SECONDS_MAX = 0.02
 _ANYTHING = "SELECT number FROM sequence"
 """Any read will do: SQLite takes a transaction's snapshot at its first read."""
@@ -48,7 +48,7 @@ class SqliteStore(forks.Forkable):
         self.slow_commits = durability == "full"
         self._durability = durability
         self._busy_seconds = busy_seconds
-        self._idle_readers: list[apsw.Connection] = []
+        self._readers = Readers(self._open, self.path, busy_seconds)
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
         self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint)
@@ -64,11 +64,13 @@ class SqliteStore(forks.Forkable):
             snapshot = self._snapshot_of_writer()
             if snapshot:
                 return snapshot
-        connection = self._take_reader()
+        connection = self._readers.take()
         try:
             return SqliteSnapshot(self.path, connection, self._give_reader)
-        except apsw.Error as error:
-            connection.close()
+        except BaseException as error:
+            self._give_reader(connection, False)
+            if not isinstance(error, apsw.Error):
+                raise
             raise explain(error, self.path) from error
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
@@ -85,7 +87,7 @@ class SqliteStore(forks.Forkable):
                 raise explain(error, self.path) from error
             finally:
                 self._using.release()
-        connection = self._take_reader()
+        connection = self._readers.take()
         try:
             return glance(connection, one, other)
         except apsw.Error as error:
@@ -157,17 +159,8 @@ class SqliteStore(forks.Forkable):
         self._checkpointer.committed(pages)
         return apsw.SQLITE_OK
 
-    def _take_reader(self) -> apsw.Connection:
-        try:
-            return self._idle_readers.pop()
-        except IndexError:
-            return self._open()
-
     def _give_reader(self, connection: apsw.Connection, sound: bool) -> None:
-        if not sound or self._closed or len(self._idle_readers) >= _IDLE_READERS_MAX:
-            connection.close()
-        else:
-            self._idle_readers.append(connection)
+        self._readers.give(connection, sound and not self._closed)
 
     def _snapshot_of_writer(self) -> "SqliteSnapshot | None":
         """A snapshot on the write connection, or None if it would have to wait.
@@ -235,8 +228,7 @@ class SqliteStore(forks.Forkable):
         self._checkpointer.wait()
         writer, self._writer = self._writer, None
         idle = [] if writer is None else [writer]
-        while self._idle_readers:
-            idle.append(self._idle_readers.pop())
+        idle += self._readers.take_idle()
         if writer is not None and checkpoint:
             # SQLite ignores errors of the checkpoint that it makes itself when it closes the file.
             checkpoint = not self._broken and self._checkpointer.finish(writer)
@@ -256,7 +248,9 @@ class SqliteStore(forks.Forkable):
             self._forking = False
             self._ended()
 
-    after_fork_in_child = after_fork_in_parent
+    def after_fork_in_child(self) -> None:
+        self._readers.after_fork_in_child()
+        self.after_fork_in_parent()
 
 
 class SqliteSnapshot:

@@ -1,0 +1,125 @@
+"""Admission of reads that may take long: how many hold a snapshot at once, and which comes next.
+
+Such a read holds a connection of the store, its page cache and the rows that it has read. If
+hundreds did so at once, memory would run out, and each would be done when all are. So a few run,
+and the others wait without a snapshot. Callers take turns, each with its oldest read, so that one
+who sends many does not keep the others waiting.
+"""
+
+from asyncio import _get_running_loop
+from collections import deque
+from collections.abc import Callable
+from threading import Event, Lock
+
+from hashrange import forks
+from hashrange.model.errors import ThrottlingException
+
+READS_MAX = 16
+"""How many reads that may take long run at once."""
+
+WAITING_MAX = 256
+"""How many more may wait; others are refused at once, and SDKs try them again later."""
+
+WAIT_SECONDS_MAX = 20.0
+"""How long a read may wait. A client that waits longer has probably given up."""
+
+Admitted = Callable[[], bool]
+"""Tells a waiting read that it may begin. Returns False if it is no longer wanted."""
+
+
+def throttled() -> ThrottlingException:
+    return ThrottlingException("Too many requests read at once. Try again later.")
+
+
+class Admission(forks.Forkable):
+    """The places of one runtime, for its threads and its event loops together."""
+
+    def __init__(self) -> None:
+        self.after_fork_in_child()
+        forks.watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """The reads that have begun are the parent's."""
+        self._lock = Lock()
+        self._running = 0
+        self._waiting: dict[str, deque[Admitted]] = {}  # callers in the order of their turns
+        self._waiting_count = 0
+
+    def enter(self, caller: str) -> bool:
+        """From any thread: wait for a place. Raises ThrottlingException.
+
+        Returns False if it does without one: a thread that waits while it runs an event loop would
+        keep the reads of that loop from ending.
+        """
+        if self._take():
+            return True
+        if _get_running_loop() is not None:
+            return False
+        granted = Event()
+
+        def admitted() -> bool:
+            granted.set()
+            return True
+
+        if not self.request(caller, admitted):
+            self._wait(caller, granted, admitted)
+        return True
+
+    def request(self, caller: str, admitted: Admitted) -> bool:
+        """Take a place, or call `admitted` when there is one, from any thread.
+
+        Returns whether there is one now. Raises ThrottlingException if too many wait.
+        """
+        with self._lock:
+            if self._running < READS_MAX:  # so none waits
+                self._running += 1
+                return True
+            if self._waiting_count >= WAITING_MAX:
+                raise throttled()
+            self._waiting.setdefault(caller, deque()).append(admitted)
+            self._waiting_count += 1
+        return False
+
+    def leave(self) -> None:
+        """From any thread: give a place to the next read that waits."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running -= 1
+                    return
+                caller = next(iter(self._waiting))
+                queue = self._waiting.pop(caller)
+                admitted = queue.popleft()
+                if queue:
+                    self._waiting[caller] = queue
+                self._waiting_count -= 1
+            if admitted():
+                return
+
+    def _take(self) -> bool:
+        with self._lock:
+            if self._running < READS_MAX:
+                self._running += 1
+                return True
+        return False
+
+    def _wait(self, caller: str, granted: Event, admitted: Admitted) -> None:
+        try:
+            if granted.wait(WAIT_SECONDS_MAX):
+                return
+        except BaseException:  # Ctrl-C
+            self._withdraw(caller, admitted)
+            raise
+        self._withdraw(caller, admitted)
+        raise throttled()
+
+    def _withdraw(self, caller: str, admitted: Admitted) -> None:
+        with self._lock:
+            queue = self._waiting.get(caller)
+            if queue and admitted in queue:
+                queue.remove(admitted)
+                self._waiting_count -= 1
+                if not queue:
+                    del self._waiting[caller]
+                return
+        self.leave()  # it was admitted meanwhile

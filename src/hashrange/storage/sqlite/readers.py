@@ -1,0 +1,113 @@
+"""The connections that read: how many there are, and which are idle."""
+
+import sys
+from collections.abc import Callable
+from threading import Condition
+
+import apsw
+
+from hashrange.kv import Busy
+
+READERS_MAX = 32
+"""How many connections read at once, at most: each has a page cache of its own."""
+
+_DESCRIPTORS_PER_READER = 2  # the file and its log
+_SHARE = 4
+"""Readers take at most this part of the descriptors that the process may open: a quarter."""
+
+
+def readers_max() -> int:
+    """How many connections may read, given the system's limit of open files."""
+    if sys.platform == "win32":
+        return READERS_MAX
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return READERS_MAX
+    return max(1, min(READERS_MAX, soft // (_SHARE * _DESCRIPTORS_PER_READER)))
+
+
+class Readers:
+    """A connection is used by one thread at a time, and stays open when it is given back.
+
+    SQLite keeps the descriptors of a connection that is closed for as long as another connection
+    of this process has the file open. So the number of connections must be limited, not only the
+    number of idle ones.
+    """
+
+    def __init__(
+        self, connect: Callable[[], apsw.Connection], path: str, busy_seconds: float
+    ) -> None:
+        self._connect = connect
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._idle: list[apsw.Connection] = []
+        self.after_fork_in_child()
+
+    def after_fork_in_child(self) -> None:
+        """The connections that are in use are the parent's."""
+        self._open = len(self._idle)
+        self._waiting = 0
+        self._given = Condition()
+
+    def take(self) -> apsw.Connection:
+        """A connection, which must be given back. Raises what `connect` raises, or Busy."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._open_or_wait()
+
+    def give(self, connection: apsw.Connection, sound: bool) -> None:
+        """Give a connection back. One that is not sound is closed."""
+        if sound:
+            self._idle.append(connection)
+            if self._waiting:
+                with self._given:
+                    self._given.notify()
+        else:
+            connection.close()
+            self._closed(1)
+
+    def take_idle(self) -> list[apsw.Connection]:
+        """All idle connections, which the caller closes."""
+        idle: list[apsw.Connection] = []
+        while self._idle:
+            idle.append(self._idle.pop())
+        self._closed(len(idle))
+        return idle
+
+    def _closed(self, count: int) -> None:
+        with self._given:
+            self._open -= count
+            self._given.notify(count)
+
+    def _open_or_wait(self) -> apsw.Connection:
+        most = readers_max()
+        found: list[apsw.Connection] = []
+
+        def found_one() -> bool:
+            """An idle connection (another thread may take it first), or leave to open one."""
+            try:
+                found.append(self._idle.pop())
+            except IndexError:
+                if self._open >= most:
+                    return False
+                self._open += 1
+            return True
+
+        with self._given:
+            self._waiting += 1  # before it looks, because `give` looks at this afterwards
+            try:
+                if not self._given.wait_for(found_one, self._busy_seconds):
+                    raise Busy(f"{self._path}: {most} others are reading; try again later")
+            finally:
+                self._waiting -= 1
+        return found.pop() if found else self._connect_one()
+
+    def _connect_one(self) -> apsw.Connection:
+        try:
+            return self._connect()
+        except BaseException:
+            self._closed(1)
+            raise

@@ -1,0 +1,202 @@
+"""Few long reads run at once; the others wait without a snapshot, and callers take turns."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+from running import TABLE, WatchedStore, create_table, get, put
+
+from hashrange import Database, kv
+from hashrange.engine import fetch
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ThrottlingException
+from hashrange.runtime import admission, drive
+from hashrange.runtime.runtime import Runtime
+
+SCAN = {"TableName": TABLE}
+
+
+class CountingStore(WatchedStore):
+    """Counts the snapshots that are open and not brief."""
+
+    def __init__(self, store: kv.Store) -> None:
+        super().__init__(store)
+        self.open = 0
+        self.most = 0
+        self.hold: threading.Event | None = None
+        self._lock = threading.Lock()
+
+    def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
+        snapshot = super().snapshot(brief)
+        return snapshot if brief else _CountedSnapshot(self, snapshot)
+
+    def count(self, more: int) -> None:
+        with self._lock:
+            self.open += more
+            self.most = max(self.most, self.open)
+
+
+class _CountedSnapshot:
+    def __init__(self, store: CountingStore, snapshot: kv.Snapshot) -> None:
+        self._store = store
+        self._snapshot = snapshot
+        store.count(1)
+
+    def read(self, read: kv.Read, /) -> kv.Answer:
+        if self._store.hold and type(read) is kv.Range:
+            assert self._store.hold.wait(20)
+        return self._snapshot.read(read)
+
+    def close(self) -> None:
+        self._store.count(-1)
+        self._snapshot.close()
+
+
+@pytest.fixture
+def slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Scan takes many slices."""
+    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
+
+
+def filled(store: kv.Store, items: int = 100) -> Database:
+    database = Database(store)
+    create_table(database.execute)
+    for number in range(items):
+        database.execute("PutItem", put(str(number)))
+    return database
+
+
+async def outcomes(requests: list[Awaitable[Any]]) -> list[Any]:
+    return await asyncio.wait_for(asyncio.gather(*requests, return_exceptions=True), 30)
+
+
+@pytest.mark.usefixtures("slices")
+def test_a_few_run_at_once_and_all_end(store: kv.Store) -> None:
+    counting = CountingStore(store)
+    with filled(counting) as database:
+
+        async def scenario() -> list[Any]:
+            return await outcomes([database.execute_async("Scan", SCAN) for _ in range(100)])
+
+        counting.most = 0
+        assert [answer["Count"] for answer in asyncio.run(scenario())] == [100] * 100
+        assert counting.most == admission.READS_MAX
+        assert counting.open == 0
+
+
+@pytest.mark.usefixtures("slices")
+def test_the_queue_has_an_end(store: kv.Store) -> None:
+    """More are refused with an error after which SDKs try again, and short reads go on."""
+    room = admission.READS_MAX + admission.WAITING_MAX
+    with filled(store, items=30) as database:
+
+        async def scenario() -> list[Any]:
+            scans = [database.execute_async("Scan", SCAN) for _ in range(room + 40)]
+            reads = [database.execute_async("GetItem", get("1")) for _ in range(5)]
+            return await outcomes([*scans, *reads])
+
+        answers = asyncio.run(scenario())
+        assert all("Item" in answer for answer in answers[-5:])
+        kinds = Counter(type(answer) for answer in answers[:-5])
+        assert kinds == {dict: room, ThrottlingException: 40}
+        assert database.execute("Scan", SCAN)["Count"] == 30
+
+
+@pytest.mark.usefixtures("slices")
+def test_callers_take_turns(store: kv.Store) -> None:
+    with filled(store) as database:
+        order: list[str] = []
+
+        async def scenario() -> None:
+            everything = asyncio.Event()
+
+            def submit(access_key: str) -> None:
+                def done(_: object) -> None:
+                    order.append(access_key)
+                    if len(order) == 101:
+                        everything.set()
+
+                body = b'{"TableName":"items"}'
+                database.runtime.submit("Scan", body, done, Caller(access_key=access_key))
+
+            for _ in range(100):
+                submit("many")
+            submit("one")
+            await asyncio.wait_for(everything.wait(), 30)
+
+        asyncio.run(scenario())
+        assert order.index("one") <= 2 * admission.READS_MAX
+
+
+def test_threads_have_the_same_limit(store: kv.Store) -> None:
+    counting = CountingStore(store)
+    with filled(counting, items=5) as database:
+        counting.hold, counting.most = threading.Event(), 0
+        counts: list[int] = []
+        threads = [
+            threading.Thread(target=lambda: counts.append(database.execute("Scan", SCAN)["Count"]))
+            for _ in range(3 * admission.READS_MAX)
+        ]
+        for thread in threads:
+            thread.start()
+        counting.hold.set()
+        for thread in threads:
+            thread.join()
+        assert counts == [5] * len(threads)
+        assert counting.most <= admission.READS_MAX
+
+
+def test_a_thread_that_runs_a_loop_does_not_wait_for_the_loop(
+    store: kv.Store, slices: None
+) -> None:
+    with filled(store) as database:
+
+        async def scenario() -> Any:
+            scans = [
+                asyncio.ensure_future(database.execute_async("Scan", SCAN))
+                for _ in range(admission.READS_MAX)
+            ]
+            await asyncio.sleep(0)
+            count = database.execute("Scan", SCAN)["Count"]
+            await outcomes([*scans])
+            return count
+
+        assert asyncio.run(scenario()) == 100
+
+
+@pytest.mark.usefixtures("slices")
+def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
+    with filled(store) as database:
+        for _ in range(2):
+            loop = asyncio.new_event_loop()
+
+            async def submit() -> None:
+                for _ in range(2 * admission.READS_MAX):
+                    database.runtime.submit("Scan", b'{"TableName":"items"}', lambda _: None)
+
+            loop.run_until_complete(submit())
+            loop.close()
+        assert asyncio.run(database.execute_async("Scan", SCAN))["Count"] == 100
+
+
+@pytest.mark.usefixtures("slices")
+def test_a_read_that_waited_too_long_is_not_begun(
+    store: kv.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hashrange.runtime import reads
+
+    monkeypatch.setattr(reads, "WAIT_SECONDS_MAX", 0.0)
+    with filled(store) as database:
+
+        async def scenario() -> list[Any]:
+            return await outcomes(
+                [database.execute_async("Scan", SCAN) for _ in range(2 * admission.READS_MAX)]
+            )
+
+        kinds = Counter(type(answer) for answer in asyncio.run(scenario()))
+        assert kinds == {dict: admission.READS_MAX, ThrottlingException: admission.READS_MAX}
+        assert isinstance(database.runtime, Runtime)
