@@ -53,6 +53,7 @@ from hashrange.design.declare.protocols import (
     Query,
     Store,
 )
+from hashrange.design.declare.typed_conditions import Condition
 from hashrange.design.declare.volumes import each, ignore, total, volumes, writes
 from hashrange.design.errors import (
     AlreadyExists,
@@ -106,6 +107,7 @@ __all__ = [
     "BadValue",
     "Before",
     "Between",
+    "Condition",
     "ConditionFailed",
     "Conflict",
     "Day",

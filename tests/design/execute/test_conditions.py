@@ -118,7 +118,7 @@ def test_the_condition_and_the_race_are_told_apart(db: Shop) -> None:
         db.put(old, where="avalable >= :n", n=5)
     with pytest.raises(st.DeclarationError, match="no value for :n"):
         db.put(old, where="available >= :n")
-    with pytest.raises(TypeError, match="without where"):
+    with pytest.raises(TypeError, match="no text with parameters"):
         db.put(old, n=5)
 
 
@@ -176,3 +176,70 @@ def test_a_batch_refuses_conditions(db: Shop) -> None:
 def test_nothing_is_read_first(db: Shop) -> None:
     [(operation, _)] = table.request(Shop.add, Stock(product_id="1"), available=-1).requests
     assert operation == "UpdateItem"
+
+
+# ---- conditions as classes ----
+
+
+class InStock(st.Condition[Stock]):
+    available: st.AtLeast[int]
+    kind: Annotated[st.Prefix[str] | None, st.prefix("state")] = None
+    price: st.Between[Decimal] | None = None
+
+
+class NotNew(st.Condition[Login]):
+    before: Annotated[str, st.before("state")]
+
+
+@pytest.mark.parametrize(
+    ("where", "holds"),
+    [
+        (InStock(available=5), True),
+        (InStock(available=6), False),
+        (InStock(available=5, kind="op"), True),
+        (InStock(available=5, kind="cl"), False),
+        (InStock(available=5, price=(Decimal(1), Decimal(2))), True),
+        (InStock(available=5, price=(Decimal(2), Decimal(3))), False),
+    ],
+)
+def test_a_condition_as_a_class(db: Shop, where: InStock, holds: bool) -> None:
+    writes: list[Callable[[], object]] = [
+        lambda: db.put(stock(db).replace(note="a"), where=where),
+        lambda: db.save(stock(db).replace(note="b"), where=where),
+        lambda: db.add(stock(db), where=where, reserved=1),
+        lambda: _check(db, where),
+    ]
+    for write in writes:
+        if holds:
+            write()
+        else:
+            with pytest.raises(st.ConditionFailed):
+                write()
+    assert stock(db).note == ("b" if holds else None)
+
+
+def _check(db: Shop, where: InStock) -> None:
+    with db.transaction() as t:
+        t.check(Stock(product_id="1"), where)
+
+
+def test_a_condition_of_another_entity(db: Shop) -> None:
+    with pytest.raises(st.BadValue, match="NotNew is a condition of Login"):
+        db.put(stock(db), where=NotNew(before="new"))
+    with pytest.raises(TypeError, match="no text with parameters"):
+        db.put(stock(db), where=InStock(available=5), n=5)
+
+
+def test_mistakes_in_a_condition_fail_at_declaration() -> None:
+    with pytest.raises(st.DeclarationError, match=r"no field 'availble' \(did you mean"):
+        type("C", (st.Condition[Stock],), {"__annotations__": {"availble": int}})
+    with pytest.raises(st.DeclarationError, match="AtLeast"):
+        type("C", (st.Condition[Stock],), {"__annotations__": {"state": st.Day}})
+    with pytest.raises(st.DeclarationError, match="name its entity"):
+        type("C", (st.Condition,), {"__annotations__": {"state": str}})
+    with pytest.raises(st.BadValue, match="compares nothing"):
+        Maybe().parts()
+
+
+class Maybe(st.Condition[Stock]):
+    state: str | None = None

@@ -149,8 +149,8 @@ PATTERNS: dict[str, Pair] = {
     ),
     "R04": (
         item("C", "'c#{c}', 'info'", "c: st.Slug")
-        + ORDER
-        + patterns("def o(self, c: str, o: str) -> O | None: ...", table=", C"),
+        + item("O", "'c#{c}#{day}', 'o#{o}'", "c: st.Slug; day: date; o: st.Slug")
+        + patterns("def o(self, c: str, day: date) -> st.Query[O]: ...", table=", C"),
         item("C", "'c#{c}', 'info'", "c: st.Slug") + ORDER + patterns(ORDERS, table=", C"),
     ),
     "R05": (

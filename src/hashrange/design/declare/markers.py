@@ -52,10 +52,14 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How an argument is compared with `field` (default: the field of the same name)."""
+    """How an argument is compared with `field` (default: the field of the same name).
+
+    `fields` has the (entity, field) pairs of entities in which the field has another name.
+    """
 
     name: OperatorName
     field: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 TTL = Annotated[datetime, Expires()]
@@ -82,9 +86,13 @@ def ref(entity: Any, field: str | None = None) -> Ref:
     return Ref(entity, field)
 
 
-def equal(field: str) -> Operator:
-    """field = argument, if their names differ: `Annotated[str, st.equal("user_id")]`."""
-    return Operator("=", field)
+def equal(field: str | None = None, /, **fields: str) -> Operator:
+    """field = argument, if their names differ: `Annotated[str, st.equal("user_id")]`.
+
+    In a pattern of several entities, the field can have another name in some of them:
+    `name: Annotated[str, st.equal(User="login", Repository="owner")]`.
+    """
+    return Operator("=", field, tuple(fields.items()))
 
 
 def at_least(field: str) -> Operator:

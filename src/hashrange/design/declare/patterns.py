@@ -95,13 +95,22 @@ def counts(*entities: type[Item]) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a pattern. If it is `optional` and None, the key condition is shorter."""
+    """An argument of a pattern. If it is `optional` and None, the key condition is shorter.
+
+    `fields` has the (entity, field) pairs of entities in which `field` has another name.
+    """
 
     name: str
     field: str
     operator: OperatorName
     python: Any
     optional: bool
+    fields: tuple[tuple[str, str], ...] = ()
+
+    def of(self, entity: object) -> "Argument":
+        """The argument with the field's name in the entity."""
+        name = dict(self.fields).get(str(entity)) if self.fields else None
+        return self if name is None else replace(self, field=name, fields=())
 
 
 @dataclass(frozen=True)
@@ -272,7 +281,8 @@ class _Reader:
             raise self._error(f"write `{name}: T | None = None` for an optional argument")
         if operator.name == "between":
             python = self._both_ends(name, python)
-        return Argument(name, operator.field or name, operator.name, python, optional)
+        field, fields = operator.field or name, operator.fields
+        return Argument(name, field, operator.name, python, optional, fields)
 
     def _both_ends(self, name: str, python: Any) -> Any:
         ends = get_args(python) if get_origin(python) is tuple else ()

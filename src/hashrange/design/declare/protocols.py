@@ -19,6 +19,7 @@ from hashrange.design.declare.transaction_protocols import (
     ReadTransaction,
     Transaction,
 )
+from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import ItemError
 
 P = ParamSpec("P")
@@ -156,7 +157,7 @@ class Store(Protocol):
     the write raises ConditionFailed.
     """
 
-    def put(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
+    def put(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
         """Write the whole item and replace the stored one. Returns it with its copies filled in.
 
         If the entity has a version, the stored item must have the version of `item`, and a new
@@ -164,11 +165,11 @@ class Store(Protocol):
         """
         ...
 
-    def create(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
+    def create(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
         """Write a new item. Raises AlreadyExists."""
         ...
 
-    def save(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
+    def save(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
         """Write the fields that differ from those read (see `Item.replace`). Raises Conflict."""
         ...
 
@@ -198,7 +199,7 @@ class Store(Protocol):
         """
         ...
 
-    def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I:
+    def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I:
         """Add to numbers, and members to sets, atomically and without a read.
 
         Raises NotFound, and BadValue for a field that `patch` refuses.
@@ -208,26 +209,26 @@ class Store(Protocol):
         """
         ...
 
-    def discard(self, item: I, /, *, where: str | None = None, **members: Any) -> I:
+    def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I:
         """Remove members from sets: see `add`."""
         ...
 
-    def append(self, item: I, /, *, where: str | None = None, **elements: Any) -> I:
+    def append(self, item: I, /, *, where: Where | None = None, **elements: Any) -> I:
         """Append elements to lists: see `add`."""
         ...
 
     def assign(
-        self, item: I, path: str, value: Any, /, *, where: str | None = None, **values: Any
+        self, item: I, path: str, value: Any, /, *, where: Where | None = None, **values: Any
     ) -> I:
         """Assign a nested value, of e.g. `"address.city"` or `"lines[0]"`: see `add`."""
         ...
 
-    def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I:
+    def move(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
         """Write an item whose key changed: delete the item that was read and create this one."""
         ...
 
     @overload
-    def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
@@ -237,6 +238,16 @@ class Store(Protocol):
 
         If the entity has a version and `item` was read, the stored item must have the version of
         `item`: raises Conflict.
+        """
+        ...
+
+    def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]:
+        """Delete an item and all items below it; returns the number of items of each entity.
+
+        An entity's children are those whose primary key contains its primary key, by field names
+        or st.ref. Children are deleted first and not atomically; after an interruption, a second
+        call continues. With `preview`, the items are only counted. Raises BadValue if a child
+        cannot be found (R04).
         """
         ...
 
@@ -274,11 +285,11 @@ class Store(Protocol):
 class AsyncStore(Protocol):
     """See `Store`."""
 
-    async def put(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
+    async def put(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
 
-    async def create(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
+    async def create(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
 
-    async def save(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
+    async def save(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
 
     def edit(
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -297,25 +308,27 @@ class AsyncStore(Protocol):
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractAsyncContextManager[I]: ...
 
-    async def add(self, item: I, /, *, where: str | None = None, **amounts: Any) -> I: ...
+    async def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
 
-    async def discard(self, item: I, /, *, where: str | None = None, **members: Any) -> I: ...
+    async def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I: ...
 
-    async def append(self, item: I, /, *, where: str | None = None, **elements: Any) -> I: ...
+    async def append(self, item: I, /, *, where: Where | None = None, **elements: Any) -> I: ...
 
     async def assign(
-        self, item: I, path: str, value: Any, /, *, where: str | None = None, **values: Any
+        self, item: I, path: str, value: Any, /, *, where: Where | None = None, **values: Any
     ) -> I: ...
 
-    async def move(self, item: I, /, *, where: str | None = None, **values: Any) -> I: ...
+    async def move(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
 
     @overload
-    async def delete(self, item: Item, /, *, where: str | None = None, **values: Any) -> None: ...
+    async def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
     @overload
     async def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
     async def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+    async def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]: ...
 
     async def get_many(
         self, get: Callable[..., Awaitable[R | None]], keys: Iterable[Any], /

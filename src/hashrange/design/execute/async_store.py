@@ -6,12 +6,14 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
+from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store import bind, call_of, explain
-from hashrange.design.execute.store_steps import StoreSteps, patched
+from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.trees import delete_tree
 
 T = TypeVar("T")
 
@@ -90,16 +92,16 @@ class OpenAsyncStore:
     async def run(self, steps: Steps[T]) -> T:
         return await run_async(steps, self._connection)
 
-    async def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    async def put(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return await self.run(self.core.write("put", item, where, values))
 
-    async def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    async def create(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return await self.run(self.core.write("create", item, where, values))
 
-    async def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    async def save(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return await self.run(self.core.write("save", item, where, values))
 
-    async def move(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    async def move(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return await self.run(self.core.write("move", item, where, values))
 
     @asynccontextmanager
@@ -120,17 +122,17 @@ class OpenAsyncStore:
         yield item
         await self.run(self.core.patch(bound, item))
 
-    async def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
+    async def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> Item:
         return await self.run(self.core.atomic("add", item, amounts, where))
 
-    async def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> Item:
+    async def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> Item:
         return await self.run(self.core.atomic("discard", item, members, where))
 
-    async def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> Item:
+    async def append(self, item: Item, /, *, where: Where | None = None, **elements: Any) -> Item:
         return await self.run(self.core.atomic("append", item, elements, where))
 
     async def assign(
-        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+        self, item: Item, path: str, value: Any, /, *, where: Where | None = None, **values: Any
     ) -> Item:
         return await self.run(self.core.assign(item, path, value, where, values))
 
@@ -140,6 +142,9 @@ class OpenAsyncStore:
             await self.run(self.core.delete_item(what, where, kwargs))
         else:
             await self.run(self.core.delete_by(bind(what, args, kwargs)))
+
+    async def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]:
+        return await self.run(delete_tree(self.core.writer, parent, preview=preview))
 
     async def get_many(self, get: Any, keys: Iterable[Any], /) -> list[Any]:
         return await self.run(self.core.get_many(call_of(get), keys))
@@ -186,4 +191,4 @@ class OpenAsyncTransaction(PendingWrites):
         bound = bind(get, args, kwargs)
         item = self._store.core.blank(bound)
         yield item
-        self.writes.append(PendingWrite("patch", None, bound, values=patched(bound, item)))
+        self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))

@@ -6,11 +6,13 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation, Page
+from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.steps import Connection, Steps, run
-from hashrange.design.execute.store_steps import StoreSteps, patched
+from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.trees import delete_tree
 
 T = TypeVar("T")
 
@@ -103,16 +105,16 @@ class OpenStore:
     def run(self, steps: Steps[T]) -> T:
         return run(steps, self._connection)
 
-    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    def put(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return self.run(self.core.write("put", item, where, values))
 
-    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    def create(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return self.run(self.core.write("create", item, where, values))
 
-    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    def save(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return self.run(self.core.write("save", item, where, values))
 
-    def move(self, item: Item, /, *, where: str | None = None, **values: Any) -> Item:
+    def move(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return self.run(self.core.write("move", item, where, values))
 
     @contextmanager
@@ -133,17 +135,17 @@ class OpenStore:
         yield item
         self.run(self.core.patch(bound, item))
 
-    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> Item:
+    def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> Item:
         return self.run(self.core.atomic("add", item, amounts, where))
 
-    def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> Item:
+    def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> Item:
         return self.run(self.core.atomic("discard", item, members, where))
 
-    def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> Item:
+    def append(self, item: Item, /, *, where: Where | None = None, **elements: Any) -> Item:
         return self.run(self.core.atomic("append", item, elements, where))
 
     def assign(
-        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+        self, item: Item, path: str, value: Any, /, *, where: Where | None = None, **values: Any
     ) -> Item:
         return self.run(self.core.assign(item, path, value, where, values))
 
@@ -153,6 +155,9 @@ class OpenStore:
             self.run(self.core.delete_item(what, where, kwargs))
         else:
             self.run(self.core.delete_by(bind(what, args, kwargs)))
+
+    def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]:
+        return self.run(delete_tree(self.core.writer, parent, preview=preview))
 
     def get_many(self, get: Any, keys: Iterable[Any], /) -> list[Any]:
         return self.run(self.core.get_many(call_of(get), keys))
@@ -199,7 +204,7 @@ class OpenTransaction(PendingWrites):
         bound = bind(get, args, kwargs)
         item = self._store.core.blank(bound)
         yield item
-        self.writes.append(PendingWrite("patch", None, bound, values=patched(bound, item)))
+        self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))
 
 
 def call_of(get: Any) -> PatternCall:

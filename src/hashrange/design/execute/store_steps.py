@@ -8,6 +8,7 @@ from hashrange.design.declare.item import Item, as_read
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches
 from hashrange.design.execute.observation import Observation, Observer
@@ -189,7 +190,7 @@ class StoreSteps:
         self,
         method: str,
         item: Item,
-        where: str | None = None,
+        where: Where | None = None,
         values: Mapping[str, Any] = NO_VALUES,
     ) -> Steps[Item]:
         """put, create, save or move, under a condition of the stored item."""
@@ -199,7 +200,7 @@ class StoreSteps:
         return written.done()
 
     def _checks(
-        self, item: Item, where: str | None, values: Mapping[str, Any]
+        self, item: Item, where: Where | None, values: Mapping[str, Any]
     ) -> list[WriteAction]:
         """The condition that the caller gave, of the item as it was read if it was read."""
         expect_where(where, values)
@@ -308,13 +309,13 @@ class StoreSteps:
         return item
 
     def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
-        values = patched(bound, item)
+        values = bound.assigned(item)
         if values:
             key = bound.builder.key(bound.arguments)
             yield from commit([self.writer.patch(bound.entity, key, values)])
 
     def atomic(
-        self, method: str, item: Item, given: Mapping[str, Any], where: str | None = None
+        self, method: str, item: Item, given: Mapping[str, Any], where: Where | None = None
     ) -> Steps[Item]:
         """add, discard or append. `given` also has the values of the condition."""
         entity = self.writer.entity(item)
@@ -323,20 +324,20 @@ class StoreSteps:
         return (yield from self._update_one(item, action, where, values))
 
     def assign(
-        self, item: Item, path: str, value: Any, where: str | None, values: Mapping[str, Any]
+        self, item: Item, path: str, value: Any, where: Where | None, values: Mapping[str, Any]
     ) -> Steps[Item]:
         entity = self.writer.entity(item)
         action = self.writer.assign(entity, entity.primary_key(vars(item)), path, value)
         return (yield from self._update_one(item, action, where, values))
 
     def _update_one(
-        self, item: Item, action: WriteAction, where: str | None, values: Mapping[str, Any]
+        self, item: Item, action: WriteAction, where: Where | None, values: Mapping[str, Any]
     ) -> Steps[Item]:
         response = yield from commit([*self._checks(item, where, values), action])
         return self.writer.entity(item).load(response["Attributes"])
 
     def delete_item(
-        self, item: Item, where: str | None = None, values: Mapping[str, Any] = NO_VALUES
+        self, item: Item, where: Where | None = None, values: Mapping[str, Any] = NO_VALUES
     ) -> Steps[None]:
         entity = self.writer.entity(item)
         actions = yield from self.writer.delete(entity, entity.primary_key(vars(item)), item)
@@ -378,13 +379,6 @@ class StoreSteps:
 
     def write_batch(self, pending: PendingWrites, copies: bool) -> Steps[None]:
         yield from write_batch(self.writer, pending, copies)
-
-
-def patched(bound: BoundPattern, item: Item) -> dict[str, Any]:
-    """The fields that were assigned to a blank item."""
-    known = bound.builder.plan.route.bound
-    moved = [f for f, a in known.items() if vars(item)[f] != bound.arguments[a.name]]
-    return {n: v for n, v in vars(item).items() if n in moved or n not in known}
 
 
 def _chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:

@@ -8,7 +8,6 @@ pattern describes, except for items of other entities in the same range, which a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
 from typing import Any, Literal
 
 from hashrange.design.declare import conditions
@@ -20,9 +19,10 @@ from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
-from hashrange.design.errors import DeclarationError, Unserved
+from hashrange.design.errors import DeclarationError, Unserved, suggest
 from hashrange.design.plan.projections import missing_fields, needed_fields
 from hashrange.design.plan.routes import KeyRefusal, Route, SortTest, find_route
+from hashrange.design.plan.unions import is_constant, shared_beginning
 
 OperationName = Literal["GetItem", "Query", "Scan"]
 _RANK = {"table": 0, "LSI": 1, "GSI": 2}
@@ -169,12 +169,17 @@ class _Planner:
         return found
 
     def _check_arguments(self) -> None:
-        for argument in self.arguments:
+        names = {str(entity) for entity in self.entities}
+        for general in self.arguments:
+            for name, _ in general.fields:
+                if name not in names:
+                    text = f"{general.name!r}: {name} is not in the result{suggest(name, names)}"
+                    raise DeclarationError(text, at=self.pattern.function)
             for entity in self.entities:
+                argument = general.of(entity)
                 if argument.field not in entity.fields:
                     raise unknown_field_error(argument, entity.fields, self.pattern.function)
-                kind = entity.fields[argument.field]
-                check_argument(argument, kind, self.pattern.function)
+                check_argument(argument, entity.fields[argument.field], self.pattern.function)
 
     def _expect_no_argument(self, reading: str) -> None:
         for argument in self.arguments:
@@ -193,7 +198,7 @@ class _Planner:
         self._expect_projected(source, routes)
         common = None
         if len(routes) > 1:
-            common = _covering(routes)
+            common = shared_beginning(routes)
         get = (
             source.kind == "table"
             and self.pattern.shape == "one"
@@ -219,7 +224,8 @@ class _Planner:
                     hint = f"read it with @st.using({entity}.{key.declared_as})"
                     raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
-                    return find_route(entity, key, self.arguments, self.filtered)
+                    given = [argument.of(entity) for argument in self.arguments]
+                    return find_route(entity, key, given, self.filtered)
                 except KeyRefusal as error:
                     refusal = error
         raise refusal or KeyRefusal(f"{entity} is not in it", [*entity.fields])
@@ -309,7 +315,7 @@ class _Planner:
         test = route.test
         if others or route.equals:
             return routes, common
-        if test is None or test.ranged or test.begins or not _constant(test.parts):
+        if test is None or test.ranged or test.begins or not is_constant(test.parts):
             return routes, common
         wider = Route(route.entity, route.key, (), None, route.shards, route.bound)
         if any(self._outsiders(source, [wider], None)):
@@ -347,42 +353,6 @@ def _leaves_out(plan: Plan) -> bool:
         for route in plan.routes
         for name in route.key.fields
     )
-
-
-def _constant(parts: Sequence[Part]) -> bool:
-    return all(isinstance(part, str) for part in parts)
-
-
-def _covering(routes: Sequence[Route]) -> tuple[Part, ...]:
-    """The known beginning of the sort key that all routes share, so that one Query reads them.
-
-    Raises KeyRefusal if the partition or the meaning of an argument differs between them.
-    """
-    first = routes[0]
-    for route in routes[1:]:
-        if [str(c.template) for c in route.key.hash] != [str(c.template) for c in first.key.hash]:
-            raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
-    if any(r.shards for r in routes) or any(
-        r.test is not None and (r.test.ranged or r.test.begins) for r in routes
-    ):
-        raise KeyRefusal("one query can read several entities only by a prefix that they share")
-    pieces = zip(*(route.known for route in routes), strict=False)
-    common: list[Part] = [p[0] for p in takewhile(lambda p: len(set(p)) == 1, pieces)]
-    heads = [route.known[len(common) : len(common) + 1] for route in routes]
-    texts = [head[0] if head and isinstance(head[0], str) else "" for head in heads]
-    if shared := _shared_beginning(texts):
-        common.append(shared)
-    for route in routes:
-        if not _constant(route.known[len(common) - bool(shared) :]):
-            raise KeyRefusal(
-                f"the arguments mean different keys of {first.entity} and {route.entity}"
-            )
-    return tuple(common)
-
-
-def _shared_beginning(texts: Sequence[str]) -> str:
-    columns = zip(*texts, strict=False)
-    return "".join(column[0] for column in takewhile(lambda c: len(set(c)) == 1, columns))
 
 
 def variants(pattern: Pattern) -> Iterator[tuple[Argument, ...]]:

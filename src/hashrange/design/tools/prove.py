@@ -131,11 +131,12 @@ def _questions(
 
 
 def _argument(argument: Argument, one: Item | None, other: Item | None) -> Any:
-    value = getattr(one, argument.field, "")
+    field = argument.of(type(one).__name__).field
+    value = getattr(one, field, "")
     if argument.python is date:
         value = _day(value)
     if argument.operator == "between":
-        values = [value, getattr(other, argument.field)]
+        values = [value, getattr(other, field)]
         return None if None in values else tuple(sorted(values))
     if argument.operator == "begins with" and value is not None:
         return value[:1]
@@ -257,7 +258,7 @@ def _passes(plan: Plan, arguments: Mapping[str, Any], image: WireItem) -> bool:
 
 
 def _holds(argument: Argument, given: Any, item: Item) -> bool:
-    value = getattr(item, argument.field)
+    value = getattr(item, argument.of(type(item).__name__).field)
     if value is None:
         return False
     if argument.operator == "between":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
@@ -49,6 +50,12 @@ class BoundPattern:
         if self.builder.plan.operation != "GetItem":
             raise BadValue(f"{self.call.pattern} does not name one item by its primary key")
         return self.builder.plan.route.entity
+
+    def assigned(self, item: Item) -> dict[str, Any]:
+        """The fields that were assigned to an item with only its key fields."""
+        known = self.builder.plan.route.bound
+        moved = [f for f, a in known.items() if vars(item)[f] != self.arguments[a.name]]
+        return {n: v for n, v in vars(item).items() if n in moved or n not in known}
 
     def not_found(self) -> NotFound:
         return NotFound(f"{self.call.pattern}: there is no such item")
@@ -122,4 +129,5 @@ def _check(argument: Argument, plan: Plan, model: TableModel) -> ArgumentCheck:
     if plan.filter is not None and argument.name in plan.filter.parameters:
         fields = {parameter: field for field, parameter in plan.filter.pairs}
         return ArgumentCheck(argument, entity, fields.get(argument.name, ""), exact=False)
-    return ArgumentCheck(argument, entity, argument.field, exact=argument.operator == "=")
+    field = argument.of(entity).field
+    return ArgumentCheck(argument, entity, field, exact=argument.operator == "=")

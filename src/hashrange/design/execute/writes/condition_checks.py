@@ -5,15 +5,21 @@ from typing import Any
 
 from hashrange.design.declare import conditions
 from hashrange.design.declare.entity import Entity
-from hashrange.design.errors import ConditionFailed
+from hashrange.design.declare.typed_conditions import Condition, Where
+from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model.values import Item as WireItem
 
 
 def condition_check(
-    table: str, entity: Entity, key: WireItem, item: object, text: str, values: Mapping[str, Any]
+    table: str, entity: Entity, key: WireItem, item: object, where: Where, values: Mapping[str, Any]
 ) -> WriteAction:
     """A check of the stored item with this key. Raises DeclarationError for a wrong condition."""
+    text = where if isinstance(where, str) else ""
+    if isinstance(where, Condition):
+        if where.entity is not entity.model:
+            raise BadValue(f"{type(where).__name__} is a condition of {where.entity.__name__}")
+        text, values = where.parts()
     parsed = conditions.parse(text, entity.fields, entity.attributes, f"condition({entity})", "#c")
     found = conditions.bound(text, parsed, values, f"condition({entity})")
     parameters: dict[str, Any] = {
@@ -29,16 +35,16 @@ def condition_check(
 
 
 def split_values(
-    entity: Entity, where: str | None, given: Mapping[str, Any]
+    entity: Entity, where: Where | None, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(values of the condition's parameters, the rest) of keyword arguments."""
-    if where is None:
+    if not isinstance(where, str):
         return {}, dict(given)
     parsed = conditions.parse(where, entity.fields, entity.attributes, f"condition({entity})", "#c")
     values = {n: v for n, v in given.items() if n in parsed.parameters}
     return values, {n: v for n, v in given.items() if n not in parsed.parameters}
 
 
-def expect_where(where: str | None, values: Mapping[str, Any]) -> None:
-    if where is None and values:
-        raise TypeError(f"{', '.join(values)}: values of a condition without where")
+def expect_where(where: Where | None, values: Mapping[str, Any]) -> None:
+    if not isinstance(where, str) and values:
+        raise TypeError(f"{', '.join(values)}: values, but no text with parameters in where")

@@ -6,6 +6,7 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
+from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
@@ -37,7 +38,7 @@ class PendingWrite:
     item: Item | None
     bound: BoundPattern | None = None
     change: Callable[[Any], object] | None = None
-    condition: str | None = None
+    condition: Where | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     assigned: tuple[str, Any] = ("", None)
 
@@ -48,37 +49,37 @@ class PendingWrites:
     def __init__(self) -> None:
         self.writes: list[PendingWrite] = []
 
-    def put(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+    def put(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None:
         self._append("put", item, where, values)
 
-    def create(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+    def create(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None:
         self._append("create", item, where, values)
 
-    def save(self, item: Item, /, *, where: str | None = None, **values: Any) -> None:
+    def save(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None:
         self._append("save", item, where, values)
 
-    def add(self, item: Item, /, *, where: str | None = None, **amounts: Any) -> None:
+    def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> None:
         self.writes.append(PendingWrite("add", item, condition=where, values=amounts))
 
-    def discard(self, item: Item, /, *, where: str | None = None, **members: Any) -> None:
+    def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> None:
         self.writes.append(PendingWrite("discard", item, condition=where, values=members))
 
-    def append(self, item: Item, /, *, where: str | None = None, **elements: Any) -> None:
+    def append(self, item: Item, /, *, where: Where | None = None, **elements: Any) -> None:
         self.writes.append(PendingWrite("append", item, condition=where, values=elements))
 
     def assign(
-        self, item: Item, path: str, value: Any, /, *, where: str | None = None, **values: Any
+        self, item: Item, path: str, value: Any, /, *, where: Where | None = None, **values: Any
     ) -> None:
         self._append("assign", item, where, values)
         self.writes[-1].assigned = (path, value)
 
     def _append(
-        self, method: str, item: Item, where: str | None, values: Mapping[str, Any]
+        self, method: str, item: Item, where: Where | None, values: Mapping[str, Any]
     ) -> None:
         expect_where(where, values)
         self.writes.append(PendingWrite(method, item, condition=where, values=values))
 
-    def check(self, item: Item, condition: str, /, **values: Any) -> None:
+    def check(self, item: Item, condition: Where, /, **values: Any) -> None:
         self.writes.append(PendingWrite("check", item, condition=condition, values=values))
 
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:

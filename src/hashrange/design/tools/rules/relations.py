@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.templates import Template
 from hashrange.design.execute.writes.copies import copy_route
+from hashrange.design.plan.children import orphans_of
 from hashrange.design.tools.rules.rule import Context, Found, Severity, named, rule
 
 FEW_COPIES = 100
@@ -68,33 +68,17 @@ def wrong_side(c: Context) -> Iterator[Found]:
 
 @rule(
     "R04",
-    "information",
-    "children that no pattern finds after their parent is deleted",
-    "Deleting an item does not delete its children. Add a pattern that reads the children by their "
-    "parent's key, so that you can delete them too.",
+    "warning",
+    "a delete that leaves children behind",
+    "Deleting an item does not delete its children, and no key finds all of them by the parent's "
+    "key, so db.delete_tree is refused. Add an index by the parent.",
 )
 def orphans(c: Context) -> Iterator[Found]:
-    for child in c.entities:
-        parents = [
-            e
-            for e in c.entities
-            if e is not child and e.key_fields < child.key_fields
-            and _partition(e) == _partition(child)
-        ]  # fmt: skip
-        if not parents:
-            continue
-        found = any(
-            child in plan.entities and set(plan.route.bound) <= parent.key_fields
-            for plan in c.plans
-            for parent in parents
-        )
-        if not found and any(child in plan.entities for plan in c.plans):
-            names = " or ".join(str(parent) for parent in parents)
-            yield str(child), f"no pattern reads it by the key of its {names}"
-
-
-def _partition(entity: Entity) -> list[str]:
-    return [str(column.template) for column in entity.key.hash]
+    for parent in c.entities:
+        for child in orphans_of(c.model, parent):
+            if child.parent is parent:  # the others are reported with their own parent
+                names = ", ".join(child.held.values())
+                yield str(child.entity), f"no key finds the items of a deleted {parent} by {names}"
 
 
 @rule(
