@@ -149,7 +149,7 @@ def test_no_stream_is_listed_of_a_table_that_has_none(db: Database) -> None:
 # (how the table is made, its open shards: as many as it would have partitions)
 SHARDS: list[tuple[dict[str, Any], int]] = [
     ({"ProvisionedThroughput": PROVISIONED}, 1),
-    ({"ProvisionedThroughput": {"ReadCapacityUnits": 3000, "WriteCapacityUnits": 1000}}, 1),
+    ({"ProvisionedThroughput": {"ReadCapacityUnits": 3000, "WriteCapacityUnits": 1000}}, 2),
     ({"ProvisionedThroughput": {"ReadCapacityUnits": 3001, "WriteCapacityUnits": 1}}, 2),
     ({"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2500}}, 3),
     ({"BillingMode": "PAY_PER_REQUEST"}, 4),

@@ -103,11 +103,11 @@ def test_a_damaged_row_is_found(store: MemoryStore, space: int) -> None:
 @pytest.mark.parametrize("counter", [system.item_count, system.size_bytes])
 @pytest.mark.parametrize("space", [1, 2, 3])
 def test_a_wrong_counter_is_found(
-    store: MemoryStore, counter: Callable[[int], bytes], space: int
+    store: MemoryStore, counter: Callable[[int, int], bytes], space: int
 ) -> None:
-    write(store, kv.Add(counter(space), 1))
+    write(store, kv.Add(counter(space, 0), 1))
     [problem] = problems(store)
-    assert f"counter {counter(space).decode()} is " in problem
+    assert f"counter {counter(space, 0).decode()} is " in problem
 
 
 def test_a_wrong_size_of_an_item_collection_is_found(store: MemoryStore) -> None:

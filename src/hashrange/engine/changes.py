@@ -43,7 +43,7 @@ def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
         effects.writes.append(kv.Delete(table.space, key.key))
     rows = (change.new is not None) - (change.old is not None)
     growth = change.new_size - old_size
-    count_rows(effects.counters, table.space, rows, growth)
+    count_rows(effects.counters, table, key.key, rows, growth)
     if table.has_local_indexes:
         count_collection(effects.counters, table, key, growth)
 

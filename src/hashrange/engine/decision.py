@@ -101,6 +101,16 @@ class Trim(NamedTuple):
     places: Sequence[Place]
 
 
+class Recount(NamedTuple):
+    """Rows that go from the counters of one partition of a space to those of another."""
+
+    space: int
+    taken_from: int
+    added_to: int
+    rows: int
+    size: int
+
+
 class Empty(NamedTuple):
     """One step of emptying a dropped space."""
 
@@ -117,6 +127,7 @@ AnyChange = (
     | Forget
     | Backfill
     | Trim
+    | Recount
     | Empty
 )
 

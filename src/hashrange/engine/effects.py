@@ -10,7 +10,7 @@ from hashrange.engine.capacity import Charge, Receipt, write_units
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, collection_key
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, TableOrIndex
 
 Counters = defaultdict[bytes | kv.Key, int]
 """Changes of numbers, or their right values: counters by name, collection sizes by key."""
@@ -50,12 +50,13 @@ class Effects(Struct):
         return self.writes
 
 
-def count_rows(counters: Counters, space: int, rows: int, size: int) -> None:
-    """Add to ItemCount and the size in bytes of a table or index."""
+def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, size: int) -> None:
+    """Add to ItemCount and the size in bytes of the partition that holds the row `key`."""
+    partition = source.counted_in(key)
     if rows:
-        counters[system.item_count(space)] += rows
+        counters[system.item_count(source.space, partition)] += rows
     if size:
-        counters[system.size_bytes(space)] += size
+        counters[system.size_bytes(source.space, partition)] += size
 
 
 def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:

@@ -131,13 +131,22 @@ def system_row(key: bytes, type_: type[T]) -> Fetch[T | None]:
 
 def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
     """ItemCount and size in bytes of tables and indexes."""
-    names = [
-        name
-        for source in sources
-        for name in (system.item_count(source.space), system.size_bytes(source.space))
+    by_partition = yield from partition_statistics(sources)
+    return [
+        (sum(items for items, _ in counts), sum(size for _, size in counts))
+        for counts in by_partition
     ]
-    values = yield from counters(names)
-    return list(zip(values[::2], values[1::2], strict=True))
+
+
+def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tuple[int, int]]]]:
+    """The number of rows and their size in bytes, for each partition of tables and indexes."""
+    names: list[bytes] = []
+    for source in sources:
+        for partition in source.partitions:
+            names.append(system.item_count(source.space, partition.number))
+            names.append(system.size_bytes(source.space, partition.number))
+    values = iter((yield from counters(names)))
+    return [[(next(values), next(values)) for _ in source.partitions] for source in sources]
 
 
 def items_and_collections(

@@ -41,9 +41,9 @@ def of_scan(segment: int | None, total: int | None) -> Bounds:
 
 
 def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
-    """The positions in the hash where each partition begins that DynamoDB would have."""
-    warm = source.warm if isinstance(source, Index) and not source.local else table.warm
-    return bound.segment_starts(warm.partitions)
+    """The keys at which the partitions begin. A local index shares those of its table."""
+    owner = source if isinstance(source, Index) and not source.local else table
+    return owner.partition_starts
 
 
 def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:

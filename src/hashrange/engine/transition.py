@@ -13,6 +13,7 @@ from hashrange.engine.decision import (
     Forget,
     ItemChange,
     LogChange,
+    Recount,
     Remember,
     StreamChange,
     TableChange,
@@ -65,6 +66,8 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _log(change)
         case Trim():
             return [kv.Delete(change.log.space, place.key) for place in change.places]
+        case Recount():
+            return _recount(change)
         case Empty():
             return [kv.Purge(change.space, change.rows_max)]
         case _:
@@ -108,6 +111,16 @@ def _log(change: LogChange) -> list[kv.Write]:
         return [kv.CreateSpace(change.new.space)]
     assert change.old, "a log is opened or dropped"
     return [kv.DropSpace(change.old.space)]
+
+
+def _recount(change: Recount) -> list[kv.Write]:
+    space, rows, size = change.space, change.rows, change.size
+    return [
+        kv.Add(system.item_count(space, change.taken_from), -rows),
+        kv.Add(system.size_bytes(space, change.taken_from), -size),
+        kv.Add(system.item_count(space, change.added_to), rows),
+        kv.Add(system.size_bytes(space, change.added_to), size),
+    ]
 
 
 def _remember(change: Remember) -> list[kv.Write]:

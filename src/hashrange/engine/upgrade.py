@@ -10,11 +10,15 @@ it. So an interrupted upgrade changes nothing, and is run again.
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from hashrange import kv
 from hashrange.engine.keyspace import system
-from hashrange.model.tables import Table
+from hashrange.engine.keyspace.keys import digest
+from hashrange.model.partitions import Partition, equal_parts
+from hashrange.model.streams import Stream, first_slots
+from hashrange.model.tables import Index, Table, partitions_needed
 
 T = TypeVar("T")
 Reading = Generator[kv.Read, Any, T]
@@ -34,27 +38,27 @@ def _guarded_rows() -> Reading[list[kv.Write]]:
     writes: list[kv.Write] = [*_cleared({b"spaces": made, b"catalog": version})]
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
     for _, value in page.rows:
-        table = system.decode(value, Table)
-        if any(index.local for index in table.indexes):
+        table = system.decode(value, dict[str, Any])
+        if any(index["local"] for index in table["indexes"]):
             made += 1
             writes += yield from _collections(table, made)
     writes.append(kv.Put(*system.SPACES, system.encode_number(made)))
     return writes
 
 
-def _collections(table: Table, space: int) -> Reading[list[kv.Write]]:
+def _collections(table: dict[str, Any], space: int) -> Reading[list[kv.Write]]:
     """The definition with its space of collection sizes, and the sizes."""
-    changed = replace(table, collections=space)
-    row = system.table_row(table.name)
+    changed = {**table, "collections": space}
+    row = system.table_row(table["name"])
     writes: list[kv.Write] = [
         kv.CreateSpace(space),
         kv.Put(kv.SYSTEM_SPACE, row, system.encode(changed)),
     ]
     start = b""
     while True:
-        page: kv.Page = yield kv.Range(table.space, start, None, rows_max=CHUNK_ROWS)
+        page: kv.Page = yield kv.Range(table["space"], start, None, rows_max=CHUNK_ROWS)
         partitions = sorted({key[: kv.PARTITION_BYTES] for key, _ in page.rows})
-        names = [b"c%d:" % table.space + partition for partition in partitions]
+        names = [b"c%d:" % table["space"] + partition for partition in partitions]
         sizes: list[int] = yield kv.Counters(tuple(names))
         writes += [
             kv.Put(space, partition, system.encode_number(size))
@@ -71,7 +75,55 @@ def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
         yield kv.Add(name, -number)
 
 
-STEPS: tuple[Step, ...] = (_guarded_rows,)
+def _partitions() -> Reading[list[kv.Write]]:
+    """Version 2 had no partitions, and of the slots of a log it stored only the number.
+
+    Tables and global indexes get the partitions of their warm throughput. All rows stay in the
+    counters of the first one until upkeep has counted the others.
+    """
+    streams: dict[str, Stream] = {}
+    writes: list[kv.Write] = []
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, *system.stream_rows(None))
+    for key, value in page.rows:
+        stream = _with_slots(system.decode(value, dict[str, Any]))
+        streams[stream.arn] = stream
+        writes.append(kv.Put(kv.SYSTEM_SPACE, key, system.encode(stream)))
+    page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
+    for key, value in page.rows:
+        stored = system.decode(value, dict[str, Any])
+        if stored["stream"] is not None:
+            latest = _with_slots(stored["stream"])
+            stored["stream"] = msgspec.to_builtins(streams.get(latest.arn, latest))
+        table = _divided(msgspec.convert(stored, Table))
+        indexes = tuple(index if index.local else _divided(index) for index in table.indexes)
+        table = replace(table, indexes=indexes)
+        writes.append(kv.Put(kv.SYSTEM_SPACE, key, system.encode(table)))
+    [version] = yield kv.Get((system.CATALOG_VERSION,))
+    if page.rows:  # the definitions that other processes have cached are outdated
+        writes.append(system.new_version(digest(version or b"")[:8]))
+    return writes
+
+
+def _with_slots(stored: dict[str, Any]) -> Stream:
+    """Slots were equal parts of the first byte of the hash."""
+    count = stored.get("slots", 4)
+    starts = [bytes([-(-256 * number // count)]) for number in range(1, count)]
+    slots = first_slots([b"", *starts], stored["enabled_at"])
+    return msgspec.convert({**stored, "slots": msgspec.to_builtins(slots)}, Stream)
+
+
+Divided = TypeVar("Divided", Table, Index)
+
+
+def _divided(source: Divided) -> Divided:
+    parts = equal_parts(partitions_needed(source.throughput, source.warm))
+    others: list[Partition] = [
+        Partition(part.number, part.start, 0, part.start) for part in parts[1:]
+    ]
+    return replace(source, partitions=(parts[0], *others))
+
+
+STEPS: tuple[Step, ...] = (_guarded_rows, _partitions)
 """Step n, counted from 1, brings the stored rows from version n to n + 1."""
 
 VERSION = len(STEPS) + 1

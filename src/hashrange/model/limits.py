@@ -72,6 +72,7 @@ LIST_TABLES_MAX = 100
 # ---- capacity [CU] ----
 READ_UNIT_BYTES = 4 * KB
 WRITE_UNIT_BYTES = 1 * KB
+PARTITION_BYTES_MAX = 10 * 1024 * 1024 * 1024
 ITEM_COLLECTION_BYTES_MAX = 10 * 1024 * MB
 """Items and local index entries of one partition key value, in a table with local indexes."""
 

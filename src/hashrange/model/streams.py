@@ -1,6 +1,10 @@
 """Change logs and streams of tables, as the catalog stores them. Times are in milliseconds."""
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import cached_property
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -8,27 +12,57 @@ from msgspec import Struct
 RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
+SLOTS_MAX = 256
+"""How many slots a log can have, open and closed. With more partitions, some share a slot."""
+PARTITION_BYTES = 16
+"""The length of the digest with which the row keys of an item collection begin."""
+
 ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
 
-class Log(Struct, frozen=True):
+class Slot(Struct, frozen=True, omit_defaults=True):
+    """A range of the hash whose records are kept in one order.
+
+    It begins at `start`, and ends where the next slot that is open begins. When a partition is
+    split, its slot is closed, and two others go on: their `parent` is the last shard of the one
+    that was closed.
+    """
+
+    number: int
+    start: bytes
+    opened_at: int
+    closed_at: int | None = None
+    parent: str | None = None
+
+
+class Log(Struct, frozen=True, dict=True):
     """A table's change log: the records of its changes, as long as something reads them.
 
-    `space` holds the records, and `slots` is the number of ranges of the hash that they are
-    divided into. `since` is the time when the latest reader began: records that are added have
-    this time at least.
+    `space` holds the records, which are divided into `slots`. `since` is the time when the latest
+    reader began or a slot was opened: records that are added have this time at least.
     """
 
     space: int
-    slots: int
+    slots: tuple[Slot, ...]
     since: int
 
+    def slot_of(self, key: bytes) -> int:
+        """The number of the slot for the records of the item with this row key."""
+        starts, numbers = self._open
+        return numbers[bisect_right(starts, key) - 1]
 
-class Stream(Struct, frozen=True, kw_only=True):
+    @cached_property
+    def _open(self) -> tuple[list[bytes], list[int]]:
+        slots = [slot for slot in self.slots if slot.closed_at is None]
+        slots.sort(key=attrgetter("start"))
+        return [slot.start for slot in slots], [slot.number for slot in slots]
+
+
+class Stream(Struct, frozen=True, kw_only=True, dict=True):
     """A stream of one table incarnation. It reads the change log in `space`.
 
-    `slots` is the number of slots of that log, and so of shards that are open at a time. Each
-    shard is closed after `shard_milliseconds`, and another one follows it.
+    Each open slot of the log has one open shard. A shard is closed after `shard_milliseconds`,
+    and another one follows it.
     """
 
     table_name: str
@@ -40,7 +74,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     enabled_at: int
     disabled_at: int | None = None
     shard_milliseconds: int
-    slots: int = 4
+    slots: tuple[Slot, ...]
 
     @property
     def label(self) -> str:
@@ -51,6 +85,16 @@ class Stream(Struct, frozen=True, kw_only=True):
     def arn(self) -> str:
         return f"{self.table_arn}/stream/{self.label}"
 
-    @property
+    @cached_property
     def log(self) -> Log:
-        return Log(self.space, self.slots, self.enabled_at)
+        opened = [slot.opened_at for slot in self.slots]
+        return Log(self.space, self.slots, max(self.enabled_at, *opened))
+
+
+def first_slots(starts: Iterable[bytes], opened_at: int) -> tuple[Slot, ...]:
+    """The slots of a new log: one for each of the partitions that begin at `starts`.
+
+    A slot has whole item collections, so partitions that divide one share a slot.
+    """
+    whole = sorted({start for start in starts if len(start) <= PARTITION_BYTES})[:SLOTS_MAX]
+    return tuple(Slot(number, start, opened_at) for number, start in enumerate(whole))

@@ -4,6 +4,7 @@ Source: shapes TableDescription and SecondaryIndexDescription of the service mod
 not stored; they follow from stored times (`Table.status`).
 """
 
+from bisect import bisect_right
 from functools import cached_property
 from operator import attrgetter
 from typing import Literal
@@ -11,13 +12,10 @@ from typing import Literal
 from msgspec import Struct, field
 
 from hashrange.model.limits import DAY_SECONDS
+from hashrange.model.partitions import WHOLE, Partition, counted_ranges, needed
 from hashrange.model.streams import Log, Stream
 
 KeyType = Literal["S", "N", "B"]
-
-WRITE_UNITS_PER_PARTITION = 1000
-READ_UNITS_PER_PARTITION = 3000
-"""The units that a partition of DynamoDB serves per second."""
 
 
 class Throughput(Struct, frozen=True):
@@ -44,14 +42,14 @@ class WarmThroughput(Struct, frozen=True):
     read: int = 0
     write: int = 0
 
-    @property
-    def partitions(self) -> int:
-        """The number of partitions that DynamoDB needs to serve this much."""
-        reads = -(-self.read // READ_UNITS_PER_PARTITION)
-        return max(1, reads, -(-self.write // WRITE_UNITS_PER_PARTITION))
-
     def raised(self, read: int = 0, write: int = 0) -> "WarmThroughput":
         return WarmThroughput(max(self.read, read), max(self.write, write))
+
+
+def partitions_needed(throughput: Throughput, warm: WarmThroughput) -> int:
+    """How many partitions it takes to serve what is provisioned, and what was ever served."""
+    provisioned = needed(throughput.read, throughput.write, on_demand=False)
+    return max(provisioned, needed(warm.read, warm.write, on_demand=True))
 
 
 class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
@@ -65,10 +63,30 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     space: int
     hash: tuple[str, ...]
     range: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = WHOLE
+    """In the order of their keys. A local index shares those of its table."""
 
     @cached_property
     def key(self) -> tuple[str, ...]:
         return self.hash + self.range
+
+    @cached_property
+    def partition_starts(self) -> tuple[bytes, ...]:
+        return tuple(partition.start for partition in self.partitions)
+
+    def partition_at(self, key: bytes) -> Partition:
+        """The partition that holds the row with this key."""
+        return self.partitions[bisect_right(self.partition_starts, key) - 1]
+
+    def counted_in(self, key: bytes) -> int:
+        """The number of the partition whose counters include the row with this key."""
+        starts, numbers = self._counted
+        return numbers[bisect_right(starts, key) - 1]
+
+    @cached_property
+    def _counted(self) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
+        starts, numbers = zip(*counted_ranges(self.partitions), strict=True)
+        return starts, numbers
 
 
 class Index(TableOrIndex, frozen=True, kw_only=True):

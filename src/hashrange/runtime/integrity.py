@@ -76,7 +76,7 @@ class _TableCheck:
         if size != row.size:
             yield f"{where}: weighs {row.size}, its item {size} bytes"
         self._expected[table.space] += 1
-        count_rows(self._counters, table.space, 1, size)
+        count_rows(self._counters, table, key, 1, size)
         if table.has_local_indexes:
             count_collection(self._counters, table, owner, size)
         for index in table.maintained:
@@ -86,8 +86,9 @@ class _TableCheck:
     def _index_problems(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> Iterator[str]:
         maintainer = MAINTAINERS[type(index)]
         found = self._answer(maintainer.check(self._table, index, owner, row))
-        self._expected[index.space] += found.rows
-        maintainer.count(self._table, index, owner, found.rows, found.size, self._counters)
+        if found.key is not None:
+            self._expected[index.space] += 1
+            maintainer.count(self._table, index, found.key, 1, found.size, self._counters)
         if found.problem:
             yield f"{_name(index)}: {found.problem}"
 
@@ -111,7 +112,11 @@ class _TableCheck:
     def _counter_problems(self) -> Iterator[str]:
         names = {name for name in self._counters if isinstance(name, bytes)}
         for view in (self._table, *self._table.indexes):
-            names |= {system.item_count(view.space), system.size_bytes(view.space)}
+            for number in (partition.number for partition in view.partitions):
+                names |= {
+                    system.item_count(view.space, number),
+                    system.size_bytes(view.space, number),
+                }
         for name in sorted(names):
             [stored] = source.counters(self._snapshot, name)
             if stored != self._counters[name]:

@@ -13,6 +13,10 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 PAUSE_SECONDS = 2.0
 """How often the thread looks for work that no commit of this process has announced."""
 
+RETRY_GROWTH = 1.1
+"""A partition that could not be split is tried again when it is so many times larger: finding
+the middle of its bytes means reading half of it."""
+
 
 class Runtime(Protocol):
     def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
@@ -25,6 +29,7 @@ class Upkeep(forks.Forkable):
         self._runtime = runtime
         self._settings = settings
         self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age
+        self._retry_from: dict[tuple[str, str | None, int], float] = {}
         self._closing = False
         self.after_fork_in_child()
         forks.watch(self)
@@ -58,12 +63,29 @@ class Upkeep(forks.Forkable):
         for step in steps:
             if self._closing or (step["Operation"] == "upkeep.ExpireItems" and not expire):
                 continue
-            answer = self._call(step["Operation"], step["Body"])
+            answer = self._answer(step)
             worked |= not answer["Done"]
             deleted += answer.get("Deleted", 0)
         if deleted:
             self._expire_from = monotonic() + deleted / self._settings.expirations_per_second
         return worked
+
+    def _answer(self, step: dict[str, Any]) -> dict[str, Any]:
+        if step["Operation"] != "upkeep.HalvePartition":
+            return self._call(step["Operation"], step["Body"])
+        return self._halve(step)
+
+    def _halve(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Split a large partition. One that cannot be split is tried again when it has grown."""
+        body = step["Body"]
+        place = body["TableName"], body["IndexName"], body["Number"]
+        if body["Size"] < self._retry_from.get(place, 0):
+            return {"Done": True}
+        found = self._call(step["Operation"], body)
+        if found["Done"]:
+            self._retry_from[place] = body["Size"] * RETRY_GROWTH
+            return found
+        return self._call(found["Next"]["Operation"], found["Next"]["Body"])
 
     def _call(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = self._runtime.call_upkeep(name, msgspec.json.encode(body))

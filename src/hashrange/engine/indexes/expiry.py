@@ -54,9 +54,9 @@ def check(table: Table, ttl: TimeToLive, key: RowKey, item: Row) -> Fetch[Checke
     expected = _put(ttl, seconds, key.raw)
     [value] = yield kv.Get(((ttl.space, expected.key),))
     if value == expected.value:
-        return Checked(1)
+        return Checked(RowKey(expected.key, key.raw))
     what = "is missing" if value is None else "differs from its item"
-    return Checked(1, 0, f"row {expected.key.hex()} {what}")
+    return Checked(RowKey(expected.key, key.raw), 0, f"row {expected.key.hex()} {what}")
 
 
 def count(

@@ -12,12 +12,13 @@ from hashrange.model.tables import Index, Table, TimeToLive
 
 
 class Checked(NamedTuple):
-    """The result of a check: the rows that an item should have in an index, and their size.
+    """The result of a check: the key and the size of the row that an item should have in an index.
 
-    `problem` says in a few words what is wrong with these rows, None if nothing is.
+    The key is None if it should have none. `problem` says in a few words what is wrong with the
+    row, None if nothing is.
     """
 
-    rows: int = 0
+    key: RowKey | None = None
     size: int = 0
     problem: str | None = None
 
@@ -34,13 +35,13 @@ class Maintainer(Protocol):
         ...
 
     def check(self, table: Table, index: Any, key: RowKey, item: Row, /) -> Fetch[Checked]:
-        """Compare the index's rows for the item at `key` with those that it should have."""
+        """Compare the index's row for the item at `key` with the one that it should have."""
         ...
 
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add the rows of the item at `key` to the counters of the index."""
+        """Add rows, of which `key` is one in the index, to the counters of the index."""
         ...
 
 

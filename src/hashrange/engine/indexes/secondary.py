@@ -66,27 +66,26 @@ def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Eff
     old_size = old.size if is_all else item_size(_project(table, index, old.item))
     effects.charge(change, index, entry.key, max(old_size, entry.size))
     effects.writes.append(_put(index, entry, change.json() if is_all else None))
-    count(table, index, change.key, 0, entry.size - old_size, effects.counters)
+    growth = entry.size - old_size
+    count(table, index, entry.key, 0, growth, effects.counters)
 
 
 def _move(index: Index, change: ItemChange, effects: Effects) -> None:
     """Delete the entry of the old image, if it had one, and add that of the new image."""
-    table, rows, size = change.table, 0, 0
+    table = change.table
     if change.old is not None:
         gone = entry_of(table, index, change.key, change.old.item, change.old.size)
         if gone:
             effects.charge(change, index, gone.key, gone.size)
             effects.writes.append(kv.Delete(index.space, gone.key.key))
-            rows, size = -1, -gone.size
+            count(table, index, gone.key, -1, -gone.size, effects.counters)
     if change.new is not None:
         come = entry_of(table, index, change.key, change.new, change.new_size)
         if come:
             effects.charge(change, index, come.key, come.size)
             json = change.json() if index.projection == "ALL" else None
             effects.writes.append(_put(index, come, json))
-            rows, size = rows + 1, size + come.size
-    if rows or size:
-        count(table, index, change.key, rows, size, effects.counters)
+            count(table, index, come.key, 1, come.size, effects.counters)
 
 
 def build(table: Table, index: Index, items: Sequence[Row], effects: Effects) -> None:
@@ -96,7 +95,7 @@ def build(table: Table, index: Index, items: Sequence[Row], effects: Effects) ->
         if entry:
             json = row.json if index.projection == "ALL" else None
             effects.writes.append(_put(index, entry, json))
-            count(table, index, key, 1, entry.size, effects.counters)
+            count(table, index, entry.key, 1, entry.size, effects.counters)
 
 
 def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
@@ -108,7 +107,7 @@ def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
     if value is None or not _holds(value, entry):
         what = "is missing" if value is None else "differs from its item"
         problem = f"entry {entry.key.key.hex()} {what}"
-    return Checked(1, entry.size, problem)
+    return Checked(entry.key, entry.size, problem)
 
 
 def _holds(value: bytes, entry: Entry) -> bool:
@@ -123,7 +122,7 @@ def _holds(value: bytes, entry: Entry) -> bool:
 def count(
     table: Table, index: Index, key: RowKey, rows: int, size: int, counters: Counters
 ) -> None:
-    count_rows(counters, index.space, rows, size)
+    count_rows(counters, index, key.key, rows, size)
     if index.local:
         count_collection(counters, table, key, size)
 

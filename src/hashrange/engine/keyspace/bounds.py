@@ -5,7 +5,6 @@ equality; the value in question is the next component. Partitions of a parallel 
 of the same hash.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from hashrange.engine.keyspace.keys import component, prefix_component
@@ -75,12 +74,6 @@ def segment(number: int, total: int) -> Bounds:
         start.to_bytes(8, "big") if number else b"",
         end.to_bytes(8, "big") if number + 1 < total else None,
     )
-
-
-@lru_cache(maxsize=100)
-def segment_starts(total: int) -> tuple[bytes, ...]:
-    """The key at which each of `total` segments begins."""
-    return tuple(segment(number, total).start for number in range(total))
 
 
 def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:

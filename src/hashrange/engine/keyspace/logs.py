@@ -1,6 +1,6 @@
 """Keys of the records of a change log: slot (1) | milliseconds (8) | the store's number (8).
 
-A slot is one of the equal parts of the hash that the log was opened with.
+Which slot a record belongs to follows from the hash: see `hashrange.model.streams.Slot`.
 """
 
 from struct import Struct
@@ -9,10 +9,6 @@ _KEY = Struct(">BQQ")
 
 parse = _KEY.unpack
 """(slot, milliseconds, number) of a key"""
-
-
-def slot_of(partition: bytes, slots: int) -> int:
-    return partition[0] * slots // 256
 
 
 def prefix(slot: int, milliseconds: int) -> bytes:

@@ -40,12 +40,14 @@ AFTER_TABLES = b"U"
 T = TypeVar("T")
 
 
-def item_count(space: int) -> bytes:
-    return b"n%d" % space
+def item_count(space: int, partition: int) -> bytes:
+    """The name of the counter of rows; `partition` is the partition's number."""
+    return b"n%d.%d" % (space, partition) if partition else b"n%d" % space
 
 
-def size_bytes(space: int) -> bytes:
-    return b"s%d" % space
+def size_bytes(space: int, partition: int) -> bytes:
+    """The name of the counter of bytes."""
+    return b"s%d.%d" % (space, partition) if partition else b"s%d" % space
 
 
 def table_row(name: str) -> bytes:

@@ -95,11 +95,11 @@ def oldest_wanted(now: int) -> int:
 
 def trim(log: Log, now: int) -> Fetch[Trim | None]:
     """Some records of one slot that may no longer be read; None if there are none."""
-    for slot in range(log.slots):
+    for slot in log.slots:
         page: kv.Page = yield kv.Range(
             log.space,
-            logs.prefix(slot, 0),
-            logs.prefix(slot, oldest_wanted(now)),
+            logs.prefix(slot.number, 0),
+            logs.prefix(slot.number, oldest_wanted(now)),
             rows_max=TRIM_ROWS,
             weight_max=CHUNK_BYTES,
         )

@@ -45,9 +45,9 @@ class Place(Struct, frozen=True, gc=False):
         return f"{self.number:032x}"
 
 
-def append(log: Log, partition: bytes, milliseconds: int, value: bytes) -> kv.Append:
-    """A record at the end of the slot that the partition is in."""
-    slot = logs.slot_of(partition, log.slots)
+def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
+    """A record at the end of the slot of the item with this row key."""
+    slot = log.slot_of(key)
     prefix = logs.prefix(slot, max(milliseconds, log.since))
     return kv.Append(log.space, slot, prefix, value)
 

@@ -1,26 +1,31 @@
 """The division of a stream's records into shards.
 
-A shard is one slot of the log for one period: shards roll over at a fixed pace. The list of
-shards, their parents, and which of them are closed follow from the time at which the stream was
-enabled and the time of the latest commit, so nothing is stored when a shard closes. Source:
-shapes StreamDescription and Shard.
+A shard is one slot of the log for one period: shards roll over at a fixed pace, and end when
+their slot is closed because its partition was split. The list of shards, their parents, and which
+of them are closed follow from the stream's slots and the time of the latest commit, so nothing
+is stored when a shard rolls over. Source: shapes StreamDescription and Shard.
 """
 
 from collections.abc import Iterator
+from heapq import merge
 from typing import NamedTuple
 
 from hashrange.engine.keyspace import logs
 from hashrange.engine.log.records import oldest_wanted
-from hashrange.model.streams import Stream
+from hashrange.model.streams import Slot, Stream
 
 
 class Shard(NamedTuple):
-    """One slot of the log for one period: records with start <= milliseconds < end."""
+    """One slot of the log for one period: records with start <= milliseconds < end.
 
-    slot: int
+    `sealed` says that the slot was closed, so that nothing can be added.
+    """
+
     start: int
+    slot: int
     end: int
-    parent_start: int | None
+    parent_id: str | None
+    sealed: bool
 
     @property
     def id(self) -> str:
@@ -41,10 +46,6 @@ class Shard(NamedTuple):
             return self.first_key if milliseconds < self.start else self.end_key
         return logs.key(self.slot, milliseconds, number)
 
-    @property
-    def parent_id(self) -> str | None:
-        return None if self.parent_start is None else shard_id(self.parent_start, self.slot)
-
 
 def shard_id(start: int, slot: int) -> str:
     return f"shardId-{start:020d}-{slot:08x}"
@@ -53,23 +54,41 @@ def shard_id(start: int, slot: int) -> str:
 def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
     """The shards that still have records or may get some, oldest first.
 
-    `latest` is the time of the latest commit. No shard has begun after it.
+    `latest` is the time of the latest commit. Apart from the first of its slot, no shard has
+    begun after it.
     """
-    last = max(latest if stream.disabled_at is None else stream.disabled_at, stream.enabled_at)
-    period = stream.shard_milliseconds
-    horizon = max(oldest_wanted(now) - stream.enabled_at, 0)
-    for generation in range(horizon // period, (last - stream.enabled_at) // period + 1):
-        for slot in range(stream.slots):
-            yield _shard(stream, slot, generation)
+    horizon = oldest_wanted(now)
+    return merge(*(_shards_of(stream, slot, latest, horizon) for slot in stream.slots))
 
 
-def _shard(stream: Stream, slot: int, generation: int) -> Shard:
-    period = stream.shard_milliseconds
-    start = stream.enabled_at + generation * period
-    end = start + period
+def _shards_of(stream: Stream, slot: Slot, latest: int, horizon: int) -> Iterator[Shard]:
+    first = _period_of(stream, slot.opened_at)
+    period = max(first, _period_of(stream, horizon))
+    while (shard := _shard(stream, slot, period)) is not None:
+        if period > first and shard.start > latest:
+            return
+        yield shard
+        period += 1
+
+
+def _period_of(stream: Stream, milliseconds: int) -> int:
+    return max(milliseconds - stream.enabled_at, 0) // stream.shard_milliseconds
+
+
+def _shard(stream: Stream, slot: Slot, period: int) -> Shard | None:
+    """The shard of a slot in the period of this number; None if the slot was closed before it."""
+    start = stream.enabled_at + period * stream.shard_milliseconds
+    end = start + stream.shard_milliseconds
+    parent = shard_id(max(start - stream.shard_milliseconds, slot.opened_at), slot.number)
+    if start <= max(slot.opened_at, stream.enabled_at):
+        start, parent = max(slot.opened_at, stream.enabled_at), slot.parent or ""
+    if slot.closed_at is not None:
+        end = min(end, slot.closed_at)
     if stream.disabled_at is not None:
         end = min(end, stream.disabled_at + 1)
-    return Shard(slot, start, end, start - period if generation else None)
+    if start >= end:
+        return None
+    return Shard(start, slot.number, end, parent or None, slot.closed_at is not None)
 
 
 def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
@@ -77,14 +96,21 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
     parts = id_.split("-")
     if len(parts) != 3 or not parts[1].isdecimal():
         return None
-    generation, off = divmod(int(parts[1]) - stream.enabled_at, stream.shard_milliseconds)
-    for slot in range(stream.slots):
-        shard = _shard(stream, slot, generation)
-        if not off and generation >= 0 and shard.id == id_ and shard.start <= latest:
-            return shard
+    start = int(parts[1])
+    for slot in stream.slots:
+        shard = _shard(stream, slot, _period_of(stream, start))
+        if shard is not None and shard.id == id_:
+            return shard if start <= latest or start == slot.opened_at else None
     return None
+
+
+def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
+    """The id of the shard of an open slot that records of this time belong to."""
+    shard = _shard(stream, slot, _period_of(stream, max(latest, slot.opened_at)))
+    assert shard is not None, "an open slot has a shard at any time"
+    return shard.id
 
 
 def is_closed(stream: Stream, shard: Shard, latest: int) -> bool:
     """Whether no more records can be added, because commits are in the order of their times."""
-    return stream.disabled_at is not None or latest >= shard.end
+    return stream.disabled_at is not None or shard.sealed or latest >= shard.end

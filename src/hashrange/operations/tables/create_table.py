@@ -9,7 +9,8 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException
-from hashrange.model.tables import KeyType, Table
+from hashrange.model.partitions import equal_parts
+from hashrange.model.tables import KeyType, Table, partitions_needed
 from hashrange.operations.common.parse import decode
 from hashrange.operations.tables import (
     stream_settings,
@@ -83,6 +84,8 @@ def decide(request: Request, moment: Moment) -> Decide:
     spaces = iter((yield from fetch.new_spaces(3 + len(indexes))))
     capacity, caller = given.provisioned_throughput, moment.caller
     key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
+    throughput = table_capacity.new_throughput(capacity)
+    warm = table_capacity.new_warm(given.warm_throughput, capacity)
     table = Table(
         name=name,
         id=str(UUID(bytes=moment.entropy, version=4)),
@@ -98,9 +101,10 @@ def decide(request: Request, moment: Moment) -> Decide:
         active_at=moment.now + moment.settings.table_delay,
         on_demand=capacity is None,
         on_demand_since=moment.now if capacity is None else None,
-        throughput=table_capacity.new_throughput(capacity),
+        throughput=throughput,
         on_demand_limits=table_capacity.changed_on_demand(None, given.on_demand_throughput),
-        warm=table_capacity.new_warm(given.warm_throughput, capacity),
+        warm=warm,
+        partitions=equal_parts(partitions_needed(throughput, warm)),
         deletion_protection=bool(given.deletion_protection_enabled),
         table_class=given.table_class,
         kms_key_arn=key_arn,

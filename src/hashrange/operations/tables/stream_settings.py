@@ -11,7 +11,7 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.streams import Log, Stream
+from hashrange.model.streams import Log, Stream, first_slots
 from hashrange.model.tables import Table
 
 
@@ -69,7 +69,10 @@ def changed(
     if table.stream is not None and table.stream.disabled_at is not None:
         # The last record of the previous stream must not belong to this one too.
         enabled_at = max(enabled_at, table.stream.disabled_at + 1)
-    log = table.log or Log(next(spaces), table.warm.partitions, enabled_at)
+    log = table.log
+    if log is None:
+        slots = first_slots(table.partition_starts, enabled_at)
+        log = Log(next(spaces), slots, enabled_at)
     stream = Stream(
         table_name=table.name,
         table_arn=table.arn,
@@ -94,6 +97,6 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
     """The table with its stream, if it has one, disabled. The records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
-    now = max(ceil(moment.now * 1000), table.stream.enabled_at)
+    now = max(ceil(moment.now * 1000), table.stream.log.since)
     closed = replace(table.stream, disabled_at=now)
     return replace(table, stream=closed), [StreamChange(table.stream, closed)]

@@ -20,7 +20,8 @@ from hashrange.model.limits import (
     LOCAL_INDEXES_MAX,
     PROJECTED_NAMES_MAX,
 )
-from hashrange.model.tables import Index, KeyType
+from hashrange.model.partitions import equal_parts
+from hashrange.model.tables import Index, KeyType, partitions_needed
 from hashrange.model.validation import java
 from hashrange.operations.tables import table_capacity
 
@@ -322,10 +323,13 @@ def index(given: GivenIndex, space: int) -> Index:
     settings: dict[str, Any] = {}
     if not isinstance(given, requests.LocalSecondaryIndex):
         capacity = given.provisioned_throughput
+        throughput = table_capacity.new_throughput(capacity)
+        warm = table_capacity.new_warm(given.warm_throughput, capacity)
         settings = {
-            "throughput": table_capacity.new_throughput(capacity),
+            "throughput": throughput,
             "on_demand": table_capacity.changed_on_demand(None, given.on_demand_throughput),
-            "warm": table_capacity.new_warm(given.warm_throughput, capacity),
+            "warm": warm,
+            "partitions": equal_parts(partitions_needed(throughput, warm)),
         }
     projection = given.projection
     assert projection.projection_type, "checked above"

@@ -8,10 +8,13 @@ two processes do.
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import (
     build_index,
+    count_partition,
     empty_space,
     expire_items,
     forget_tokens,
+    halve_partition,
     pending,
+    split_partition,
     trim_stream,
 )
 
@@ -20,6 +23,13 @@ UPKEEP = {
     for operation in (
         Operation("upkeep.Pending", pending.parse, pending.decide),
         Operation("upkeep.BuildIndex", build_index.parse, build_index.decide, writes=True),
+        Operation("upkeep.HalvePartition", halve_partition.parse, halve_partition.decide),
+        Operation(
+            "upkeep.SplitPartition", split_partition.parse, split_partition.decide, writes=True
+        ),
+        Operation(
+            "upkeep.CountPartition", count_partition.parse, count_partition.decide, writes=True
+        ),
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),

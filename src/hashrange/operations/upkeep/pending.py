@@ -1,12 +1,18 @@
 """The steps of upkeep that are waiting: the name and the body of an operation for each."""
 
-from hashrange.engine import fetch
+from typing import Any
+
+from hashrange.engine import fetch, partitions
 from hashrange.engine.decision import Decide, answer
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.log import streams
+from hashrange.model.tables import Index, Table
 
 STREAMS_MAX = 10_000
 """More than a database has: one for each table, and those disabled within the last day."""
+
+
+Step = dict[str, Any]
 
 
 def parse(body: bytes) -> None:
@@ -14,7 +20,7 @@ def parse(body: bytes) -> None:
 
 
 def decide(request: None, moment: Moment) -> Decide:
-    steps = [
+    steps: list[Step] = [
         {"Operation": "upkeep.EmptySpace", "Body": {"Space": space}}
         for space in (yield from fetch.dropped_spaces())
     ]
@@ -23,8 +29,45 @@ def decide(request: None, moment: Moment) -> Decide:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
                 steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
+        steps += yield from _partition_steps(table, moment.settings.partition_bytes)
         if table.ttl:
             steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
     for stream in (yield from streams.listed(None, None, STREAMS_MAX)):
         steps.append({"Operation": "upkeep.TrimStream", "Body": {"StreamArn": stream.arn}})
     return answer({"Steps": steps})
+
+
+def _partition_steps(table: Table, partition_bytes: int) -> Fetch[list[Step]]:
+    """Partitions to be counted, or else split for more throughput, or else because of their size.
+
+    Each step may change the definition, so there is at most one for a table or index.
+    """
+    sources = partitions.sources(table)
+    statistics = yield from fetch.partition_statistics(sources)
+    found = (
+        _partition_step(table, source, sizes, partition_bytes)
+        for source, sizes in zip(sources, statistics, strict=True)
+    )
+    return [step for step in found if step]
+
+
+def _partition_step(
+    table: Table, source: Table | Index, sizes: list[tuple[int, int]], partition_bytes: int
+) -> Step | None:
+    where: Step = {
+        "TableName": table.name,
+        "IndexName": source.name if isinstance(source, Index) else None,
+    }
+    for partition in source.partitions:
+        if partition.counted_in is not None:
+            body = {**where, "Number": partition.number}
+            return {"Operation": "upkeep.CountPartition", "Body": body}
+    if (wider := partitions.split_for_throughput(source)) is not None:
+        number, at = wider
+        body = {**where, "Number": number, "At": at}
+        return {"Operation": "upkeep.SplitPartition", "Body": body}
+    for partition, (_, size) in zip(source.partitions, sizes, strict=True):
+        if size > partition_bytes:
+            body = {**where, "Number": partition.number, "Size": size}
+            return {"Operation": "upkeep.HalvePartition", "Body": body}
+    return None

@@ -1,9 +1,18 @@
 """Delete some records that are too old, or forget a stream that was disabled a day ago."""
 
 import msgspec
+from msgspec.structs import replace
 
 from hashrange.engine import fetch
-from hashrange.engine.decision import AnyChange, Decide, Decision, LogChange, StreamChange, answer
+from hashrange.engine.decision import (
+    AnyChange,
+    Decide,
+    Decision,
+    LogChange,
+    StreamChange,
+    TableChange,
+    answer,
+)
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.log import records, streams
 from hashrange.model.streams import Stream
@@ -31,9 +40,22 @@ def decide(request: Request, moment: Moment) -> Decide:
             forgotten.append(LogChange(stream.log, None))
         return Decision(forgotten, {"Done": True})
     trim = yield from records.trim(stream.log, now)
-    if trim is None:
+    if trim is not None:
+        return Decision([trim], {"Done": False})
+    kept = _without_old_slots(stream, records.oldest_wanted(now))
+    if kept is stream:
         return answer({"Done": True})
-    return Decision([trim], {"Done": False})
+    changes: list[AnyChange] = [StreamChange(stream, kept)]
+    table = yield from fetch.find_table(stream.table_name)
+    if table is not None and table.stream == stream:
+        changes.append(TableChange(table, replace(table, stream=kept)))
+    return Decision(changes, {"Done": True})
+
+
+def _without_old_slots(stream: Stream, oldest: int) -> Stream:
+    """The stream without slots that were closed before all wanted records: theirs are deleted."""
+    slots = tuple(s for s in stream.slots if s.closed_at is None or s.closed_at >= oldest)
+    return stream if slots == stream.slots else replace(stream, slots=slots)
 
 
 def _is_log_shared(stream: Stream) -> Fetch[bool]:

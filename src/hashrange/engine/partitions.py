@@ -1,0 +1,181 @@
+"""Splits of partitions, and the counting of their rows afterwards.
+
+A split changes the catalog at once: from then on, writes use the new partition. All rows remain in
+the counters of the old partition until upkeep has counted them, in steps. The definition
+says how far it has come, so every writer knows which counters a row is in.
+"""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hashrange import kv
+from hashrange.engine import fetch
+from hashrange.engine.decision import AnyChange, Recount, StreamChange, TableChange
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.log.shards import last_shard_id
+from hashrange.model.partitions import HASH_BYTES, Partition
+from hashrange.model.streams import PARTITION_BYTES, SLOTS_MAX, Slot, Stream
+from hashrange.model.tables import Index, Table, partitions_needed
+
+COUNTED_ROWS = 1000
+CHUNK_BYTES = 1024 * 1024
+
+
+class Found(NamedTuple):
+    table: Table
+    source: Table | Index
+    partition: Partition
+
+
+def find(table_name: str, index_name: str | None, number: int) -> Fetch[Found | None]:
+    """The partition of this number, of a table or of one of its global indexes."""
+    table = yield from fetch.find_table(table_name)
+    for source in sources(table) if table is not None else ():
+        if (source.name if isinstance(source, Index) else None) == index_name:
+            for partition in source.partitions:
+                if partition.number == number:
+                    assert table is not None, "it has partitions"
+                    return Found(table, source, partition)
+    return None
+
+
+def sources(table: Table) -> list[Table | Index]:
+    """The table and its global indexes."""
+    return [table, *(index for index in table.indexes if not index.local)]
+
+
+def with_partitions(table: Table, source: Table | Index, partitions: Sequence[Partition]) -> Table:
+    """The table with other partitions of itself or of an index."""
+    if isinstance(source, Table):
+        return replace(table, partitions=tuple(partitions))
+    changed = replace(source, partitions=tuple(partitions))
+    indexes = [changed if index.name == source.name else index for index in table.indexes]
+    return replace(table, indexes=tuple(indexes))
+
+
+def end_of(source: Table | Index, partition: Partition) -> bytes | None:
+    """The key at which a partition ends; None for the last one."""
+    return next((start for start in source.partition_starts if start > partition.start), None)
+
+
+# ---- splits ----
+
+
+def split(found: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
+    """Divide a partition at the key `at`; `milliseconds` is the time.
+
+    Nothing changes if the partition does not have this key any more, begins there, or is itself
+    still being counted. A split between item collections also divides the open shard.
+    """
+    table, source, old = found
+    if source.partition_at(at) != old or old.start == at or old.counted_in is not None:
+        return []
+    new = Partition(max(other.number for other in source.partitions) + 1, at, old.number, at)
+    partitions = sorted([*source.partitions, new], key=attrgetter("start"))
+    changed = with_partitions(table, source, partitions)
+    stream = table.stream
+    if not isinstance(source, Table) or stream is None or table.log is None:
+        return [TableChange(table, changed)]
+    divided = _with_slot_split(stream, at, milliseconds)
+    return [TableChange(table, replace(changed, stream=divided)), StreamChange(stream, divided)]
+
+
+def _with_slot_split(stream: Stream, at: bytes, milliseconds: int) -> Stream:
+    """The stream with two open slots in place of the one that has the key `at`.
+
+    A slot is divided only between item collections, because readers rely on the order of an
+    item's records, and only while there are numbers for slots.
+    """
+    log = stream.log
+    taken = {slot.number for slot in stream.slots}
+    free = [number for number in range(SLOTS_MAX) if number not in taken]
+    [slot] = [slot for slot in stream.slots if slot.number == log.slot_of(at)]
+    if len(at) > PARTITION_BYTES or slot.start == at or len(free) < 2:
+        return stream
+    latest = max(milliseconds, log.since)
+    opened_at = latest + 1  # no record of the old slot has this time
+    parent = last_shard_id(stream, slot, latest)
+    children = (
+        Slot(free[0], slot.start, opened_at, parent=parent),
+        Slot(free[1], at, opened_at, parent=parent),
+    )
+    closed = replace(slot, closed_at=opened_at)
+    return replace(stream, slots=(*(closed if s is slot else s for s in stream.slots), *children))
+
+
+def split_for_throughput(source: Table | Index) -> tuple[int, bytes] | None:
+    """The next split that the source's throughput needs: the widest partition's, in the middle.
+
+    None if there are enough partitions, or one of them is still being counted.
+    """
+    partitions = source.partitions
+    if len(partitions) >= partitions_needed(source.throughput, source.warm):
+        return None
+    if any(partition.counted_in is not None for partition in partitions):
+        return None
+    places = [(*_width(source, partition), partition.number) for partition in partitions]
+    _, start, number = max(places)
+    width = max(places)[0]
+    return number, (start + width // 2).to_bytes(HASH_BYTES, "big")
+
+
+def _width(source: Table | Index, partition: Partition) -> tuple[int, int]:
+    """How much of the hash a partition has, and where that begins."""
+    whole = 1 << 8 * HASH_BYTES
+    start, end = partition.start, end_of(source, partition)
+    first = int.from_bytes(start[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
+    last = (
+        whole if end is None else int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
+    )
+    return last - first, first
+
+
+def middle(found: Found, size: int) -> Fetch[bytes | None]:
+    """The key that divides the `size` bytes of a partition, None if there is no such key.
+
+    Item collections stay whole where that is possible, and always in a table with local indexes
+    and in a provisioned table with a stream.
+    """
+    table, source, partition = found
+    start, end, before = partition.start, end_of(source, partition), 0
+    while True:
+        page: kv.Page = yield kv.Range(source.space, start, end, weight_max=CHUNK_BYTES)
+        for key, value in page.rows:
+            [weight] = kv.unpack_weight(value)
+            before += weight
+            if 2 * before >= size:
+                return _boundary(table, partition, key)
+        if page.exhausted:
+            return None
+        start = page.rows[-1][0] + b"\x00"
+
+
+def _boundary(table: Table, partition: Partition, key: bytes) -> bytes | None:
+    collection = key[:PARTITION_BYTES]
+    if collection > partition.start:
+        return collection
+    whole = table.has_local_indexes or (table.log is not None and not table.on_demand)
+    return None if whole or key <= partition.start else key
+
+
+# ---- counting ----
+
+
+def count_step(found: Found) -> Fetch[list[AnyChange]]:
+    """Count the next rows of a partition that was split from another one."""
+    table, source, partition = found
+    assert partition.counted_in is not None
+    end = end_of(source, partition)
+    page: kv.Page = yield kv.Range(source.space, partition.counted_to, end, rows_max=COUNTED_ROWS)
+    size = sum(kv.unpack_weight(value)[0] for _, value in page.rows)
+    rows = len(page.rows)
+    moved = Recount(source.space, partition.counted_in, partition.number, rows, size)
+    if page.exhausted:
+        counted = Partition(partition.number, partition.start)
+    else:
+        counted = replace(partition, counted_to=page.rows[-1][0] + b"\x00")
+    partitions = [counted if other is partition else other for other in source.partitions]
+    return [moved, TableChange(table, with_partitions(table, source, partitions))]

@@ -1,0 +1,62 @@
+"""The partitions of a table or a global index, as the catalog stores them.
+
+A partition is a range of row keys: of the hash, or of the sort key within one large item
+collection. DynamoDB derives from partitions how much throughput a key can have, how a Scan is
+rounded, and which shards a stream has. Source: developer guide, Partitions and data distribution.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+WRITE_UNITS_PER_PARTITION = 1000
+READ_UNITS_PER_PARTITION = 3000
+"""The units that a partition of DynamoDB serves per second."""
+
+HASH_BYTES = 8
+"""A partition that begins between item collections begins at so many bytes of the hash."""
+
+
+class Partition(Struct, frozen=True, omit_defaults=True):
+    """The rows from the key `start` to the start of the next partition.
+
+    `number` is unique within the table or index, and is never used again. While the rows of a new
+    partition are still being counted, those from `counted_to` on are in the counters of the
+    partition numbered `counted_in`, which it was split from.
+    """
+
+    number: int = 0
+    start: bytes = b""
+    counted_in: int | None = None
+    counted_to: bytes = b""
+
+
+WHOLE = (Partition(),)
+
+
+def counted_ranges(partitions: Sequence[Partition]) -> Iterator[tuple[bytes, int]]:
+    """Where each range of rows begins, and the partition whose counters include them."""
+    for partition in partitions:
+        if partition.counted_in is None:
+            yield partition.start, partition.number
+            continue
+        if partition.counted_to > partition.start:
+            yield partition.start, partition.number
+        yield partition.counted_to, partition.counted_in
+
+
+def equal_parts(count: int) -> tuple[Partition, ...]:
+    """The partitions of a new table or index: equal parts of the hash."""
+    whole = 1 << 8 * HASH_BYTES
+    starts = ((number * whole // count).to_bytes(HASH_BYTES, "big") for number in range(1, count))
+    return (Partition(), *(Partition(number, start) for number, start in enumerate(starts, 1)))
+
+
+def needed(read: float, write: float, on_demand: bool) -> int:
+    """How many partitions it takes to serve so many read and write units per second.
+
+    Reads and writes add up for provisioned throughput. On demand, the larger part decides.
+    """
+    reads, writes = read / READ_UNITS_PER_PARTITION, write / WRITE_UNITS_PER_PARTITION
+    parts = max(reads, writes) if on_demand else reads + writes
+    return max(1, -int(-parts // 1))

@@ -1,0 +1,24 @@
+"""Count some rows of a partition that was split from another one."""
+
+import msgspec
+
+from hashrange.engine import partitions
+from hashrange.engine.decision import Decide, Decision, answer
+from hashrange.engine.fetch import Moment
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    table_name: str
+    index_name: str | None
+    number: int
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    found = yield from partitions.find(request.table_name, request.index_name, request.number)
+    if found is None or found.partition.counted_in is None:
+        return answer({"Done": True})
+    return Decision((yield from partitions.count_step(found)), {"Done": False})

@@ -1,0 +1,36 @@
+"""Find the key that divides the bytes of a large partition. The split is a step of its own."""
+
+import msgspec
+
+from hashrange.engine import partitions
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    table_name: str
+    index_name: str | None
+    number: int
+    size: int
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    found = yield from partitions.find(request.table_name, request.index_name, request.number)
+    at = (yield from partitions.middle(found, request.size)) if found else None
+    if at is None:
+        return answer({"Done": True})
+    return answer({"Done": False, "Next": _split(request, at)})
+
+
+def _split(request: Request, at: bytes) -> dict[str, object]:
+    body = {
+        "TableName": request.table_name,
+        "IndexName": request.index_name,
+        "Number": request.number,
+        "At": at,
+    }
+    return {"Operation": "upkeep.SplitPartition", "Body": body}

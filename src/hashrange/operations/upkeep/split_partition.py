@@ -1,0 +1,28 @@
+"""Divide a partition of a table or a global index in two, at a given key."""
+
+from math import ceil
+
+import msgspec
+
+from hashrange.engine import partitions
+from hashrange.engine.decision import Decide, Decision, answer
+from hashrange.engine.fetch import Moment
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    table_name: str
+    index_name: str | None
+    number: int
+    at: bytes
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    found = yield from partitions.find(request.table_name, request.index_name, request.number)
+    if found is None:
+        return answer({"Done": True})
+    changes = partitions.split(found, request.at, ceil(moment.now * 1000))
+    return Decision(changes, {"Done": not changes})
