@@ -38,6 +38,10 @@ class Database(_Database):
         """
         self._store.backup(os.fsdecode(path))
 
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name: sizes in bytes, and counts since it was opened."""
+        return self._store.figures()
+
     def check(self) -> Iterator[str]:
         """Yield one line for each problem found in the file, in rows, indexes and counters."""
         yield from self._store.verify()

@@ -237,6 +237,13 @@ class Store(Protocol):
         """Yield one line for each problem in what is stored, such as a wrong checksum."""
         ...
 
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
+
+        They are statistics, and each store has its own. It is called from any thread.
+        """
+        ...
+
     def close(self) -> None: ...
 
 

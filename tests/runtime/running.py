@@ -108,6 +108,9 @@ class WatchedStore:
     def verify(self) -> Iterator[str]:
         return self.store.verify()
 
+    def figures(self) -> dict[str, int]:
+        return self.store.figures()
+
     def close(self) -> None:
         self.store.close()
 

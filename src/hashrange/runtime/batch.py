@@ -98,12 +98,17 @@ def tell(done: Done, outcome: Outcome) -> None:
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """The caller's error for a bug of ours or a failure of the store, which is logged."""
+    """The caller's error for a bug of ours or a failure of the store, which is logged.
+
+    Its `__cause__` is `error`.
+    """
     if isinstance(error, kv.StoreError):
         logger.error("storage: %s", error)
     else:
         logger.error("unexpected %s", type(error).__name__, exc_info=error)
-    return InternalServerError("Internal server error")
+    refusal = InternalServerError("Internal server error")
+    refusal.__cause__ = error
+    return refusal
 
 
 class Batch(Struct, eq=False):

@@ -16,6 +16,7 @@ from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.health import probe
 from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
@@ -86,6 +87,10 @@ class Runtime:
     def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
         """Like `call_upkeep`, on an event loop."""
         self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, None)
+
+    def probe(self) -> None:
+        """Read from the store and commit to it. Raises StoreError if it cannot."""
+        probe(self._store)
 
     def close(self) -> None:
         """Wait for commits under way, then close the store."""

@@ -129,6 +129,9 @@ class MemoryStore:
         """Yields nothing: there is no disk that could have changed a value."""
         return iter(())
 
+    def figures(self) -> dict[str, int]:
+        return {}
+
     def close(self) -> None:
         """Does nothing: there is no file to close."""
 

@@ -89,6 +89,9 @@ class FaultyStore:
     def verify(self) -> Iterator[str]:
         return self._store.verify()
 
+    def figures(self) -> dict[str, int]:
+        return self._store.figures()
+
     def close(self) -> None:
         self._store.close()
 

@@ -1,6 +1,7 @@
 """Copies a file that is in use, and looks for damage."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -95,6 +96,21 @@ def _sync_folder(path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sizes(path: str) -> dict[str, int]:
+    """The sizes of a database's files, and the room beside them, in bytes."""
+    found = {"database_bytes": _size(path), "wal_bytes": _size(f"{path}-wal")}
+    with suppress(OSError):
+        found["disk_free_bytes"] = shutil.disk_usage(os.path.dirname(path)).free
+    return found
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:  # the log is not there while nobody has the file open
+        return 0
 
 
 def verify(connection: apsw.Connection) -> Iterator[str]:

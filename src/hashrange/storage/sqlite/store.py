@@ -52,6 +52,7 @@ class SqliteStore(forks.Forkable):
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
         self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint)
+        self._commits = 0
         self._broken = ""
         self._closed = False
         self._forking = False
@@ -128,6 +129,14 @@ class SqliteStore(forks.Forkable):
         with closing(self._open()) as connection:
             yield from maintenance.verify(connection)
 
+    def figures(self) -> dict[str, int]:
+        """See `kv.Store`. `wal_bytes` is the size of the log's file, which is used again."""
+        return {
+            "commits": self._commits,
+            "checkpoint_failures": self._checkpointer.failures,
+            **maintenance.sizes(self.path),
+        }
+
     # ---- connections ----
 
     def _connect(self) -> apsw.Connection:
@@ -156,6 +165,7 @@ class SqliteStore(forks.Forkable):
         return connection
 
     def _committed(self, _connection: apsw.Connection, _schema: str, pages: int) -> int:
+        self._commits += 1
         self._checkpointer.committed(pages)
         return apsw.SQLITE_OK
 

@@ -1,0 +1,27 @@
+"""Whether a store can still be used: tried now, or learnt from an error."""
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.rows import DamagedRow
+from hashrange.runtime import source
+
+
+def probe(store: kv.Store) -> None:
+    """Read from the store and commit to it, without changing anything. Raises StoreError.
+
+    Only a commit finds that the disk is full, or that the store refuses writes.
+    """
+    transaction = store.begin()
+    try:
+        [stored] = source.counters(transaction, system.CLOCK)
+        transaction.write([kv.Max(system.CLOCK, stored)])
+    except BaseException:
+        transaction.rollback()
+        raise
+    transaction.commit()
+
+
+def damage(error: BaseException) -> str:
+    """One line about the damage that caused an internal error; empty for any other cause."""
+    cause = error.__cause__
+    return str(cause) if isinstance(cause, kv.Damaged | DamagedRow) else ""
