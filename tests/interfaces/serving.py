@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, cast
 
 from hashrange.interfaces.calls import Done
 from hashrange.interfaces.server import Server
+from hashrange.interfaces.server.clients import Observer
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, open_listener
 from hashrange.model.caller import Caller
@@ -84,9 +85,14 @@ def eventually(condition: Callable[[], object]) -> None:
 class Running:
     """A server in a thread of its own."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, listener: Listener) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: Listener,
+        observer: Observer | None = None,
+    ) -> None:
         self.runtime = EchoRuntime()
-        self.server = Server(self.runtime, listener)
+        self.server = Server(self.runtime, listener, observer=observer)
         self._loop = loop
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
@@ -119,9 +125,13 @@ class Running:
 
 
 @contextmanager
-def running(loop: asyncio.AbstractEventLoop, listener: Listener | None = None) -> Iterator[Running]:
+def running(
+    loop: asyncio.AbstractEventLoop,
+    listener: Listener | None = None,
+    observer: Observer | None = None,
+) -> Iterator[Running]:
     """Without a `listener`, the server takes a free port of 127.0.0.1."""
-    server = Running(loop, listener or open_listener("127.0.0.1", 0))
+    server = Running(loop, listener or open_listener("127.0.0.1", 0), observer)
     try:
         yield server
         server.run(server.server.stop())

@@ -26,15 +26,21 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", program, *map(str, arguments)]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. The variables are added to the environment."""
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=60, check=False
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | variables,
     )
 
 
-def fault(*arguments: object) -> str:
+def fault(*arguments: object, **variables: str) -> str:
     """The one line that a failing command prints."""
-    ended = run(*arguments)
+    ended = run(*arguments, **variables)
     assert ended.returncode == 1
     assert ended.stdout == ""
     [line] = ended.stderr.splitlines()
@@ -50,6 +56,14 @@ class Serving:
         port = re.search(r":(\d+) ", self.greeting)
         assert port, self.greeting
         self.port = int(port[1])
+
+    def admin(self) -> tuple[int, str]:
+        """The admin port and its token, from the second line."""
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        found = re.search(r":(\d+) - Authorization: Bearer (\S+)$", line)
+        assert found, line
+        return int(found[1]), found[2]
 
     def client(self) -> Any:
         return boto3.client(
@@ -68,12 +82,13 @@ class Serving:
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[Serving]:
+def serving(*arguments: object, **variables: str) -> Iterator[Serving]:
     process = subprocess.Popen(
         command("serve", "--port", 0, *arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | variables,
     )
     with process:
         try:
@@ -125,11 +140,11 @@ class TestServe:
                 client.list_tables()
 
     def test_each_request_is_logged_when_asked(self) -> None:
-        with serving("--verbose") as server:
+        with serving("--access-log") as server:
             server.client().list_tables()
             _, said = server.end(signal.SIGINT)
         [line] = said.splitlines()
-        assert "INFO hashrange.access operation=ListTables status=200 " in line
+        assert "INFO hashrange.access operation=ListTables table= status=200 " in line
 
     def test_its_memory(self) -> None:
         with serving() as server:

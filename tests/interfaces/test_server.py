@@ -16,7 +16,7 @@ from hashrange import wire
 from hashrange.interfaces.server import connection as client_connection
 from hashrange.interfaces.server import server as serving_server
 from hashrange.interfaces.server.clients import Clients
-from hashrange.interfaces.server.connection import ClientConnection, access_log
+from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import ServerError, open_listener
 from hashrange.interfaces.server.turns import Turns
 from hashrange.model.caller import Caller
@@ -360,21 +360,6 @@ def test_loopback_addresses(host: str) -> None:
 def test_a_port_in_use(server: Running) -> None:
     with pytest.raises(ServerError, match=f"^port {server.port} of 127.0.0.1 is in use$"):
         open_listener("127.0.0.1", server.port)
-
-
-def test_a_line_for_each_request_when_asked(
-    server: Running, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, logger=access_log.name):
-        client = server.connect()
-        client.ask(request("GetItem"))
-        client.ask(request("DeleteItem"))
-        client.close()
-    first, second = caplog.messages
-    assert first.startswith(
-        "operation=GetItem status=200 access_key=AKID request_bytes=2 response_bytes="
-    )
-    assert second.startswith("operation=DeleteItem status=400 ")
 
 
 def test_otherwise_the_log_is_quiet(client: Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ import uvloop
 from serving import Running, eventually, request, running
 
 from hashrange import wire
-from hashrange.interfaces.server.connection import access_log
+from hashrange.interfaces.server.access_log import access_log, log_access
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
@@ -55,7 +55,7 @@ def test_a_client_that_leaves_takes_its_unfinished_request_with_it(server: Runni
 
 
 def test_an_access_key_cannot_write_lines_of_its_own_into_the_log(
-    server: Running, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     query = (
         "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=20260101T000000Z&X-Amz-SignedHeaders=host"
@@ -64,10 +64,13 @@ def test_an_access_key_cannot_write_lines_of_its_own_into_the_log(
     )
     header, unsigned = re.compile(rb"Authorization: .*\r\n"), request("GetItem")
     presigned = header.sub(b"", unsigned).replace(b"POST / ", f"POST /?{query} ".encode())
-    with caplog.at_level(logging.INFO, logger=access_log.name):
+    with (
+        caplog.at_level(logging.INFO, logger=access_log.name),
+        running(asyncio.new_event_loop(), observer=log_access) as server,
+    ):
         client = server.connect()
         assert client.ask(presigned)[0] == 200
         client.close()
     [line] = caplog.messages
     assert line.isprintable()
-    assert " access_key=A%0Aoperation%3DScan%20%1B request_bytes=2 " in line
+    assert " access_key=A%0Aoperation%3DScan%20%1B request_id=" in line

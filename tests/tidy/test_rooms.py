@@ -32,7 +32,7 @@ PURE = NETWORK | FILES | CLOCK | RANDOM
 KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
 WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
-INTERFACES = "msgspec uvloop aiobotocore boto3 botocore pytest starlette jinja2"
+INTERFACES = "msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest starlette jinja2"
 
 
 class Room(NamedTuple):

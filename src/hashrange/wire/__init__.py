@@ -2,7 +2,7 @@
 
 from hashrange.wire.connection import Answer, Call, Connection, Event
 from hashrange.wire.non_api import NonApi, answer_non_api
-from hashrange.wire.origins import NO_ORIGINS, OriginError, Origins
+from hashrange.wire.origins import NO_ORIGINS, ForeignHostError, OriginError, Origins
 from hashrange.wire.responses import PLAIN, Form, error_body, fail, request_id, succeed, unavailable
 from hashrange.wire.routing import Targets, targets
 from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
@@ -14,6 +14,7 @@ __all__ = [
     "Call",
     "Connection",
     "Event",
+    "ForeignHostError",
     "Form",
     "Key",
     "Keys",

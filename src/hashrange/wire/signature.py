@@ -71,8 +71,8 @@ class Key(NamedTuple):
     token: str = ""
 
 
-Keys = Mapping[str, Key]
-"""By access key."""
+Keys = dict[str, Key]
+"""By access key. A server that reads its keys again changes it in place."""
 
 
 class KeysError(Exception):

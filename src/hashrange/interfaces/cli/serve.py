@@ -1,18 +1,28 @@
 """hashrange serve"""
 
 import argparse
-import logging
 import os
+import secrets
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, told_in_one_line
+from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
+from hashrange.interfaces.cli.environment import also_from_environment
 
 if TYPE_CHECKING:
     from hashrange.database import Durability
     from hashrange.interfaces.cli.commands import Commands
+    from hashrange.interfaces.logs import LogFormat
 
 PORT_MAX = 65535
+TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
+TOKEN_LETTERS_MIN = 16
+
+NO_AUTH = """\
+WARNING: --no-auth: every client that reaches {address} can read, change and delete everything.
+WARNING: Use it only on a network that nobody else can reach."""
 
 
 def add(commands: "Commands") -> None:
@@ -43,6 +53,11 @@ def add(commands: "Commands") -> None:
         "default: the same lines in HASHRANGE_KEYS",
     )
     parser.add_argument(
+        "--no-auth",
+        action="store_true",
+        help="on an address other than loopback, accept any credentials; for closed networks only",
+    )
+    parser.add_argument(
         "--tls-cert", metavar="FILE", type=Path, help="serve HTTPS with this certificate (PEM)"
     )
     parser.add_argument(
@@ -64,8 +79,27 @@ def add(commands: "Commands") -> None:
         "process but not a power cut (relaxed), or nothing for certain (memory)",
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="print one line on stderr for each request"
+        "--admin-port",
+        metavar="PORT",
+        type=_port,
+        help="serve health checks and metrics at this port; default: not at all",
     )
+    parser.add_argument(
+        "--admin-host",
+        metavar="HOST",
+        default="127.0.0.1",
+        help="the address of the admin port, default: 127.0.0.1",
+    )
+    parser.add_argument(
+        "--access-log", action="store_true", help="print one line on stderr for each request"
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="the form of the lines on stderr, default: text",
+    )
+    also_from_environment(parser)
 
 
 def _port(text: str) -> int:
@@ -79,34 +113,82 @@ def serve(
     port: int,
     host: str,
     keys: Path | None,
+    no_auth: bool,
     tls_cert: Path | None,
     tls_key: Path | None,
     cors: list[str],
     durability: "Durability",
-    verbose: bool,
+    admin_port: int | None,
+    admin_host: str,
+    access_log: bool,
+    log_format: "LogFormat",
 ) -> None:
     """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
     import hashrange
+    from hashrange.interfaces import logs
     from hashrange.interfaces.server import serve as serve_at
+    from hashrange.interfaces.server.access_log import log_access
+    from hashrange.interfaces.server.clients import Observer, together
     from hashrange.interfaces.server.listener import (
         allowed_origins,
         configured_keys,
+        is_loopback,
+        listening_socket,
         open_listener,
         tls_context,
     )
+    from hashrange.interfaces.server.reload import Files, Reload
+    from hashrange.interfaces.server.server import Beside
 
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
-
-    with told_in_one_line():
+    logs.configure(log_format, access_log)
+    with told_in_one_line(), ExitStack() as opened:
         tls = tls_context(tls_cert, tls_key)
         accepted = configured_keys(keys, os.environ)
-        listener = open_listener(host, port, accepted, tls, allowed_origins(cors))
+        if accepted and no_auth:
+            fail("--no-auth accepts every client; give either it or keys")
+        origins = allowed_origins(cors)
+        listener = open_listener(host, port, accepted, tls, origins, trusting=no_auth)
+        opened.enter_context(listener.sock)
+        url = _url("https" if tls else "http", host, listener.port)
         where = f"{path} (durability {durability})" if path else "a database in memory"
-        scheme = "https" if tls else "http"
-        address = f"[{host}]" if ":" in host else host
-        greeting = f"Serving {where} on {scheme}://{address}:{listener.port} - Ctrl-C ends it"
-        with listener.sock, hashrange.connect(path, durability=durability) as database:
-            serve_at(database.runtime, listener, lambda: print(greeting, flush=True))
+        greeting = [f"Serving {where} on {url} - Ctrl-C ends it"]
+        admin = None
+        if admin_port is not None:
+            admin = opened.enter_context(listening_socket(admin_host, admin_port))
+            token, shown = _admin_token()
+            at = _url("http", admin_host, admin.getsockname()[1])
+            greeting.append(f"Admin port: {at} - {shown}")
+        if no_auth and not is_loopback(host):
+            print(NO_AUTH.format(address=url), file=sys.stderr)
+        database = opened.enter_context(hashrange.connect(path, durability=durability))
+        beside: list[Beside] = [Reload(listener, Files(keys, tls_cert, tls_key))]
+        observers: list[Observer] = [log_access] if access_log else []
+        if admin is not None:
+            from hashrange.interfaces.admin import AdminPort, Health, Metrics
+
+            health, metrics = Health(database.runtime), Metrics(database.figures)
+            observers += [health.observe, metrics.observe]
+            routes = {**health.routes(), **metrics.routes()}
+            beside.append(AdminPort(admin, token, routes, origins))
+        serve_at(
+            database.runtime,
+            listener,
+            lambda: print(*greeting, sep="\n", flush=True),
+            beside,
+            together(observers),
+        )
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _admin_token() -> tuple[str, str]:
+    """The token, and what to print about it. One that is configured is not printed."""
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        made = secrets.token_urlsafe(24)
+        return made, f"Authorization: Bearer {made}"
+    if len(token) < TOKEN_LETTERS_MIN or not (token.isascii() and token.isprintable()):
+        fail(f"{TOKEN_VARIABLE}: a token is at least {TOKEN_LETTERS_MIN} printable ASCII letters")
+    return token, f"its token is in {TOKEN_VARIABLE}"

@@ -1,13 +1,41 @@
 """The clients of one server: which are connected, and what their connections share."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
+
+import msgspec
 
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, Runtime
 from hashrange.interfaces.server.turns import Turns
+
+
+class Answered(msgspec.Struct, gc=False):
+    """A call that has been answered. `client` is the address that it came from, as `host:port`."""
+
+    client: str
+    call: wire.Call
+    outcome: Outcome
+    response: bytes
+    seconds: float
+
+
+Observer = Callable[[Answered], None]
+"""Called on the event loop for each answered call; it must be quick."""
+
+
+def together(observers: Sequence[Observer]) -> Observer | None:
+    """One observer that calls all of them, or None if there is none."""
+    if len(observers) <= 1:
+        return observers[0] if observers else None
+
+    def observe(answered: Answered) -> None:
+        for observer in observers:
+            observer(answered)
+
+    return observe
 
 
 class Client(Protocol):
@@ -19,7 +47,7 @@ class Client(Protocol):
 
 class Clients:
     """`parser()` makes the HTTP side of a new connection; `connections_max` bounds how many
-    connections are served at once.
+    connections are served at once. The `observer` is told of each answered call.
     """
 
     def __init__(
@@ -28,6 +56,7 @@ class Clients:
         runtime: Runtime,
         parser: Callable[[], wire.Connection],
         connections_max: int,
+        observer: Observer | None = None,
     ) -> None:
         self.loop = loop
         self.turns = Turns(loop, runtime)
@@ -35,6 +64,7 @@ class Clients:
         self.connected: set[Client] = set()
         self.runtime = runtime
         self.connections_max = connections_max
+        self.observer = observer
         self._aside = ThreadPoolExecutor(1, "hashrange-aside")
 
     def admit(self, client: Client) -> bool:

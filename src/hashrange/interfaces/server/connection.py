@@ -6,16 +6,14 @@ client; while the client does not read its answers, none of its requests is run.
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import cast
-from urllib.parse import quote
 
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, refusal
-from hashrange.interfaces.server.clients import Clients
+from hashrange.interfaces.server.clients import Answered, Clients
 
 UNFINISHED_SECONDS_MAX = 60
 """How long a client may take to send one request (the first counts from when it connected), or
@@ -42,8 +40,6 @@ _TAKEN_PER_TURN = 16
 _OUTBOX_BYTES_MAX = 64 * 1024
 """Answers are joined up to this size; for larger ones the copy would cost more than it saves."""
 
-access_log = logging.getLogger("hashrange.access")
-
 
 def _takes_long(call: wire.Call) -> bool:
     return len(call.body) > _LARGE_BYTES or "Execute" in call.operation
@@ -58,7 +54,8 @@ class ClientConnection(asyncio.Protocol):
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._call_started = 0.0
-        self._logs = access_log.isEnabledFor(logging.INFO)
+        self._client = ""
+        self._observer = clients.observer
         self._outbox = b""
         self._ended = False  # nothing more is run or sent
         self._advancing = False
@@ -73,6 +70,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._observer:
+            self._client = ":".join(map(str, transport.get_extra_info("peername")[:2]))
         if not self._clients.admit(self):
             self._ended = True
             self._transport.write(wire.unavailable())
@@ -142,7 +141,7 @@ class ClientConnection(asyncio.Protocol):
                 self._finish(self._turn_away)
             return
         self._call = event
-        if self._logs:
+        if self._observer:
             self._call_started = perf_counter()
         try:
             if len(event.body) > _SMALL_BYTES and _takes_long(event):
@@ -165,8 +164,9 @@ class ClientConnection(asyncio.Protocol):
                 answer = wire.succeed(outcome, form)
             else:
                 answer = wire.fail(refusal(call.operation, outcome), form)
-            if self._logs:
-                self._log(call, answer)
+            if self._observer:
+                seconds = perf_counter() - self._call_started
+                self._observer(Answered(self._client, call, outcome, answer, seconds))
             self._send(answer)
             if last:
                 self._finish(self._close)
@@ -175,17 +175,6 @@ class ClientConnection(asyncio.Protocol):
         except Exception:  # internal error: no answer will come, so do not let the client wait
             self._transport.abort()
             raise
-
-    def _log(self, call: wire.Call, answer: bytes) -> None:
-        access_log.info(
-            "operation=%s status=%s access_key=%s request_bytes=%d response_bytes=%d ms=%.3f",
-            call.operation,
-            answer[9:12].decode(),
-            quote(call.caller.access_key, safe=""),  # a line break would begin a line of its own
-            len(call.body),
-            len(answer),
-            (perf_counter() - self._call_started) * 1000,
-        )
 
     def _send(self, answer: bytes) -> None:
         if self._ended:

@@ -54,26 +54,31 @@ def open_listener(
     keys: Keys | None = None,
     tls: ssl.SSLContext | None = None,
     origins: Origins = NO_ORIGINS,
+    trusting: bool = False,
 ) -> Listener:
     """Listen on an address; port 0 is any free one. Raises ServerError.
 
-    An address that other machines could reach needs keys.
+    An address that other machines could reach needs keys, unless `trusting`.
     """
-    if keys is None and not is_loopback(host):
+    if keys is None and not trusting and not is_loopback(host):
         raise ServerError(
             f"{host} is not a loopback address: name the accepted keys with "
-            f"--keys FILE or {KEYS_VARIABLE}"
+            f"--keys FILE or {KEYS_VARIABLE}, or accept every client with --no-auth"
         )
+    return Listener(listening_socket(host, port), keys, tls, origins)
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Raises ServerError, with one line that names the address."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = min(found)  # IPv4 before IPv6
-        sock = socket.create_server(address[:2], family=family)
+        return socket.create_server(address[:2], family=family)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ServerError(f"port {port} of {host} is in use") from None
         reason = str(error.strerror).partition(" (")[0]  # the socket module adds the address
         raise ServerError(f"cannot listen on {host}:{port}: {reason}") from None
-    return Listener(sock, keys, tls, origins)
 
 
 def is_loopback(host: str) -> bool:
@@ -124,10 +129,15 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
         if key is not None:
             raise ServerError("--tls-key needs --tls-cert")
         return None
-    files = [certificate, key] if key else [certificate]
-    for file in files:
+    for file in filter(None, (certificate, key)):
         file.open("rb").close()  # opening it names the file in an OSError; OpenSSL does not
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    load_certificate(context, certificate, key)
+    return context
+
+
+def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
+    """Raises ServerError; then the context may have the certificate without its key."""
     try:
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
@@ -135,8 +145,8 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
         reason = "no certificate, or no private key without a passphrase, in PEM form"
         if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
             reason = "the private key is not that of the certificate"
-        raise ServerError(f"{', '.join(map(str, files))}: {reason}") from None
-    return context
+        files = f"{certificate}, {key}" if key else str(certificate)
+        raise ServerError(f"{files}: {reason}") from None
 
 
 def room_for_connections(connections_max: int) -> int:

@@ -3,14 +3,15 @@
 import asyncio
 import gc
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import time
+from typing import Protocol
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime
-from hashrange.interfaces.server.clients import Clients
+from hashrange.interfaces.server.clients import Clients, Observer
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, room_for_connections
 
@@ -28,16 +29,24 @@ _BACKLOG = 1024
 
 
 class Server:
-    """One listener and its clients. `non_api` answers requests that are not calls of the API."""
+    """One listener and its clients. `non_api` answers requests that are not calls of the API.
+
+    The `observer` is told of each answered call.
+    """
 
     clients: Clients
 
     def __init__(
-        self, runtime: Runtime, listener: Listener, non_api: wire.NonApi = wire.answer_non_api
+        self,
+        runtime: Runtime,
+        listener: Listener,
+        non_api: wire.NonApi = wire.answer_non_api,
+        observer: Observer | None = None,
     ) -> None:
         self._runtime = runtime
         self._listener = listener
         self._non_api = non_api
+        self._observer = observer
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -50,7 +59,8 @@ class Server:
             self._non_api,
             origins,
         )
-        self.clients = Clients(loop, self._runtime, parser, room_for_connections(CONNECTIONS_MAX))
+        room = room_for_connections(CONNECTIONS_MAX)
+        self.clients = Clients(loop, self._runtime, parser, room, self._observer)
         self._accepting = await loop.create_server(
             lambda: ClientConnection(self.clients),
             sock=sock,
@@ -73,10 +83,23 @@ class Server:
                 client.sweep(_SWEEP_SECONDS)
 
 
-def serve(runtime: Runtime, listener: Listener, ready: Callable[[], None]) -> None:
+class Beside(Protocol):
+    """A service that runs on the server's event loop, beside the server."""
+
+    async def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def serve(
+    runtime: Runtime,
+    listener: Listener,
+    ready: Callable[[], None],
+    beside: Sequence[Beside] = (),
+    observer: Observer | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients."""
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        runner.run(_serve(Server(runtime, listener), ready))
+        runner.run(_serve(Server(runtime, listener, observer=observer), beside, ready))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -88,14 +111,18 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(server: Server, ready: Callable[[], None]) -> None:
+async def _serve(server: Server, beside: Sequence[Beside], ready: Callable[[], None]) -> None:
     await server.start()
     try:
+        for service in beside:
+            await service.start()
         ended = _ended()
         gc.freeze()  # the garbage collector need not look at the modules loaded so far
         ready()
         await ended.wait()
     finally:
+        for service in beside:
+            service.stop()
         await server.stop()
 
 

@@ -1,0 +1,124 @@
+"""`/metrics`: what the server counts, in the text format of Prometheus.
+
+Requests are counted on the event loop, into plain numbers; `prometheus-client` renders them in a
+thread of the admin port when they are asked for. Operations are the only names among the labels:
+no table, key or client.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.admin.routes import Answer, Query, Route, Routes, text_answer
+from hashrange.interfaces.server.clients import Answered
+from hashrange.model.errors import ApiError
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+"""The upper bounds of the histogram's buckets; the last one has none."""
+
+Figures = Callable[[], Mapping[str, int]]
+
+GAUGES = {
+    "database_bytes": "The size of the database file.",
+    "wal_bytes": "The size of the write-ahead log, which the next checkpoints shorten.",
+    "disk_free_bytes": "The room on the file system of the database.",
+    "checkpoint_failures": "Checkpoints that have failed since the last one that succeeded.",
+}
+"""Figures of the store that rise and fall."""
+
+
+class _Operation:
+    """The requests of one operation."""
+
+    __slots__ = ("buckets", "errors", "request_bytes", "response_bytes", "seconds")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * (len(SECONDS) + 1)
+        self.seconds = 0.0
+        self.request_bytes = 0
+        self.response_bytes = 0
+        self.errors: Counter[str] = Counter()
+
+
+class Metrics:
+    """`figures` returns those of the store: sizes, and counts since it was opened."""
+
+    def __init__(self, figures: Figures) -> None:
+        self._figures = figures
+        self._operations: dict[str, _Operation] = {}
+
+    def routes(self) -> Routes:
+        return {"/metrics": Route(self.render)}
+
+    def observe(self, answered: Answered) -> None:
+        """An observer of the server."""
+        call, seconds = answered.call, answered.seconds
+        counted = self._operations.get(call.operation)
+        if counted is None:
+            counted = self._operations[call.operation] = _Operation()
+        counted.buckets[bisect_left(SECONDS, seconds)] += 1
+        counted.seconds += seconds
+        counted.request_bytes += len(call.body)
+        counted.response_bytes += len(answered.response)
+        if type(answered.outcome) is not bytes:
+            counted.errors[_code(answered.outcome)] += 1
+
+    def render(self, query: Query) -> Answer:
+        try:
+            from prometheus_client import CollectorRegistry, ProcessCollector, exposition
+        except ModuleNotFoundError:
+            return text_answer("metrics need: pip install 'hashrange[metrics]'", 501)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        ProcessCollector(registry=registry)
+        return Answer(200, exposition.generate_latest(registry), exposition.CONTENT_TYPE_LATEST)
+
+    def collect(self) -> "Iterator[Metric]":
+        """Called by the registry of prometheus-client."""
+        yield from self._of_requests()
+        yield from self._of_store()
+
+    def _of_requests(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+        by = ["operation"]
+        latency = HistogramMetricFamily(
+            "hashrange_request_seconds", "From a complete request to its answer.", labels=by
+        )
+        sent = CounterMetricFamily("hashrange_request_bytes", "Bodies of requests.", labels=by)
+        answers = CounterMetricFamily("hashrange_response_bytes", "Responses.", labels=by)
+        errors = CounterMetricFamily(
+            "hashrange_errors", "Requests that got an error.", labels=["operation", "error"]
+        )
+        for name, counted in sorted(self._operations.items()):
+            latency.add_metric([name], _cumulated(counted.buckets), counted.seconds)
+            sent.add_metric([name], counted.request_bytes)
+            answers.add_metric([name], counted.response_bytes)
+            for error, number in sorted(counted.errors.items()):
+                errors.add_metric([name, error], number)
+        yield from (latency, sent, answers, errors)
+
+    def _of_store(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        for name, value in self._figures().items():
+            if name in GAUGES:
+                yield GaugeMetricFamily(f"hashrange_{name}", GAUGES[name], value=value)
+            else:
+                yield CounterMetricFamily(f"hashrange_{name}", "Since the start.", value=value)
+
+
+def _code(outcome: object) -> str:
+    return outcome.code if isinstance(outcome, ApiError) else "InternalServerError"
+
+
+def _cumulated(buckets: list[int]) -> list[tuple[str, float]]:
+    total, found = 0, []
+    for bound, number in zip((*map(str, SECONDS), "+Inf"), buckets, strict=True):
+        total += number
+        found.append((bound, float(total)))
+    return found

@@ -1,0 +1,39 @@
+"""What the admin port answers: a path, and the function that answers it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+Query = Mapping[str, str]
+"""The parameters of the request's query string; of one that is repeated, the last."""
+
+
+class Answer(NamedTuple):
+    """A response."""
+
+    status: int
+    body: bytes
+    content_type: str
+
+
+class Route(NamedTuple):
+    """`answer` is called in a thread of the admin port, several of them at once, so it may wait for
+    a disk, but it must not touch what belongs to the event loop. An `open` route needs no token.
+    """
+
+    answer: Callable[[Query], Answer]
+    open: bool = False
+
+
+Routes = Mapping[str, Route]
+"""By path, such as `/metrics`."""
+
+
+def text_answer(text: str, status: int = 200) -> Answer:
+    """One line of plain text."""
+    return Answer(status, f"{text}\n".encode(), "text/plain; charset=utf-8")
+
+
+def json_answer(value: Any) -> Answer:
+    return Answer(200, msgspec.json.encode(value), "application/json")

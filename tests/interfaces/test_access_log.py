@@ -1,0 +1,77 @@
+"""The access log and the form of the lines on stderr."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+from serving import request, running
+
+from hashrange.interfaces.logs import Fields, JsonFormatter
+from hashrange.interfaces.server.access_log import access_log, log_access
+
+
+def logged(caplog: pytest.LogCaptureFixture, *requests: bytes) -> list[dict[str, Any]]:
+    """The lines for these requests, each as its fields."""
+    with (
+        caplog.at_level(logging.INFO, logger=access_log.name),
+        running(asyncio.new_event_loop(), observer=log_access) as server,
+    ):
+        client = server.connect()
+        for each in requests:
+            client.ask(each)
+        client.close()
+    assert all(message.isprintable() for message in caplog.messages)
+    return [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+
+
+def test_a_line_for_each_call(caplog: pytest.LogCaptureFixture) -> None:
+    first, second = logged(caplog, request("GetItem"), request("DeleteItem"))
+    assert first["operation"] == "GetItem"
+    assert first["status"] == 200
+    assert first["access_key"] == "AKID"
+    assert first["client"].startswith("127.0.0.1:")
+    assert first["request_bytes"] == 2
+    assert len(first["request_id"]) == 52
+    assert first["request_id"] != second["request_id"]
+    assert (second["operation"], second["status"]) == ("DeleteItem", 400)
+    assert second["ms"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("body", "table"),
+    [
+        ('{"TableName": "Things"}', "Things"),
+        (
+            '{"TableName": "arn:aws:dynamodb:us-east-1:0:table/T"}',
+            "arn:aws:dynamodb:us-east-1:0:table/T",
+        ),
+        ('{"RequestItems": {"A": {"Keys": []}, "B": []}}', "A,B"),
+        ('{"TransactItems": [{"Put": {"TableName": "A"}}, {"Update": {"TableName": "B"}}]}', "A,B"),
+        ('{"Statement": "SELECT * FROM A"}', ""),
+        ('{"TableName": 1}', ""),
+        ("not json", ""),
+        ('{"TableName": "a\\nb c=d"}', "a%0Ab%20c%3Dd"),
+    ],
+)
+def test_the_tables_of_a_request(caplog: pytest.LogCaptureFixture, body: str, table: str) -> None:
+    [line] = logged(caplog, request("GetItem", body.encode()))
+    assert line["table"] == table
+
+
+def test_values_of_items_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    logged(caplog, request("GetItem", b'{"TableName": "T", "Key": {"pk": {"S": "secret"}}}'))
+    assert "secret" not in caplog.text
+
+
+def test_a_record_as_json() -> None:
+    record = logging.LogRecord("hashrange", logging.ERROR, "", 1, "a %s\n", ("line",), None)
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    found = json.loads(line)
+    assert (found["level"], found["logger"], found["message"]) == ("ERROR", "hashrange", "a line\n")
+
+
+def test_fields_as_text() -> None:
+    assert str(Fields(a=1, b="x")) == "a=1 b=x"

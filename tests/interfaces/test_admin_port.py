@@ -1,0 +1,315 @@
+"""The admin port: health, routes that need a token, and clients that are slow or strange."""
+
+import asyncio
+import http.client
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+from serving import eventually, request, running
+
+from hashrange import Database, Settings
+from hashrange.interfaces.admin import (
+    AdminPort,
+    Answer,
+    Health,
+    Metrics,
+    Route,
+    Routes,
+    json_answer,
+    port,
+    text_answer,
+)
+from hashrange.interfaces.server.listener import listening_socket
+from hashrange.kv import Full, ReadOnly, StoreError
+from hashrange.storage import MemoryStore
+from hashrange.testing import FaultyStore
+
+TOKEN = "a token of some length"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+
+
+class Admin:
+    """An admin port on an event loop in a thread of its own."""
+
+    def __init__(self, routes: Routes) -> None:
+        self._loop = asyncio.new_event_loop()
+        sock = listening_socket("127.0.0.1", 0)
+        self.port: int = sock.getsockname()[1]
+        self._admin = AdminPort(sock, TOKEN, routes)
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._admin.start(), self._loop).result(20)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._admin.stop)
+        self._loop.call_soon_threadsafe(self._loop.call_later, 0.05, self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def get(
+        self, path: str, headers: Mapping[str, str] = AUTHORIZED, method: str = "GET"
+    ) -> tuple[int, str]:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+            connection.request(method, path, headers=dict(headers))
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+
+@contextmanager
+def admin_port(routes: Routes) -> Iterator[Admin]:
+    admin = Admin(routes)
+    try:
+        yield admin
+    finally:
+        admin.stop()
+
+
+def disconnected(client: socket.socket) -> bool:
+    """Wait until the server has closed the connection without an answer."""
+    with suppress(ConnectionError):
+        return client.recv(1) == b""
+    return True
+
+
+# ---- routes ----
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    routes = {
+        "/open": Route(lambda query: text_answer("open"), open=True),
+        "/figures": Route(lambda query: json_answer({"query": dict(query)})),
+        "/broken": Route(lambda query: text_answer(str(1 // 0))),
+    }
+    with admin_port(routes) as admin:
+        yield admin
+
+
+def test_health_is_open(admin: Admin) -> None:
+    assert admin.get("/healthz", {}) == (200, "alive\n")
+    assert admin.get("/healthz", {}, "HEAD") == (200, "")
+    assert admin.get("/open", {}) == (200, "open\n")
+
+
+@pytest.mark.parametrize("path", ["/figures", "/absent", "/"])
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Authorization": "Bearer guess"}, {"Authorization": TOKEN}, {"Authorization": "é"}],
+)
+def test_everything_else_needs_the_token(
+    admin: Admin, path: str, headers: Mapping[str, str]
+) -> None:
+    assert admin.get(path, headers) == (401, "this needs the header Authorization: Bearer TOKEN\n")
+
+
+def test_a_route_gets_its_query(admin: Admin) -> None:
+    status, body = admin.get("/figures?table=Things&top=5")
+    assert (status, json.loads(body)) == (200, {"query": {"table": "Things", "top": "5"}})
+
+
+def test_an_unknown_path_names_the_known_ones(admin: Admin) -> None:
+    assert admin.get("/absent") == (
+        404,
+        "nothing is here; there are /broken, /figures, /healthz, /open\n",
+    )
+
+
+def test_a_route_that_fails(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
+    assert admin.get("/broken") == (500, "an internal error, which is logged\n")
+    assert caplog.messages == ["the admin port could not answer /broken"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_is_changed_through_it(admin: Admin, method: str) -> None:
+    assert admin.get("/open", method=method)[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("prometheus-target:9000", 200), ("[::1]:1", 200), ("evil.example", 403)],
+)
+def test_the_host_of_another_server(admin: Admin, host: str, status: int) -> None:
+    assert admin.get("/healthz", {"Host": host})[0] == status
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /healthz\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\n folded: 1\r\n\r\n",
+        b"GET //[ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"\r\n\r\n",
+    ],
+)
+def test_a_malformed_request(admin: Admin, head: bytes) -> None:
+    with admin.connect() as client:
+        client.sendall(head)
+        assert client.recv(1000).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+# ---- clients that are slow or too many ----
+
+
+def test_a_head_that_does_not_end(admin: Admin) -> None:
+    with admin.connect() as client:
+        client.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * port.HEAD_BYTES_MAX)
+        assert disconnected(client)
+
+
+def test_a_client_that_sends_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
+    with admin_port({}) as admin, admin.connect() as silent:
+        assert disconnected(silent)
+        assert admin.get("/healthz")[0] == 200
+
+
+def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
+    large = Answer(200, bytes(50_000_000), "text/plain")
+    with admin_port({"/large": Route(lambda query: large, open=True)}) as admin:
+        with admin.connect() as client:
+            client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            eventually(lambda: not admin._admin._serving)
+        assert admin.get("/healthz")[0] == 200
+
+
+def test_more_clients_than_allowed(admin: Admin) -> None:
+    clients = [admin.connect() for _ in range(port.CONNECTIONS_MAX)]
+    eventually(lambda: len(admin._admin._serving) == port.CONNECTIONS_MAX)
+    with admin.connect() as one_more:
+        assert disconnected(one_more)
+    for client in clients:
+        client.close()
+    eventually(lambda: not admin._admin._serving)
+    assert admin.get("/healthz")[0] == 200
+
+
+def test_slow_answers_do_not_delay_the_health_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port, "ANSWER_SECONDS_MAX", 0.2)
+    release = threading.Event()
+    slow = Route(lambda query: text_answer(str(release.wait(20))), open=True)
+    with admin_port({"/slow": slow}) as admin:
+        try:
+            assert admin.get("/slow") == (503, "no answer within 0.2 seconds\n")
+            for _ in range(10):
+                client = admin.connect()
+                client.sendall(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert admin.get("/healthz") == (200, "alive\n")
+        finally:
+            release.set()
+
+
+# ---- readiness ----
+
+
+class Clock:
+    """Each probe is fresh."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 10
+        return self.now
+
+
+def ready(health: Health) -> tuple[int, str]:
+    status, body, _ = health.ready({})
+    return status, body.decode().rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("step", "fault", "text"),
+    [
+        ("commit", Full, "injected at commit"),
+        ("begin", StoreError, "injected at begin"),
+        ("read", StoreError, "injected at read"),
+    ],
+)
+def test_readiness_follows_the_store(step: str, fault: type[StoreError], text: str) -> None:
+    store = FaultyStore(MemoryStore(), faults={step: [fault]})
+    with Database(store, settings=Settings()) as database:
+        health = Health(database.runtime, Clock())
+        assert ready(health) == (200, "ready")
+        store.rate = 1.0
+        assert ready(health) == (503, text)
+        store.rate = 0.0
+        assert ready(health) == (200, "ready")
+
+
+def test_a_store_that_refuses_writes_stays_unready() -> None:
+    store = FaultyStore(MemoryStore(), faults={"commit": [ReadOnly]})
+    with Database(store) as database:
+        health = Health(database.runtime, Clock())
+        store.rate = 1.0
+        assert ready(health)[0] == 503
+        store.rate = 0.0
+        assert ready(health) == (503, "an injected I/O error left open what is on disk")
+
+
+class Probed:
+    def __init__(self, probe: Callable[[], object]) -> None:
+        self.probes = 0
+        self._probe = probe
+
+    def probe(self) -> None:
+        self.probes += 1
+        self._probe()
+
+
+def test_probes_within_a_second_are_one() -> None:
+    runtime = Probed(lambda: None)
+    health = Health(runtime, lambda: 1.0)
+    assert [ready(health) for _ in range(5)] == [(200, "ready")] * 5
+    assert runtime.probes == 1
+
+
+def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.interfaces.admin.health.PROBE_SECONDS_MAX", 0.1)
+    release = threading.Event()
+    runtime = Probed(lambda: release.wait(20))
+    health = Health(runtime, Clock())
+    first = threading.Thread(target=ready, args=(health,))
+    first.start()
+    try:
+        eventually(lambda: runtime.probes)
+        assert ready(health) == (503, "the store has not answered for 0.1 seconds")
+    finally:
+        release.set()
+        first.join()
+    assert ready(health) == (200, "ready")
+
+
+# ---- metrics ----
+
+
+def test_metrics_count_requests_and_errors_by_operation() -> None:
+    pytest.importorskip("prometheus_client")
+    metrics = Metrics(lambda: {"commits": 3, "wal_bytes": 4096})
+    with running(asyncio.new_event_loop(), observer=metrics.observe) as server:
+        client = server.connect()
+        for operation in ("GetItem", "GetItem", "DeleteItem", "Query"):
+            client.ask(request(operation))
+        client.close()
+    status, body, _ = metrics.render({})
+    found = dict(re.findall(r"^(\w\S*) (\S+)$", body.decode(), re.MULTILINE))
+    assert status == 200
+    assert found['hashrange_request_seconds_count{operation="GetItem"}'] == "2.0"
+    assert found['hashrange_request_seconds_bucket{le="+Inf",operation="GetItem"}'] == "2.0"
+    assert found['hashrange_request_bytes_total{operation="GetItem"}'] == "4.0"
+    assert (
+        found['hashrange_errors_total{error="ResourceNotFoundException",operation="DeleteItem"}']
+        == "1.0"
+    )
+    assert found['hashrange_errors_total{error="InternalServerError",operation="Query"}'] == "1.0"
+    assert found["hashrange_commits_total"] == "3.0"
+    assert found["hashrange_wal_bytes"] == "4096.0"

@@ -1,0 +1,250 @@
+"""A server that runs for long: its options by environment, its admin port, and SIGHUP."""
+
+import http.client
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import boto3
+import pytest
+import trustme
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from serving import eventually
+from test_command_line import Serving, fault, path, serving
+
+__all__ = ["path"]  # a fixture
+pytestmark = pytest.mark.slow
+
+KEY = {"pk": {"S": "kept"}}
+
+
+def get(port: int, path: str, headers: Mapping[str, str] = {}) -> tuple[int, str]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        connection.request("GET", path, headers=dict(headers))
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+# ---- the environment ----
+
+
+class TestEnvironment:
+    def test_each_option_has_a_variable(self, path: Path) -> None:
+        variables = {
+            "HASHRANGE_DB": str(path),
+            "HASHRANGE_DURABILITY": "relaxed",
+            "HASHRANGE_ADMIN_PORT": "0",
+            "HASHRANGE_ADMIN_TOKEN": "a token of some length",
+            "HASHRANGE_ACCESS_LOG": "yes",
+            "HASHRANGE_LOG_FORMAT": "json",
+            "HASHRANGE_CORS": "http://a.example, http://b.example:81",
+            "HASHRANGE_NO_AUTH": "0",
+            "HASHRANGE_TLS_CERT": "",
+        }
+        with serving(**variables) as server:
+            assert server.greeting.startswith(f"Serving {path} (durability relaxed) on http://")
+            assert server.process.stdout
+            admin = server.process.stdout.readline()
+            assert admin.endswith(" - its token is in HASHRANGE_ADMIN_TOKEN\n")
+            assert server.client().get_item(TableName="Things", Key=KEY)["Item"] == KEY
+            assert get(server.port, "/", {"Host": "b.example"})[0] == 200
+            status, said = server.end(signal.SIGTERM)
+        assert status == 0
+        assert [json.loads(line)["table"] for line in said.splitlines()] == ["Things"]
+
+    def test_the_command_line_wins(self, path: Path) -> None:
+        with serving(path, HASHRANGE_DB="elsewhere.db", HASHRANGE_PORT="1") as server:
+            assert str(path) in server.greeting
+
+    @pytest.mark.parametrize(
+        ("name", "text", "said"),
+        [
+            ("HASHRANGE_PORT", "80000", "'80000' is not a number from 0 to 65535"),
+            ("HASHRANGE_PORT", "tcp://10.0.0.1:80", "'tcp://10.0.0.1:80' is not a number from 0"),
+            ("HASHRANGE_ADMIN_PORT", "-1", "'-1' is not a number from 0 to 65535"),
+            ("HASHRANGE_DURABILITY", "some", "'some' is not one of full, relaxed, memory"),
+            ("HASHRANGE_LOG_FORMAT", "xml", "'xml' is not one of text, json"),
+            ("HASHRANGE_NO_AUTH", "maybe", "'maybe' is neither 1 (or true, yes, on) nor 0"),
+            ("HASHRANGE_KEYS", "nonsense", "line 1 is not: access_key secret_key"),
+            ("HASHRANGE_CORS", "nonsense", "'nonsense' is not an origin"),
+            ("HASHRANGE_KEYS_FILE", "/nowhere/keys", "No such file or directory"),
+            ("HASHRANGE_TLS_CERT", "/nowhere/cert", "No such file or directory"),
+        ],
+    )
+    def test_a_value_that_makes_no_sense(self, name: str, text: str, said: str) -> None:
+        line = fault("serve", **{name: text})
+        assert said in line
+        if not text.startswith("/nowhere"):
+            assert line.startswith(f"{name}: ") or name == "HASHRANGE_CORS"
+
+    def test_a_token_that_is_too_short(self) -> None:
+        line = fault("serve", "--port", 0, "--admin-port", 0, HASHRANGE_ADMIN_TOKEN="short")
+        assert line.startswith("HASHRANGE_ADMIN_TOKEN: ")
+
+    def test_a_misspelt_variable(self) -> None:
+        with serving(HASHRANGE_DURABILTY="relaxed", HASHRANGE_SERVICE_HOST="10.0.0.1") as server:
+            status, said = server.end(signal.SIGTERM)
+        assert (status, said) == (
+            0,
+            "hashrange: HASHRANGE_DURABILTY is ignored; is HASHRANGE_DURABILITY meant?\n",
+        )
+
+
+# ---- clients without keys on a closed network ----
+
+
+class TestNoAuth:
+    def test_any_credentials_are_accepted_with_a_warning(self) -> None:
+        with serving("--host", "0.0.0.0", "--no-auth") as server:
+            assert server.client().list_tables()["TableNames"] == []
+            status, said = server.end(signal.SIGTERM)
+        assert status == 0
+        assert said.startswith("WARNING: --no-auth: every client that reaches http://0.0.0.0:")
+
+    def test_it_contradicts_keys(self) -> None:
+        line = fault("serve", "--port", 0, "--no-auth", HASHRANGE_KEYS="AKID secret")
+        assert line == "--no-auth accepts every client; give either it or keys"
+
+
+# ---- the admin port ----
+
+
+class TestAdminPort:
+    def test_health_and_metrics(self, path: Path) -> None:
+        with serving(path, "--admin-port", 0) as server:
+            port, token = server.admin()
+            server.client().get_item(TableName="Things", Key=KEY)
+            assert get(port, "/healthz") == (200, "alive\n")
+            assert get(port, "/readyz") == (200, "ready\n")
+            assert get(port, "/metrics")[0] == 401
+            status, metrics = get(port, "/metrics", {"Authorization": f"Bearer {token}"})
+            assert status == 200
+            assert 'hashrange_request_seconds_count{operation="GetItem"} 1.0' in metrics
+            assert "\nhashrange_commits_total " in metrics
+            assert server.end(signal.SIGTERM) == (0, "")
+
+    def test_damage_that_a_request_meets_ends_readiness(self, path: Path) -> None:
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b'"kept"', b'"kepd"'))
+        with serving(path, "--admin-port", 0) as server:
+            port, _ = server.admin()
+            assert get(port, "/readyz") == (200, "ready\n")
+            client = boto3.client(
+                "dynamodb",
+                endpoint_url=f"http://127.0.0.1:{server.port}",
+                region_name="us-east-1",
+                aws_access_key_id="x",
+                aws_secret_access_key="y",
+                config=Config(retries={"total_max_attempts": 1}),
+            )
+            with pytest.raises(ClientError, match="InternalServerError"):
+                client.get_item(TableName="Things", Key=KEY)
+            status, problem = get(port, "/readyz")
+        assert status == 503
+        assert problem == ("a row's checksum is wrong; run hashrange check, and restore a backup\n")
+
+    def test_a_port_in_use(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.db"
+        with serving() as other:
+            line = fault("serve", path, "--port", 0, "--admin-port", other.port)
+            assert line == f"port {other.port} of 127.0.0.1 is in use"
+        assert not path.exists()
+
+    def test_it_costs_nothing_while_it_is_off(self) -> None:
+        program = (
+            "import atexit, os, signal, sys, threading\n"
+            "from hashrange.interfaces.cli import main\n"
+            "threading.Timer(1, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+            "atexit.register(lambda: print('hashrange.interfaces.admin' in sys.modules))\n"
+            "sys.argv = ['hashrange', 'serve', '--port', '0']\n"
+            "main()\n"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.splitlines()[-1] == "False"
+
+
+# ---- SIGHUP ----
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+class TestReload:
+    def accepts(self, server: Serving, access_key: str) -> bool:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=f"http://127.0.0.1:{server.port}",
+            region_name="us-east-1",
+            aws_access_key_id=access_key,
+            aws_secret_access_key="secret",
+        )
+        try:
+            client.list_tables()
+        except ClientError:
+            return False
+        return True
+
+    def keys(self, path: Path, text: str) -> None:
+        path.write_text(text)
+        path.chmod(0o600)
+
+    def test_keys(self, tmp_path: Path) -> None:
+        keys = tmp_path / "keys"
+        self.keys(keys, "old secret\n")
+        with serving("--keys", keys) as server:
+            assert self.accepts(server, "old")
+            self.keys(keys, "new secret\n")
+            server.process.send_signal(signal.SIGHUP)
+            eventually(lambda: self.accepts(server, "new"))
+            assert not self.accepts(server, "old")
+            self.keys(keys, "this is not a key file\n")
+            server.process.send_signal(signal.SIGHUP)
+            assert self.accepts(server, "new")
+            status, said = server.end(signal.SIGTERM)
+        read, kept = said.splitlines()
+        assert status == 0
+        assert read.endswith("INFO hashrange SIGHUP: the file of keys was read again")
+        assert kept.endswith(
+            f"ERROR hashrange SIGHUP: the file of keys did not change: {keys}: "
+            "line 1 is not: access_key secret_key [session_token]"
+        )
+
+    def test_certificates(self, tmp_path: Path) -> None:
+        authority = trustme.CA()
+        certificate = tmp_path / "server.pem"
+
+        def issue(name: str) -> None:
+            issued = authority.issue_cert("127.0.0.1", name)
+            issued.private_key_and_cert_chain_pem.write_to_path(certificate)
+
+        def served() -> str:
+            context = ssl.create_default_context()
+            authority.configure_trust(context)
+            with (
+                socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain,
+                context.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
+            ):
+                found = secure.getpeercert()
+            assert found
+            return str(found["subjectAltName"])
+
+        issue("first.example")
+        with serving("--tls-cert", certificate) as server:
+            assert "first.example" in served()
+            issue("second.example")
+            server.process.send_signal(signal.SIGHUP)
+            eventually(lambda: "second.example" in served())
+            certificate.write_text("not a certificate")
+            server.process.send_signal(signal.SIGHUP)
+            assert "second.example" in served()
+            status, said = server.end(signal.SIGTERM)
+        assert status == 0
+        assert said.count("SIGHUP: ") == 2
+        assert "SIGHUP: the certificate did not change: " in said
