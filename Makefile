@@ -8,7 +8,7 @@ CLIENTS := $(VENV)/clients
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz soak clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
@@ -39,6 +39,9 @@ demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the 
 
 bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
 	$(BIN)/python -m benchmarks $(ARGS)
+
+soak: $(READY)  ## Power cuts, kills, faults and load, for hours; HASHRANGE_SOAK=0.1 makes a tenth
+	HASHRANGE_SOAK=$${HASHRANGE_SOAK:-1} $(BIN)/python -m pytest -s tests/soak $(ARGS)
 
 fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|statement|body -max_total_time=60"
 	$(BIN)/python $(PIP_INSTALL) -e '.[fuzz]'

@@ -1,17 +1,18 @@
 """The store: which thread may use which connection, and when."""
 
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import get_args
 
 import apsw
 
 from hashrange import forks
-from hashrange.kv import Answer, Busy, Key, OutcomeUnknown, Read, ReadOnly, StoreError
-from hashrange.storage.sqlite import maintenance
+from hashrange.kv import Answer, Busy, Damaged, Key, OutcomeUnknown, Read, ReadOnly, StoreError
+from hashrange.storage.sqlite import log, maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
 from hashrange.storage.sqlite.format import (
     Durability,
@@ -24,6 +25,8 @@ from hashrange.storage.sqlite.problems import explain, explain_commit, explain_w
 from hashrange.storage.sqlite.readers import Readers
 from hashrange.storage.sqlite.reads import answer, glance
 from hashrange.storage.sqlite.transaction import SqliteTransaction
+
+_log = logging.getLogger("hashrange")
 
 _PAUSE_SECONDS_MAX = 0.02
 _ANYTHING = "SELECT number FROM sequence"
@@ -127,6 +130,7 @@ class SqliteStore(forks.Forkable):
     def verify(self) -> Iterator[str]:
         """Check SQLite's own structures, and the checksum of each value."""
         with closing(self._open()) as connection:
+            yield from log.problems(connection, self.path)
             yield from maintenance.verify(connection)
 
     def figures(self) -> dict[str, int]:
@@ -154,15 +158,37 @@ class SqliteStore(forks.Forkable):
         create_file(self.path)
         connection = self._open()
         try:
+            self._look_for_lost_commits(connection)
             prepare(connection, self.path)
             connection.pragma("busy_timeout", 0)  # `_begin` waits: it can be interrupted
         except BaseException as error:
+            # Leave a refused file as it is: closing would copy the log into it and remove the log.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
             connection.close()
             if isinstance(error, apsw.Error):
                 raise explain(error, self.path) from error
             raise
         connection.set_wal_hook(self._committed)
         return connection
+
+    def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
+        """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
+
+        Without a sync for each commit a power cut explains them. Then they are dropped for good, so
+        that they are not taken for damage when the file is next opened in full durability.
+        """
+        damage = log.lost_commits(connection, self.path)
+        if damage is None:
+            return
+        if self._durability == "full":
+            raise Damaged(
+                f"{self.path}-wal: {damage}; restore a backup, or open the file once in relaxed "
+                "durability to go on without them (if it was last written so, a power cut "
+                "explains this)"
+            )
+        _log.warning("%s-wal: %s: the database goes on without them", self.path, damage)
+        with suppress(apsw.BusyError):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _committed(self, _connection: apsw.Connection, _schema: str, pages: int) -> int:
         self._commits += 1

@@ -1,0 +1,198 @@
+"""Looks for damage in the write-ahead log, of which SQLite says nothing.
+
+    header   magic, format, page size, checkpoint, salt 1, salt 2 | checksum 1, checksum 2
+    frame    page number, pages in the file after a commit or 0 |
+             salt 1, salt 2 | checksum 1, checksum 2 | the page
+
+All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead_log). A checksum is
+over the header or frame and all frames before it. When SQLite opens a log after a crash, it takes
+the frames up to the first bad one, as if nothing followed. An interrupted write explains a bad
+frame in the last transaction. It cannot explain one before that if each commit was synced before
+the next one began. So the frames that follow tell damage from a power cut: if, behind the bad
+frame, a whole transaction follows the end of another one, there were later commits.
+
+Frames with other salts are from before the log was last started again, and say nothing. Nor do
+those that a transaction left which was undone, failed, or was cut off by an earlier power cut: it
+has at most one commit frame, its last.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from struct import Struct, unpack
+from typing import Literal, NamedTuple, Self
+
+import apsw
+
+_HEADER = Struct(">4I 8s 2I")
+_FRAME = Struct(">2I 8s 2I")
+_CHECKED_HEADER_BYTES = 24
+_CHECKED_FRAME_BYTES = 8
+_BIG_ENDIAN_MAGIC = 0x377F0683
+_LITTLE_ENDIAN_MAGIC = 0x377F0682
+_MASK = 0xFFFFFFFF
+
+Checksum = tuple[int, int]
+Order = Literal["<", ">"]
+
+
+class Frame(NamedTuple):
+    """`sums` is the stored checksum, `size` the pages in the file if it ends a transaction."""
+
+    number: int
+    page: int
+    size: int
+    salts: bytes
+    sums: Checksum
+    data: bytes
+
+
+class Log:
+    """The file of a log, open for reading. SQLite has no locks on this file that closing it drops.
+
+    `sound` says whether the header has its checksum. `sums` are the checksums that the first frame
+    may follow: what is stored, and what should be.
+    """
+
+    def __init__(self, path: str, page_size: int) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115  `close` closes it
+        self._frame_size = _FRAME.size + page_size
+        header = self._file.read(_HEADER.size).ljust(_HEADER.size, b"\0")
+        magic, _, size, _, self.salts, *stored = _HEADER.unpack(header)
+        self.order: Order = ">" if sys.byteorder == "big" else "<"
+        known = magic in (_BIG_ENDIAN_MAGIC, _LITTLE_ENDIAN_MAGIC) and size == page_size
+        if known:
+            self.order = ">" if magic == _BIG_ENDIAN_MAGIC else "<"
+        computed = checksum(header[:_CHECKED_HEADER_BYTES], (0, 0), self.order)
+        self.sums = [(stored[0], stored[1]), computed]
+        self.sound = known and self.sums[0] == computed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def frames(self, first: int) -> Iterator[Frame]:
+        """The frames in the file from number `first` on (they count from 1), of whatever age."""
+        self._file.seek(_HEADER.size + (first - 1) * self._frame_size)
+        while len(raw := self._file.read(self._frame_size)) == self._frame_size:
+            page, size, salts, *sums = _FRAME.unpack_from(raw)
+            yield Frame(first, page, size, salts, (sums[0], sums[1]), raw[_FRAME.size :])
+            first += 1
+
+    def sums_after(self, number: int) -> list[Checksum]:
+        """The checksums that the frame after this one may follow."""
+        return [next(self.frames(number)).sums] if number else self.sums
+
+    def follows(self, frame: Frame, before: list[Checksum]) -> bool:
+        """Whether a frame has its checksum, given those of the frame before it."""
+        head = frame.page.to_bytes(4, "big") + frame.size.to_bytes(4, "big")
+        return any(frame.sums == checksum(head + frame.data, sums, self.order) for sums in before)
+
+
+def checksum(data: bytes, sums: Checksum, order: Order) -> Checksum:
+    """SQLite's checksum of `data`, continued from `sums`; `order` is that of the bytes."""
+    one, other = sums
+    words = iter(unpack(f"{order}{len(data) // 4}I", data))
+    for word in words:
+        one = (one + word + other) & _MASK
+        other = (other + next(words) + one) & _MASK
+    return one, other
+
+
+def lost_commits(connection: apsw.Connection, path: str) -> str | None:
+    """Say what is damaged if commits in the log of the file at `path` cannot be read."""
+    log_path = f"{path}-wal"
+    if not os.path.exists(log_path) or os.path.getsize(log_path) <= _HEADER.size:
+        return None
+    connection.pragma("user_version")  # any read: SQLite looks for the end of the log
+    end = _end(connection)
+    with Log(log_path, connection.pragma("page_size")) as log:
+        if log.sound:
+            return _behind_a_bad_frame(log, end)
+        return None if end else _behind_a_bad_header(log, connection)
+
+
+def problems(connection: apsw.Connection, path: str) -> Iterator[str]:
+    """Yield one line for each problem in the log of an open file, while it is in use.
+
+    The log may be started again meanwhile; then what has been found says nothing.
+    """
+    log_path = f"{path}-wal"
+    if not os.path.exists(log_path):
+        return
+    page_size = connection.pragma("page_size")
+    end = _end(connection)
+    with closing(Log(log_path, page_size)) as log:
+        found = _first_bad_frame(log, end) or (_behind_a_bad_frame(log, end) if log.sound else None)
+    if found and os.path.exists(log_path):
+        with Log(log_path, page_size) as now:
+            if now.sums == log.sums and _end(connection) >= end:
+                yield f"{log_path}: {found}"
+
+
+def _end(connection: apsw.Connection) -> int:
+    """The number of frames that SQLite takes for valid."""
+    end, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    return max(end, 0)
+
+
+def _first_bad_frame(log: Log, end: int) -> str | None:
+    if end and not log.sound:
+        return "the header is damaged"
+    before = log.sums
+    for frame in log.frames(1) if end else ():
+        if frame.salts != log.salts or not log.follows(frame, before):
+            return f"frame {frame.number} is damaged"
+        if frame.number == end:
+            return None
+        before = [frame.sums]
+    return f"it ends before frame {end}" if end else None
+
+
+def _behind_a_bad_frame(log: Log, end: int) -> str | None:
+    bad = 0
+    ended = False  # whether the frames before this one ended a transaction behind the bad frame
+    before = log.sums_after(end)
+    for frame in log.frames(end + 1):
+        if frame.salts != log.salts or not log.follows(frame, before):
+            bad = bad or frame.number
+            ended = False
+        elif bad and frame.size:
+            if ended:
+                return f"frame {bad} is damaged, and later commits cannot be read"
+            ended = True
+        before = [frame.sums]
+    return None
+
+
+def _behind_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
+    """A header is written when all commits of the log are in the file, so they tell damage."""
+    committed: dict[int, bytes] = {}
+    pages: dict[int, bytes] = {}
+    salts, before, size = b"", log.sums, 0
+    for frame in log.frames(1):
+        salts = salts or frame.salts
+        if frame.salts != salts or not log.follows(frame, before):
+            break
+        pages[frame.page] = frame.data
+        if frame.size:
+            committed.update(pages)
+            pages.clear()
+            size = frame.size
+        before = [frame.sums]
+    for page, data in committed.items():
+        if page <= size and not _is_in_file(connection, page, data):
+            return "the header is damaged, and commits behind it cannot be read"
+    return None
+
+
+def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
+    """Read through SQLite: closing a file of our own would drop its locks."""
+    _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
+    return stored == data

@@ -1,0 +1,8 @@
+"""Long runs with faults. Each has a short form for every day; `make soak` runs the long one.
+
+`HASHRANGE_SOAK=1` makes the long runs; 0.1 a tenth of them. Every harness has a planted fault
+that it must find on each run.
+
+test_power_cuts     a disk that loses what was not synced
+test_abuse_*        clients that take more than their share: waits and memory have limits
+"""
