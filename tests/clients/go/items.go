@@ -54,7 +54,7 @@ func items(ctx context.Context, c clients) {
 		"yes":    &types.AttributeValueMemberBOOL{Value: true},
 		"null":   &types.AttributeValueMemberNULL{Value: true},
 		"list":   &types.AttributeValueMemberL{Value: []types.AttributeValue{text("a"), number("1")}},
-		"map":    &types.AttributeValueMemberM{Value: attributes{"": text("an empty name")}},
+		"map":    &types.AttributeValueMemberM{Value: attributes{"a.b c": text("nested")}},
 		"texts":  &types.AttributeValueMemberSS{Value: []string{"a", "ü"}},
 		"values": &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}},
 		"blobs":  &types.AttributeValueMemberBS{Value: [][]byte{{0}, {1, 2}}},

@@ -60,7 +60,7 @@ final class Items {
                 Map.entry("yes", fromBool(true)),
                 Map.entry("null", fromNul(true)),
                 Map.entry("list", fromL(List.of(fromS("a"), number(1), fromL(List.of())))),
-                Map.entry("map", fromM(Map.of("", fromS("an empty name")))),
+                Map.entry("map", fromM(Map.of("a.b c", fromS("nested")))),
                 Map.entry("texts", fromSs(List.of("a", "ü"))),
                 Map.entry("numbers", fromNs(List.of("1", "2.5"))),
                 Map.entry("blobs", fromBs(List.of(bytes(0), bytes(1, 2))))));
