@@ -22,6 +22,8 @@ import msgspec
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
+from hashrange.operations import OPERATIONS
+from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.asynchronous import AsyncRuntime
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import SLICE_SECONDS
@@ -185,11 +187,7 @@ class Process:
             told(msgspec.json.decode(outcome) if isinstance(outcome, bytes) else outcome)
 
         with self._running():
-            body = msgspec.json.encode(request)
-            if operation.startswith("upkeep."):
-                self.runtime.submit_upkeep(operation, body, done)
-            else:
-                self.runtime.submit(operation, body, done)
+            self.runtime.submit(operation, msgspec.json.encode(request), done)
 
     def die(self) -> None:
         self.loop.close()
@@ -264,7 +262,8 @@ class World:
         """Run `steps` steps with faults, then steps without faults until every client ends."""
         self._clients = clients
         self._answers = dict.fromkeys(clients)
-        with patch.object(fetch, "CHUNK_ROWS", 4):
+        # Clients name the operations of upkeep as they name any other.
+        with patch.dict(OPERATIONS, UPKEEP), patch.object(fetch, "CHUNK_ROWS", 4):
             for number in range(steps):
                 self._step()
                 if number % 50 == 0:

@@ -132,6 +132,10 @@ AnyChange = (
 )
 
 
+Respond = Callable[[Receipt], Response | Raw]
+"""Makes a response that depends on what the changes consume."""
+
+
 class Decision(Struct, gc=False):
     """What an operation changes, its response, and the receipt of what it consumed.
 
@@ -141,7 +145,7 @@ class Decision(Struct, gc=False):
     """
 
     changes: Sequence[AnyChange]
-    respond: Response | Raw | Callable[[Receipt], Response | Raw]
+    respond: Response | Raw | Respond
     transactional: bool = False
     receipt: Receipt | None = None
 

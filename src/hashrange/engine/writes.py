@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from hashrange import kv
 from hashrange.engine import fetch, keys
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
-from hashrange.engine.keyspace.rows import Row
+from hashrange.engine.keyspace.rows import Row, row_at
 from hashrange.expressions import Condition, Update
 from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model.errors import (
@@ -132,7 +133,8 @@ def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
     if table.has_local_indexes:
         [found] = yield from fetch.items_and_collections([(table, key)])
         return Old(*found)
-    return Old((yield from fetch.item(table, key)), None)
+    [value] = yield kv.Get(((table.space, key.key),))
+    return Old(row_at(key, value), None)
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:

@@ -130,8 +130,12 @@ class AsyncRuntime:
             operation = self._find(OPERATIONS, name)
         except Exception as error:
             done(error)
+            return
+        here = asyncio.get_running_loop()
+        if here is not self._loop:
+            self._enter(operation, body, partial(_call_on, here, done), caller)
         else:
-            self._submit(operation, body, done, caller)
+            self._enter(operation, body, done, caller)
 
     def turn(self) -> Turn:
         return Turn()
@@ -139,10 +143,6 @@ class AsyncRuntime:
     def call_upkeep(self, name: str, body: bytes) -> bytes:
         """Run an operation of upkeep, which outside callers cannot use."""
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
-
-    def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
-        """Like `call_upkeep`, on an event loop."""
-        self._submit(UPKEEP[name], body, done, DEFAULT_CALLER)
 
     def close(self) -> None:
         """From a thread: answer what has arrived, then close the store."""
@@ -175,13 +175,6 @@ class AsyncRuntime:
         if isinstance(outcome, bytes):
             return outcome
         raise outcome
-
-    def _submit(self, operation: Operation, body: bytes, done: Done, caller: Caller) -> None:
-        here = asyncio.get_running_loop()
-        if here is not self._loop:
-            self._enter(operation, body, partial(_call_on, here, done), caller)
-        else:
-            self._enter(operation, body, done, caller)
 
     def _enter(self, operation: Operation, body: bytes, done: Done, caller: Caller) -> None:
         """Parse the request in the caller's thread, then go on in the loop."""

@@ -78,7 +78,8 @@ class Committer(forks.Forkable):
         """On the loop: `submission.done` is called there when the commit is done."""
         submission.loop = loop
         self._waiting.append(submission)
-        self._schedule(loop)
+        if loop not in self._scheduled:
+            self._schedule(loop)
 
     def close(self) -> None:
         """Returns when the commit under way is done."""

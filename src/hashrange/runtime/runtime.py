@@ -71,8 +71,21 @@ class Runtime:
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             done(self._refused(name))
-        else:
-            self._submit(operation, body, done, caller, turn)
+            return
+        outcome: Outcome | None
+        try:
+            request = operation.request(body)
+            if operation.writes and operation.is_write(request):
+                submission = submission_of(operation, request, body, caller, done)
+                self._committer.submit(submission, get_running_loop())
+                return
+            outcome = self._reads.start(operation, request, caller, done, turn)
+        except ApiError as error:
+            outcome = error
+        except Exception as error:
+            outcome = internal_error(error)
+        if outcome is not None:
+            done(outcome)
 
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
@@ -83,10 +96,6 @@ class Runtime:
         if self._closed:
             raise self._refused(name)
         return self._call(UPKEEP[name], body, DEFAULT_CALLER)
-
-    def submit_upkeep(self, name: str, body: bytes, done: Done) -> None:
-        """Like `call_upkeep`, on an event loop."""
-        self._submit(UPKEEP[name], body, done, DEFAULT_CALLER, None)
 
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
@@ -109,24 +118,6 @@ class Runtime:
             raise
         except Exception as error:
             raise internal_error(error) from error
-
-    def _submit(
-        self, operation: Operation, body: bytes, done: Done, caller: Caller, turn: Turn | None
-    ) -> None:
-        outcome: Outcome | None
-        try:
-            request = operation.request(body)
-            if operation.writes and operation.is_write(request):
-                submission = submission_of(operation, request, body, caller, done)
-                self._committer.submit(submission, get_running_loop())
-                return
-            outcome = self._reads.start(operation, request, caller, done, turn)
-        except ApiError as error:
-            outcome = error
-        except Exception as error:
-            outcome = internal_error(error)
-        if outcome is not None:
-            done(outcome)
 
     def _refused(self, name: object) -> Exception:
         return closed() if self._closed else unknown(name)

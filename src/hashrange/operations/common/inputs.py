@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial, wraps
 from operator import attrgetter, is_not
-from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import msgspec
 
@@ -16,7 +16,6 @@ from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.validation.wording import NO_RETURN_VALUES
 from hashrange.model.values import Item, normalize_item
 
-Given = TypeVar("Given", bound=requests.Structure)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -156,25 +155,13 @@ def check_key_not_empty(given: Item) -> None:
             check_not_empty(name, value)
 
 
-def enveloped(
-    check: Callable[Concatenate[Given, P], T],
-) -> Callable[Concatenate[Given, P], T]:
-    """Decorates the checks that PutItem, UpdateItem and DeleteItem report in an envelope.
+def in_envelope(given: requests.Structure, refusal: ValidationException) -> ValidationException:
+    """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report in an envelope.
 
     A fault that they find later is reported bare, and so are all faults of other operations and
     of requests that legacy validation reads.
     """
-
-    @wraps(check)
-    def checked(given: Given, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return check(given, *args, **kwargs)
-        except ValidationException as refusal:
-            if given.legacy:
-                raise ValidationException(refusal.legacy) from None
-            raise ValidationException(ENVELOPE + refusal.message) from None
-
-    return checked
+    return ValidationException(refusal.legacy if given.legacy else ENVELOPE + refusal.message)
 
 
 def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:

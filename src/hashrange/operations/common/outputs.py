@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hashrange.engine.capacity import Charge, Receipt
-from hashrange.engine.decision import Response
+from hashrange.engine.decision import Respond, Response
 from hashrange.model.tables import Table
 
 GB = 1 << 30
@@ -56,15 +56,23 @@ def _consumed(charges: list[Charge], mode: str, name: str, split: bool) -> dict[
     return shown
 
 
-def add_write(response: Response, receipt: Receipt, table: Table, given: Any) -> None:
-    """ConsumedCapacity and ItemCollectionMetrics of a write of one item."""
-    mode = given.return_consumed_capacity
-    if mode:
-        add_consumed(response, receipt, mode, given.table_name)
-    if given.return_item_collection_metrics == "SIZE":
-        metrics = _collection_metrics(receipt, table)
-        if metrics:
-            response["ItemCollectionMetrics"] = metrics[0]
+def of_write(response: Response, table: Table, given: Any) -> Response | Respond:
+    """The response of a write of one item, with all that the request asks for.
+
+    ConsumedCapacity and ItemCollectionMetrics are known when the write has its rows.
+    """
+    mode, metrics_wanted = given.return_consumed_capacity, given.return_item_collection_metrics
+    if not mode and not metrics_wanted:
+        return response
+
+    def respond(receipt: Receipt) -> Response:
+        complete = dict(response)
+        add_consumed(complete, receipt, mode, given.table_name)
+        if metrics_wanted == "SIZE" and (metrics := _collection_metrics(receipt, table)):
+            complete["ItemCollectionMetrics"] = metrics[0]
+        return complete
+
+    return respond
 
 
 def add_collections(

@@ -7,6 +7,7 @@ from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition
 from hashrange.model import requests
+from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
@@ -21,18 +22,17 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    request = _check(decode(body, requests.DeleteItem))
-    inputs.check_key_not_empty(request.given.key)
-    return request
-
-
-@inputs.enveloped
-def _check(given: requests.DeleteItem) -> Request:
-    returned = inputs.returned(given, *replace.RETURN_VALUES)
-    expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    normalize_item(given.key)
-    placeholders = inputs.placeholders(given) if expressed else None
-    return Request(given, inputs.condition(given, placeholders), returned)
+    given = decode(body, requests.DeleteItem)
+    try:
+        returned = inputs.returned(given, *replace.RETURN_VALUES)
+        expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
+        normalize_item(given.key)
+        placeholders = inputs.placeholders(given) if expressed else None
+        condition = inputs.condition(given, placeholders)
+    except ValidationException as refusal:
+        raise inputs.in_envelope(given, refusal) from None
+    inputs.check_key_not_empty(given.key)
+    return Request(given, condition, returned)
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
@@ -41,4 +41,4 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     write = writes.delete(table, given.key, request.condition, return_old)
     old = yield from writes.read_one(write)
     change = writes.decide(write, old, moment)
-    return Decision([change], replace.responder(given, request.returned, write, old))
+    return Decision([change], replace.response(given, request.returned, table, old))

@@ -25,22 +25,17 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    request = _check(decode(body, requests.PutItem))
-    if request is None:
-        raise ValidationException(PUT_TOO_LARGE)
-    return request
-
-
-@inputs.enveloped
-def _check(given: requests.PutItem) -> Request | None:
-    """The checked request; None if the item is too large: reported before condition faults."""
-    expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-    size = normalize_item(given.item)
-    returned = inputs.returned(given, *replace.RETURN_VALUES)
-    if size > ITEM_BYTES_MAX:
-        return None
-    placeholders = inputs.placeholders(given) if expressed else None
-    return Request(given, size, inputs.condition(given, placeholders), returned)
+    given = decode(body, requests.PutItem)
+    try:
+        expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
+        size = normalize_item(given.item)
+        returned = inputs.returned(given, *replace.RETURN_VALUES)
+        if size <= ITEM_BYTES_MAX:  # this is checked before the condition, but reported bare
+            placeholders = inputs.placeholders(given) if expressed else None
+            return Request(given, size, inputs.condition(given, placeholders), returned)
+    except ValidationException as refusal:
+        raise inputs.in_envelope(given, refusal) from None
+    raise ValidationException(PUT_TOO_LARGE)
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
@@ -49,4 +44,4 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     write = writes.put(table, given.item, request.size, request.condition, return_old)
     old = yield from writes.read_one(write)
     change = writes.decide(write, old, moment)
-    return Decision([change], replace.responder(given, request.returned, write, old))
+    return Decision([change], replace.response(given, request.returned, table, old))

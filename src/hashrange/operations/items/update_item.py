@@ -3,7 +3,6 @@
 from msgspec import Raw, Struct
 
 from hashrange.engine import writes
-from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, ItemChange, Response
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Condition, Update, legacy
@@ -32,27 +31,26 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    request = _check(decode(body, requests.UpdateItem))
-    inputs.check_key_not_empty(request.given.key)
-    if request.update and len(body) > _SHORT and request.update.statement_bytes > ITEM_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
-    return request
-
-
-@inputs.enveloped
-def _check(given: requests.UpdateItem) -> Request:
-    expressed = inputs.uses_expressions(given, _NEW, _OLD)
-    normalize_item(given.key)
-    returned = inputs.returned(given, *RETURNED)
-    placeholders = inputs.placeholders(given) if expressed else None
-    if placeholders and given.condition_expression == "":
-        placeholders.condition("")  # the service reports its faults before those of the update
+    given = decode(body, requests.UpdateItem)
     update: Update | None = None
-    if given.attribute_updates is not None:
-        update = legacy.updates(given.attribute_updates)
-    elif given.update_expression is not None and placeholders:
-        update = placeholders.update(given.update_expression)
-    return Request(given, update, inputs.condition(given, placeholders), returned)
+    try:
+        expressed = inputs.uses_expressions(given, _NEW, _OLD)
+        normalize_item(given.key)
+        returned = inputs.returned(given, *RETURNED)
+        placeholders = inputs.placeholders(given) if expressed else None
+        if placeholders and given.condition_expression == "":
+            placeholders.condition("")  # the service reports its faults before those of the update
+        if given.attribute_updates is not None:
+            update = legacy.updates(given.attribute_updates)
+        elif given.update_expression is not None and placeholders:
+            update = placeholders.update(given.update_expression)
+        condition = inputs.condition(given, placeholders)
+    except ValidationException as refusal:
+        raise inputs.in_envelope(given, refusal) from None
+    inputs.check_key_not_empty(given.key)
+    if update and len(body) > _SHORT and update.statement_bytes > ITEM_BYTES_MAX:
+        raise ValidationException(TOO_LARGE)
+    return Request(given, update, condition, returned)
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
@@ -61,17 +59,11 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     write = writes.update(table, given.key, request.update, request.condition, return_old)
     old = yield from writes.read_one(write)
     change = writes.decide(write, old, moment)
-
-    def respond(receipt: Receipt) -> Response:
-        response = _attributes(request, change)
-        outputs.add_write(response, receipt, table, given)
-        return response
-
-    return Decision([change], respond)
+    return Decision([change], outputs.of_write(_attributes(request, change), table, given))
 
 
 def _attributes(request: Request, change: ItemChange) -> Response:
-    """The image that ReturnValues asks for. If it is empty, the member is absent."""
+    """A response with the image that ReturnValues asks for, or without it if it is empty."""
     update, old, new = request.update, change.old, change.new
     if new is None or request.returned == "NONE":
         return {}

@@ -29,17 +29,20 @@ class Parameters(Struct, gc=False):
 _SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 
 
-@inputs.enveloped
+def _fault(given: Given, message: str) -> ValidationException:
+    return inputs.in_envelope(given, ValidationException(message))
+
+
 def check_select(given: Given) -> None:
     """Raises ValidationException if Select, which must be given, has an invalid value."""
     if given.select not in _SELECTS:
-        raise ValidationException(
+        raise _fault(
+            given,
             f"Value '{given.select}' at 'select' failed to satisfy constraint: "
-            f"Member must satisfy enum value set: [{', '.join(_SELECTS)}]"
+            f"Member must satisfy enum value set: [{', '.join(_SELECTS)}]",
         )
 
 
-@inputs.enveloped
 def check_selected(given: Given) -> None:
     """Raises ValidationException if Select, which must be given, contradicts other members."""
     select = given.select
@@ -49,18 +52,20 @@ def check_selected(given: Given) -> None:
     elif given.attributes_to_get is not None:
         chosen = "AttributesToGet"
     if select == "SPECIFIC_ATTRIBUTES" and chosen is None:
-        raise ValidationException(
+        raise _fault(
+            given,
             "Must specify the AttributesToGet or ProjectionExpression when choosing "
-            "to get SPECIFIC_ATTRIBUTES"
+            "to get SPECIFIC_ATTRIBUTES",
         )
     if chosen and select != "SPECIFIC_ATTRIBUTES":
-        raise ValidationException(
+        raise _fault(
+            given,
             f"Cannot specify the {chosen} when choosing to get "
-            f"{'only the Count' if select == 'COUNT' else select}"
+            f"{'only the Count' if select == 'COUNT' else select}",
         )
     if select == "ALL_PROJECTED_ATTRIBUTES" and given.index_name is None:
-        raise ValidationException(
-            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        raise _fault(
+            given, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
 
 

@@ -48,7 +48,7 @@ def statements(space: int) -> Statements:
 def answer(cursor: apsw.Cursor, read: Read) -> Answer:
     match read:
         case Get():
-            return _values(cursor, read.keys)
+            return values(cursor, read.keys)
         case Range():
             return _page(cursor, read)
         case Counters():
@@ -97,7 +97,7 @@ def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
     return cursor.execute(_COUNTER, (name,)).get or 0
 
 
-def _values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
+def values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     execute = cursor.execute
     try:
         if len(keys) == 1:  # as usual: the call of a comprehension would cost a tenth more

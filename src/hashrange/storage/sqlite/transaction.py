@@ -12,6 +12,7 @@ from hashrange.kv import (
     CreateSpace,
     Delete,
     DropSpace,
+    Get,
     Head,
     Max,
     Purge,
@@ -22,7 +23,7 @@ from hashrange.kv import (
 )
 from hashrange.storage.sqlite.format import create_space
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
-from hashrange.storage.sqlite.reads import answer, counter, dropped, head, statements
+from hashrange.storage.sqlite.reads import answer, counter, dropped, head, statements, values
 
 _COUNT = (
     "INSERT INTO statistics VALUES (?1, max(?2, ?3)) "
@@ -67,6 +68,8 @@ class SqliteTransaction:
 
     def read(self, read: Read, /) -> Answer:
         try:
+            if type(read) is Get:
+                return values(self._cursor, read.keys)
             if isinstance(read, Counters):
                 return [self._counter(name) for name in read.names]
             if isinstance(read, Head):
@@ -79,7 +82,11 @@ class SqliteTransaction:
     def write(self, writes: Sequence[Write], /) -> None:
         try:
             for write in writes:
-                self._write(write)
+                if type(write) is Put:  # as most are
+                    put = statements(write.space).put
+                    self._cursor.execute(put, (write.key, write.value))
+                else:
+                    self._write(write)
         except NO_TABLE as error:
             if not absent_space(error):
                 raise
@@ -114,8 +121,6 @@ class SqliteTransaction:
     def _write(self, write: Write) -> None:
         execute = self._cursor.execute
         match write:
-            case Put():
-                execute(statements(write.space).put, (write.key, write.value))
             case Add():
                 self._added[write.name] = self._added.get(write.name, 0) + write.delta
             case Max():
