@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from hashrange.expressions import Expressions
 from hashrange.model.errors import ValidationException
@@ -93,7 +94,7 @@ def test_key_condition(case: Case) -> None:
         expressions.finish()
         view, types = SCHEMAS[case.given["schema"]]
         condition.check_partition(view)
-        result = condition.resolve(view, types)._asdict()
+        result = asdict(condition.resolve(view, types))
     except ValidationException as error:
         result = fixtures.outcome_of("KeyConditionExpression", error)
     expected = case.outcomes[""]

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import astuple
 
 from hashrange.expressions import KeyQuery, legacy
 from hashrange.model import requests
@@ -265,7 +266,7 @@ PK = compare("EQ", {"S": "p"})
     ],
 )
 def test_key_conditions(conditions: dict[str, Any], query: tuple[Any, ...]) -> None:
-    assert resolve(conditions) == query
+    assert astuple(resolve(conditions)) == query
 
 
 INDEXABLE = "Attempted conditional constraint is not an indexable operation"

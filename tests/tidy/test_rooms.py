@@ -53,7 +53,7 @@ ROOMS = {
     "model":       room("",                                    "msgspec",           PURE),
     "kv":          room("",                                    "msgspec",           PURE),
     "forks":       room("",                                    "",                  NETWORK),
-    "expressions": room("model",                               "",                  PURE),
+    "expressions": room("model",                               "msgspec",           PURE),
     "engine":      room("model expressions kv",                "msgspec zlib_ng",   PURE),
     "operations":  room("model expressions engine",            "msgspec",           PURE | KEYS),
     "storage":     room("kv forks",                            "apsw",              NETWORK),

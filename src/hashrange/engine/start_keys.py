@@ -7,6 +7,8 @@ keys first, with the message of a write.
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from hashrange.engine import keys, ranges
 from hashrange.engine.keys import is_key_value
 from hashrange.engine.keyspace import bounds as bound
@@ -78,7 +80,7 @@ def resume_query(
     if any(name != source.hash[-1] for name in others):
         raise ValidationException(OUTSIDE_OF_RANGE)
     ranged = query.operator is not None or bool(query.range_equals)
-    alike = query._replace(hash_values=[key[name] for name in source.hash])
+    alike = replace(query, hash_values=[key[name] for name in source.hash])
     if ranged and not bound.holds(ranges.of_query(source, alike), at):
         raise ValidationException(NOT_IN_RANGE)
     if others:

@@ -3,6 +3,8 @@
 from functools import cached_property
 from typing import Self
 
+from msgspec import Struct
+
 from hashrange.expressions.evaluation import Test, test_of
 from hashrange.expressions.key_conditions import KeyCondition, PreparedKeyCondition, key_tests
 from hashrange.expressions.tree import NO_VALUES, Node, Path, Values, walk
@@ -37,12 +39,11 @@ class PreparedCondition:
         return test_of(self._root)
 
 
-class Condition:
+class Condition(Struct, gc=False, eq=False):
     """A prepared condition with the values of one request."""
 
-    def __init__(self, prepared: PreparedCondition, values: Values = NO_VALUES) -> None:
-        self._prepared = prepared
-        self._values = values
+    _prepared: PreparedCondition
+    _values: Values = NO_VALUES
 
     @classmethod
     def of(cls, root: Node) -> Self:

@@ -7,6 +7,8 @@ messages were observed.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
+from msgspec import Struct
+
 from hashrange.expressions.operators import static_type
 from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
 from hashrange.model.errors import ValidationException
@@ -28,7 +30,7 @@ class KeyTest(NamedTuple):
     operands: tuple[Slot | Value, ...]
 
 
-class KeyQuery(NamedTuple):
+class KeyQuery(Struct, gc=False):
     """What to read: the partition, values of leading range attributes, a test of the next one.
 
     `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`, or None without such a test.
@@ -147,12 +149,11 @@ class PreparedKeyCondition:
         return equals, last
 
 
-class KeyCondition:
+class KeyCondition(Struct, gc=False, eq=False):
     """A prepared key condition with the values of one request."""
 
-    def __init__(self, prepared: PreparedKeyCondition, values: Values = NO_VALUES) -> None:
-        self._prepared = prepared
-        self._values = values
+    _prepared: PreparedKeyCondition
+    _values: Values = NO_VALUES
 
     @classmethod
     def of(cls, tests: Sequence[KeyTest]) -> Self:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self, cast
 
+from msgspec import Struct
+
 from hashrange.expressions.evaluation import Read, read_of
 from hashrange.expressions.operators import static_type, value_of
 from hashrange.expressions.paths import PathTree, path_tree, reader
@@ -93,12 +95,11 @@ class PreparedUpdate:
                 yield str(clause.target.parts[0]), static_type(clause.operand)
 
 
-class Update:
+class Update(Struct, gc=False, eq=False):
     """A prepared update with the values of one request."""
 
-    def __init__(self, prepared: PreparedUpdate, values: Values = NO_VALUES) -> None:
-        self._prepared = prepared
-        self._values = values
+    _prepared: PreparedUpdate
+    _values: Values = NO_VALUES
 
     @classmethod
     def of(cls, changes: Sequence[Change]) -> Self:

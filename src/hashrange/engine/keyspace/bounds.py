@@ -5,13 +5,13 @@ equality; the value in question is the next component. Partitions of a parallel 
 of the same hash.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from hashrange.engine.keyspace.keys import component, prefix_component
 from hashrange.model.values import AttributeValue
 
 
-class Bounds(NamedTuple):
+class Bounds(Struct, gc=False):
     start: bytes
     end: bytes | None
 

@@ -172,10 +172,11 @@ def _check_disjoint(source: TableOrIndex, extents: Sequence[Extent]) -> None:
     """Raises ValidationException if two of the parts that are read overlap."""
     spans = []
     for extent in extents:
-        starts, ends = zip(*(ranges.of_query(source, query) for query in extent), strict=True)
-        start, end = max(starts), min(ends, key=lambda end: end or _BEHIND_ALL)
-        if end is None or start < end:
-            spans.append((start, end or _BEHIND_ALL))
+        every = [ranges.of_query(source, query) for query in extent]
+        start = max(bounds.start for bounds in every)
+        end = min(_BEHIND_ALL if bounds.end is None else bounds.end for bounds in every)
+        if start < end:
+            spans.append((start, end))
     spans.sort()
     if any(following < end for (_, end), (following, _) in pairwise(spans)):
         raise ValidationException(
