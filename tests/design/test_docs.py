@@ -102,3 +102,21 @@ def test_the_reference_lists_every_rule() -> None:
     text = (DOCS / "reference" / "design.md").read_text()
     listed = re.findall(r"^\| ([A-Z]\d\d) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
     assert set(listed) == {(rule.id, rule.severity, rule.title) for rule in RULES.values()}
+
+
+def test_the_pictures_are_those_of_the_examples() -> None:
+    script = ROOT / "scripts" / "draw_pictures.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_picture_is_shown_and_every_shown_picture_exists() -> None:
+    pages = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    shown = {
+        (page.parent / name).resolve()
+        for page in pages
+        for name in re.findall(r"\(((?:\.\./)*(?:docs/)?pictures/[\w.-]+\.svg)\)", page.read_text())
+    }
+    assert shown == {path.resolve() for path in (DOCS / "pictures").glob("*.svg")}

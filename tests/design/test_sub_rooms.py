@@ -10,6 +10,7 @@ BELOW = {
     "plan": {"plan", "declare"},
     "execute": {"execute", "plan", "declare"},
     "tools": {"tools", "execute", "plan", "declare"},
+    "drawing": {"drawing", "tools", "execute", "plan", "declare"},
 }
 SHARED = {"declare": {"errors"}, "plan": {"errors"}, "execute": {"errors"}}
 """Modules of the room itself. The tools may also use `table`, which puts the others together."""

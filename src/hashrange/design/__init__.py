@@ -72,12 +72,14 @@ from hashrange.design.errors import (
 from hashrange.design.table import Table
 
 if TYPE_CHECKING:
+    from hashrange.design.drawing.draw import draw
     from hashrange.design.tools.lint import Report, lint, rule
     from hashrange.design.tools.prove import Proof, prove
     from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
     from hashrange.design.tools.sample import sample
 
 _LATER = {
+    "draw": "drawing.draw",
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
@@ -144,6 +146,7 @@ __all__ = [
     "copy",
     "counts",
     "day",
+    "draw",
     "each",
     "equal",
     "hour",

@@ -22,48 +22,71 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import core_type
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.table import Table
+from hashrange.design.tools.readable_texts import readable_text
 
 TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
+READABLE_START = datetime(2024, 10, 14, 9, tzinfo=UTC)
 DAYS = (0, 1, 3, 40)
 """Days after START: some in the same month, and some in another."""
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 """The expiry of items, late enough that none expires during a test."""
+TOGETHER = 3
+"""How many readable items share a partition key that no other entity gives them."""
 ATTEMPTS = 20
 NONE_SHARE = 0.25
 """The probability that an optional field is None."""
 
 
-def sample(table: Table, *, parents: int = 5, children: int = 12, seed: int = 0) -> list[Item]:
+def sample(
+    table: Table, *, parents: int = 5, children: int = 12, seed: int = 0, readable: bool = False
+) -> list[Item]:
     """Items of all entities: `parents` of each without a parent, `children` of each with one.
 
     Parents come first. The declared volumes limit the children of a parent, and the same seed gives
-    the same items. Raises DesignError if no generated value satisfies a field's constraints.
+    the same items. With `readable`, texts are made for people instead of for finding mistakes.
+    Raises DesignError if no generated value satisfies a field's constraints.
     """
-    return _Inventor(table, parents, children, random.Random(seed)).items()
+    return _Inventor(table, parents, children, random.Random(seed), readable).items()
 
 
 class _Inventor:
-    def __init__(self, table: Table, parents: int, children: int, chance: random.Random) -> None:
+    def __init__(
+        self, table: Table, parents: int, children: int, chance: random.Random, readable: bool
+    ) -> None:
         self.table = table
         self.model: TableModel = table.model
         self.parents, self.children = parents, children
         self.chance = chance
+        self.readable = readable
+        self.number = 0
+        """The number of a readable item, else 0."""
         self.made: dict[str, list[Item]] = {}
 
     def items(self) -> list[Item]:
-        order = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
-        owners = {self.model.entity(c.owner).name for e in order for c in e.copies.values()}
-        order.sort(key=lambda entity: entity.name not in owners)
+        order = self._order()
         for entity in order:
             self.made[entity.name] = self._of(entity)
         return [item for entity in order for item in self.made[entity.name]]
 
+    def _order(self) -> list[Entity]:
+        """Parents before their children, and the owners of copies first where there is a choice."""
+        left = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
+        owners = {self.model.entity(c.owner).name for e in left for c in e.copies.values()}
+        left.sort(key=lambda entity: entity.name not in owners)
+        found: list[Entity] = []
+        while left:
+            free = (e for e in left if not any(self._above(o, e) for o in left))
+            found.append(next(free, left[0]))
+            left.remove(found[-1])
+        return found
+
     def _of(self, entity: Entity) -> list[Item]:
         above = self._parents_of(entity)
         found: dict[str, Item] = {}
-        for _ in range(self.children if above else self.parents):
-            item = self._one(entity, above)
+        many = above or (self.readable and self._shared(entity))
+        for number in range(self.children if many else self.parents):
+            item = self._one(entity, above, number + 1)
             if item is None:
                 continue
             key = entity.primary_key(vars(item))
@@ -75,12 +98,17 @@ class _Inventor:
         parents = [
             other
             for other in self.model.entities
-            if other is not entity
-            and self.made.get(other.name)
-            and other.key_fields == self.model.identity_in(entity, other).keys()
-            and not entity.key_fields < other.key_fields
+            if self._above(other, entity) and self.made.get(other.name)
         ]
         return sorted(parents, key=lambda other: -len(other.key_fields))
+
+    def _above(self, other: Entity, entity: Entity) -> bool:
+        """Whether the entity's items hold the primary key of one of the other's items."""
+        return (
+            other is not entity
+            and other.key_fields == self.model.identity_in(entity, other).keys()
+            and not entity.key_fields < other.key_fields
+        )
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
         """Whether each parent still has no more items than declared."""
@@ -92,15 +120,21 @@ class _Inventor:
                 return False
         return True
 
-    def _one(self, entity: Entity, above: Sequence[Entity]) -> Item | None:
-        """An item; None if no generated values fit the keys, e.g. because of delimiters."""
+    def _one(self, entity: Entity, above: Sequence[Entity], number: int) -> Item | None:
+        """The `number`-th item; None if no generated values fit the keys, e.g. delimiters."""
         error: Exception | None = None
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            readable = self.readable and attempt < ATTEMPTS // 2
+            self.number = number if self.readable else 0
             values = self._inherited(entity, above)
             for name, info in entity.model.model_fields.items():
                 if name in values or isinstance(info.default, Copy) or entity.version == name:
                     continue
                 values[name] = self._value(info.annotation, [*info.metadata])
+                if readable and entity.fields[name].python is str:
+                    values[name] = self._readable(entity, name, number)
+            if readable:
+                self._leave_out(entity, values, number)
             try:
                 item: Item = entity.model.model_validate(values)
                 entity.primary_key(vars(item))
@@ -130,6 +164,23 @@ class _Inventor:
 
     # ---- values ----
 
+    def _readable(self, entity: Entity, field: str, number: int) -> str:
+        if field in self._shared(entity):
+            number = (number - 1) // TOGETHER + 1
+        return readable_text(str(entity), field, number, field in entity.key_fields)
+
+    @staticmethod
+    def _shared(entity: Entity) -> frozenset[str]:
+        """The fields of the partition key, if items differ in the sort key too."""
+        fields = frozenset(f for column in entity.key.hash for f in column.template.fields)
+        return fields if fields < entity.key_fields else frozenset()
+
+    def _leave_out(self, entity: Entity, values: dict[str, Any], number: int) -> None:
+        """Every fourth item lacks what is optional, so that sparse indexes can be seen."""
+        for name, kind in entity.fields.items():
+            if kind.optional and name in values and number % 4 == 0:
+                values[name] = None
+
     def _value(self, annotation: Any, metadata: list[Any]) -> Any:
         core, optional = core_type(annotation, metadata)
         if optional and self.chance.random() < NONE_SHARE:
@@ -138,6 +189,8 @@ class _Inventor:
             return FAR
         origin = get_origin(core)
         if origin is Literal:
+            if self.number:
+                return get_args(core)[(self.number - 1) % len(get_args(core))]
             return self.chance.choice(get_args(core))
         if origin in (list, set, frozenset, tuple):
             inner = next((a for a in get_args(core) if a is not Ellipsis), str)
@@ -157,6 +210,9 @@ class _Inventor:
             hours=self.chance.choice((0, 1, 5)),
             minutes=self.chance.choice((0, 17, 34)),
         )
+        if self.number:
+            later = timedelta(days=self.number % 2, minutes=17 * self.number)
+            moment = READABLE_START + later
         makers: dict[Any, Any] = {
             str: lambda: self.chance.choice(TEXTS),
             int: lambda: self.chance.randint(0, 12),

@@ -83,3 +83,14 @@ def client(endpoint: str | None, region: str | None) -> Any:
         fail("no region: give one with --region or AWS_DEFAULT_REGION")
     except (BotoCoreError, ValueError) as error:  # for a wrong profile, endpoint or region
         fail(error)
+
+
+def write_result(text: str, output: Path | None) -> None:
+    """Write a whole document to a file, or to stdout without one."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        fail(f"{output}: {error.strerror}")

@@ -1,0 +1,49 @@
+"""Draw the pictures in docs/pictures, which the pages show, from the models in examples/.
+
+python scripts/draw_pictures.py            write them
+python scripts/draw_pictures.py --check    exit 1 if they differ from what would be written
+"""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from hashrange import design as st
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+DRAWN = {
+    "sensors": ("table", ("entities", "patterns", "table", "GSI1", "GSI3")),
+    "chat": ("table", ("entities", "table", "gs1")),
+    "organisations": ("projects", ("table", "by_last_updated", "by_owner")),
+    "orders": ("table", ("entities", "table", "unfulfilled")),
+    "animals": ("table", ("index1", "index2")),
+}
+"""By example: the table that is drawn, and its views."""
+
+
+def pictures() -> dict[Path, str]:
+    sys.path.insert(0, str(ROOT / "examples"))
+    found = {}
+    for name, (attribute, views) in DRAWN.items():
+        table: st.Table = getattr(import_module(name), attribute)
+        for view in views:
+            found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    check = parser.parse_args().check
+    for path, picture in pictures().items():
+        if check and (not path.exists() or path.read_text() != picture):
+            sys.exit(f"{path.relative_to(ROOT)} is not up to date: run scripts/draw_pictures.py")
+        if not check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(picture)
+
+
+if __name__ == "__main__":
+    main()

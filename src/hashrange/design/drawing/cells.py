@@ -1,0 +1,108 @@
+"""The columns in which a picture shows the attributes of one entity's items."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hashrange.design.declare.entity import SHAPE_ATTRIBUTE, Entity
+from hashrange.design.declare.schema import Source
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.drawing.item_collections import Row
+from hashrange.design.drawing.svg import MONO, columns, cut, printable
+from hashrange.design.drawing.values import value_text
+from hashrange.model.values import Item as WireItem
+
+VALUE_CHARS, LABEL_CHARS = 27, 34
+LABEL_SIZE, VALUE_SIZE = 9.5, 12.0
+PADDING = 7.0
+LINE_WIDTH = 780.0
+"""Cells beyond this go to another line of the row."""
+
+
+@dataclass(frozen=True)
+class CellColumn:
+    """One attribute in the rows of an entity. `key` says that templates write it."""
+
+    attribute: str
+    width: float
+    key: bool
+
+
+CellLines = list[list[CellColumn]]
+
+
+class Cells:
+    """The cells of each entity of a source, with the same columns in all of its rows."""
+
+    def __init__(self, model: TableModel, source: Source, rows: Sequence[Row]) -> None:
+        self.model = model
+        self.source = source
+        by_entity: dict[str, list[Row]] = {}
+        for row in rows:
+            by_entity.setdefault(row.name, []).append(row)
+        self.lines = {name: self._lines(found) for name, found in by_entity.items()}
+
+    def _lines(self, rows: Sequence[Row]) -> CellLines:
+        found: CellLines = []
+        for key, attributes in ((False, self._plain(rows)), (True, self._keys(rows[0].entity))):
+            line: list[CellColumn] = []
+            for attribute in attributes:
+                column = CellColumn(attribute, _width(attribute, rows), key)
+                if line and _total([*line, column]) > LINE_WIDTH:
+                    found.append(line)
+                    line = []
+                line.append(column)
+            if found and key and line and _total([*found[-1], *line]) <= LINE_WIDTH:
+                found[-1] = [*found[-1], *line]
+            elif line:
+                found.append(line)
+        return found
+
+    def _plain(self, rows: Sequence[Row]) -> Iterator[str]:
+        """The fields' attributes, then those that the model does not know."""
+        entity = rows[0].entity
+        hidden = {c.attribute for s in self.model.sources for c in s.columns if s.name is not None}
+        hidden |= {c.attribute for c in self.model.table.columns} | {SHAPE_ATTRIBUTE}
+        hidden |= {self.model.type_attribute or ""} if entity else set()
+        own = [*entity.attributes.values()] if entity else []
+        shown = {c.attribute for c in self.source.columns}
+        for attribute in own:
+            if attribute not in shown and self._projects(attribute):
+                yield attribute
+        stored = {name for row in rows for name in row.raw}
+        for attribute in sorted(stored - set(own) - hidden - shown):
+            if self._projects(attribute):
+                yield attribute
+
+    def _keys(self, entity: Entity | None) -> Iterator[str]:
+        """In the table the keys of its indexes, in an index the table's key."""
+        if entity is None:
+            return
+        shown = {c.attribute for c in self.source.columns} | {*entity.attributes.values()}
+        keys = entity.indexes if self.source.name is None else (entity.key,)
+        for key in keys:
+            for column in key.columns:
+                if column.natural is None and column.attribute not in shown:
+                    shown.add(column.attribute)
+                    yield column.attribute
+
+    def _projects(self, attribute: str) -> bool:
+        if self.source.project == "ALL" or attribute in self.source.project:
+            return True
+        return attribute in {c.attribute for c in self.model.table.columns}
+
+
+def shown_value(raw: WireItem, attribute: str) -> str | None:
+    return value_text(raw[attribute]) if attribute in raw else None
+
+
+def _width(attribute: str, rows: Sequence[Row]) -> float:
+    found = [columns(cut(printable(attribute), LABEL_CHARS)) * LABEL_SIZE * MONO]
+    for row in rows:
+        value = shown_value(row.raw, attribute)
+        if value is not None:
+            found.append(columns(cut(printable(value[:200]), VALUE_CHARS)) * VALUE_SIZE * MONO)
+    return max(found) + 2 * PADDING
+
+
+def _total(line: Sequence[CellColumn]) -> float:
+    return sum(column.width for column in line)

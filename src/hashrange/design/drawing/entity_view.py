@@ -1,0 +1,203 @@
+"""The entity-relation chart: boxes with keys and fields, and lines for relations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, get_args, get_origin
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Index, declarations
+from hashrange.design.declare.schema import EntityKey
+from hashrange.design.drawing.relations import Relation, depths, relations
+from hashrange.design.drawing.style import css, entity_class
+from hashrange.design.drawing.svg import MARGIN, Canvas, columns, cut, text_width
+from hashrange.design.table import Table
+
+LINE, HEADER = 18.0, 28.0
+SIZE = 11.5
+KEY_CHARS, FIELD_CHARS = 58, 60
+BETWEEN_COLUMNS, BETWEEN_BOXES = 90.0, 28.0
+TOP = 64.0
+
+
+@dataclass
+class _Box:
+    entity: Entity
+    number: int
+    keys: list[tuple[str, str]]
+    fields: list[tuple[str, str, bool]]
+    x: float = 0
+    y: float = 0
+    entering: list[Relation] = field(default_factory=list)
+
+    @property
+    def label(self) -> float:
+        return max(columns(name) for name, _ in self.keys) * SIZE * 0.605 + 14
+
+    @property
+    def width(self) -> float:
+        widths = [text_width(str(self.entity), "bold", 14) + 30]
+        widths += [self.label + text_width(cut(t, KEY_CHARS), "mono", SIZE) for _, t in self.keys]
+        widths += [text_width(_field(n, t), "mono", SIZE) for n, t, _ in self.fields]
+        return max(widths) + 24
+
+    @property
+    def height(self) -> float:
+        return HEADER + (len(self.keys) + len(self.fields)) * LINE + 20
+
+
+def draw_entities(table: Table) -> str:
+    """The picture of the table's entities and of how they belong together."""
+    found = relations(table.model, table.volumes)
+    boxes = _boxes(table, found)
+    _place(boxes, depths(table.model, found), found)
+    canvas = Canvas()
+    canvas.text(MARGIN, MARGIN + 14, f"{table.name} · entities", "ink bold", size=17)
+    keys = " and ".join(column.attribute for column in table.model.table.columns)
+    canvas.text(MARGIN, MARGIN + 33, f"{keys}: the primary key", "muted")
+    for relation in found:
+        boxes[relation.child.name].entering.append(relation)
+    for relation in found:
+        _connect(canvas, boxes[relation.parent.name], boxes[relation.child.name], relation)
+    for box in boxes.values():
+        _draw_box(canvas, box)
+    return canvas.render(f"{table.name}: entities", css())
+
+
+def _boxes(table: Table, found: list[Relation]) -> dict[str, _Box]:
+    boxes = {}
+    for number, entity in enumerate(table.model.entities):
+        keys = [*_key_lines(entity, entity.key, "")]
+        for index in entity.indexes:
+            keys += _key_lines(entity, index, f"{index.source.name} ")
+        keys += [("unique", str(unique.template)) for unique in entity.unique]
+        counted = [r for r in found if r.child is entity and r.count]
+        keys += [(f"for a {relation.parent}", relation.count) for relation in counted]
+        boxes[entity.name] = _Box(entity, number, keys, [*_field_lines(table, entity)])
+    return boxes
+
+
+def _key_lines(entity: Entity, key: EntityKey, prefix: str) -> Iterator[tuple[str, str]]:
+    """`GSI1  room#{room_id} / sensor#{sensor_id}`; the table's key has a line for each part."""
+    if not prefix:
+        for column in key.columns:
+            yield column.attribute, str(column.template)
+        return
+    columns = key.hash + key.range if key.source.kind == "GSI" else key.range
+    text = " / ".join(str(column.template) for column in columns)
+    yield prefix.strip(), text
+    if key.when is not None:
+        yield "", _condition(entity, key)
+
+
+def _condition(entity: Entity, key: EntityKey) -> str:
+    """The condition as it is declared, with its values: `when status = 'open'`."""
+    declared = declarations(entity.model)[key.declared_as]
+    assert isinstance(declared, Index)
+    assert declared.when is not None
+    values = {f":{name}": repr(value) for name, value in declared.values.items()}
+    words = [values.get(word, word) for word in declared.when.split()]
+    return f"when {' '.join(words)}"
+
+
+def _field_lines(table: Table, entity: Entity) -> Iterator[tuple[str, str, bool]]:
+    for name, kind in entity.fields.items():
+        text = _type_name(kind.python, kind.choices)
+        if kind.expires:
+            text = "TTL"
+        if kind.counts:
+            text = "version"
+        if kind.optional:
+            text += "?"
+        if name in entity.copies:
+            copy = entity.copies[name]
+            text += f" = {copy.owner.__name__}.{copy.field}"
+        referred = table.model.referred(entity, name)
+        if referred is not None:
+            text += f" → {referred[0]}"
+        yield name, text, name in entity.key_fields
+
+
+def _type_name(python: Any, choices: tuple[str, ...]) -> str:
+    if choices:
+        return " | ".join(choices)
+    origin = get_origin(python)
+    if origin is not None:
+        inner = ", ".join(_type_name(a, ()) for a in get_args(python) if a is not Ellipsis)
+        return f"{getattr(origin, '__name__', str(origin))}[{inner}]"
+    return str(getattr(python, "__name__", python))
+
+
+def _field(name: str, text: str) -> str:
+    return cut(f"{name}  {text}", FIELD_CHARS)
+
+
+# ---- places ----
+
+
+def _place(boxes: dict[str, _Box], depth: dict[str, int], found: list[Relation]) -> None:
+    """Columns by depth; in a column, below the mean of the parents in the columns before."""
+    x = float(MARGIN)
+    for column in range(max(depth.values()) + 1):
+        here = [box for name, box in boxes.items() if depth[name] == column]
+        if not here:
+            continue
+        here.sort(key=lambda box: (_wanted(box, boxes, found), box.number))
+        y = TOP + MARGIN
+        for box in here:
+            box.x = x
+            box.y = max(y, _wanted(box, boxes, found) if column else y)
+            y = box.y + box.height + BETWEEN_BOXES
+        x += max(box.width for box in here) + BETWEEN_COLUMNS
+
+
+def _wanted(box: _Box, boxes: dict[str, _Box], found: list[Relation]) -> float:
+    above = [boxes[r.parent.name] for r in found if r.child is box.entity]
+    tops = [parent.y for parent in above if parent.y]
+    return min(tops, default=0.0)
+
+
+# ---- drawing ----
+
+
+def _draw_box(canvas: Canvas, box: _Box) -> None:
+    colour = entity_class(box.number)
+    canvas.rect(box.x, box.y, box.width, box.height, "box", 6)
+    canvas.rect(box.x, box.y, box.width, HEADER, f"{colour} tint", 6)
+    canvas.rect(box.x, box.y, 5, box.height, f"{colour} band", 2)
+    canvas.text(box.x + 16, box.y + 19, str(box.entity), f"{colour} bold", size=14)
+    y = box.y + HEADER + 15
+    for name, text in box.keys:
+        canvas.text(box.x + 16, y, name, "muted mono", size=SIZE)
+        canvas.text(box.x + 16 + box.label, y, text, "ink mono", size=SIZE, most=KEY_CHARS)
+        y += LINE
+    canvas.line(box.x + 12, y - 9, box.x + box.width - 8, y - 9, "rule")
+    y += 6
+    for name, text, key in box.fields:
+        shown = _field(name, text)
+        style = "ink bold mono" if key else "ink mono"
+        width = canvas.text(box.x + 16, y, shown[: len(name)], style, size=SIZE)
+        canvas.text(box.x + 16 + width, y, shown[len(name) :].rstrip(), "muted mono", size=SIZE)
+        y += LINE
+
+
+def _connect(canvas: Canvas, parent: _Box, child: _Box, relation: Relation) -> None:
+    """A curve from the parent's right side to the child's left side, with a foot at the many."""
+    number = child.entering.index(relation)
+    x, y = parent.x + parent.width, parent.y + HEADER / 2
+    x2 = child.x
+    y2 = child.y + HEADER / 2 + number * 16
+    bend = max(30.0, (x2 - x) / 2)
+    style = f"line l{parent.number % 10}"
+    canvas.path(
+        f"M{x:.1f} {y:.1f}C{x + bend:.1f} {y:.1f} {x2 - bend:.1f} {y2:.1f} "
+        f"{x2 - 12:.1f} {y2:.1f}H{x2:.1f}",
+        style,
+    )
+    canvas.path(f"M{x + 8:.1f} {y - 5:.1f}V{y + 5:.1f}", style)
+    if relation.optional:
+        canvas.circle(x + 15, y, 4, f"ring l{parent.number % 10}")
+    if relation.single:
+        canvas.path(f"M{x2 - 8:.1f} {y2 - 5:.1f}V{y2 + 5:.1f}", style)
+    else:
+        canvas.path(f"M{x2 - 12:.1f} {y2:.1f}L{x2:.1f} {y2 - 6:.1f}M{x2 - 12:.1f} {y2:.1f}"
+                    f"L{x2:.1f} {y2 + 6:.1f}", style)  # fmt: skip

@@ -1,0 +1,23 @@
+"""Placing brackets side by side, so that none covers another."""
+
+from collections.abc import Sequence
+
+Span = tuple[float, float]
+
+
+def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
+    """The lane of each bracket, which consists of spans of the same line; the first free one."""
+    taken: list[list[Span]] = []
+    found = []
+    for bracket in spans:
+        top, bottom = min(s[0] for s in bracket), max(s[1] for s in bracket)
+        free = next(
+            (n for n, lane in enumerate(taken)
+             if all(bottom + gap <= t or b + gap <= top for t, b in lane)),
+            len(taken),
+        )  # fmt: skip
+        if free == len(taken):
+            taken.append([])
+        taken[free].append((top, bottom))
+        found.append(free)
+    return found

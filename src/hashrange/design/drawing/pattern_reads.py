@@ -1,0 +1,172 @@
+"""What each pattern reads: an example call on the drawn items, and the rows in its range."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.drawing.item_collections import Row, SourceRows
+from hashrange.design.errors import BadValue, ItemError
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reads.request_builder import KeyRange
+from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.table import Table
+from hashrange.expressions import Expressions
+
+CANDIDATES_MAX = 24
+"""How many calls are tried for a pattern: the one that returns most is drawn."""
+ROWS_MAX = 12
+"""More rows than this are no better an example."""
+PREFIX_CHARS = 3
+
+
+@dataclass(frozen=True)
+class PatternRead:
+    """A pattern's example call on drawn items. `returned` are those of `rows` that come back."""
+
+    number: int
+    plan: Plan
+    call: str
+    rows: tuple[Row, ...]
+    returned: frozenset[int]
+    """The `id()` of each row that comes back."""
+
+
+def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
+    """The table's patterns, with the numbers that they have in all pictures."""
+    return list(enumerate(table.plans.values(), 1))
+
+
+def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
+    """What each pattern that uses the source reads. A pattern that finds nothing is left out."""
+    items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
+    found = []
+    for number, plan in numbered(table):
+        if isinstance(plan, Plan) and plan.source.name == drawn.source.name:
+            tried = [_read(table.model, number, plan, drawn, call)
+                     for call in _calls(table.model, plan, items)]  # fmt: skip
+            best = max(tried, key=_worth, default=None)
+            if best is not None and best.rows:
+                found.append(best)
+    return found
+
+
+def _worth(read: PatternRead) -> tuple[int, int]:
+    """Prefer calls that return items, but not far more than a picture needs."""
+    return min(len(read.returned), ROWS_MAX), -len(read.rows)
+
+
+def _load(row: Row) -> Item | None:
+    try:
+        return None if row.entity is None else row.entity.load(row.raw)
+    except ItemError:
+        return None
+
+
+# ---- calls ----
+
+
+def _calls(model: TableModel, plan: Plan, items: Sequence[Item]) -> Iterator[BoundPattern]:
+    pattern = plan.pattern
+    call = PatternCall(pattern, model)
+    if pattern.by_type is not None:
+        for entity in model.entities:
+            yield call.bind((), {pattern.by_type: entity.model})
+        return
+    model_class = plan.entities[0].model if plan.routes else pattern.entities[0]
+    chosen = [item for item in items if type(item) is model_class]
+    arguments = pattern.arguments
+    asked: set[str] = set()
+    for item in chosen if arguments else chosen[:1]:
+        given = {a.name: _argument(a, item, chosen) for a in arguments}
+        if None in given.values() or repr(given) in asked:
+            continue
+        asked.add(repr(given))
+        try:
+            yield call.bind((), given)
+        except BadValue:
+            continue
+        if len(asked) == CANDIDATES_MAX:
+            return
+
+
+def _argument(argument: Argument, item: Item, others: Sequence[Item]) -> Any:
+    value = _day(argument, getattr(item, argument.field, None))
+    if value is None:
+        return None
+    if argument.operator in ("between", "before", "at most"):
+        stored = [v for o in others if (v := getattr(o, argument.field)) is not None]
+        most = _day(argument, max(stored))
+        return (value, most) if argument.operator == "between" else most
+    if argument.operator == "begins with":
+        return value[:PREFIX_CHARS]
+    return value
+
+
+def _day(argument: Argument, value: Any) -> Any:
+    """The day of a datetime, if the argument is a date."""
+    if argument.python is date and isinstance(value, datetime):
+        return value.astimezone(UTC).date()
+    return value
+
+
+def _shown(bound: BoundPattern) -> str:
+    """The call as Python text: `floors('b-1')`."""
+    values = ", ".join(_literal(value) for value in bound.arguments.values() if value is not None)
+    return f"{bound.call.pattern.name}({values})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return repr(value) if isinstance(value, (str, int)) else str(value)
+
+
+# ---- rows ----
+
+
+def _read(
+    model: TableModel, number: int, plan: Plan, drawn: SourceRows, bound: BoundPattern
+) -> PatternRead:
+    plan = bound.builder.plan
+    rows: list[Row] = []
+    if plan.operation == "GetItem":
+        key = bound.builder.key(bound.arguments)
+        rows = [row for row in drawn.rows if key.items() <= row.raw.items()]
+    else:
+        for asked, _ in bound.builder.queries(bound.arguments):
+            rows += _in_range(drawn, asked)
+    returned = [row for row in rows if _returns(plan, bound.arguments, row)]
+    if plan.pattern.shape == "one":
+        returned = returned[-1:] if plan.pattern.facts.latest else returned[:1]
+    if bound.builder.limited:
+        rows = returned
+    return PatternRead(
+        number, plan, _shown(bound), tuple(rows), frozenset(id(row) for row in returned)
+    )
+
+
+def _in_range(drawn: SourceRows, asked: KeyRange | None) -> list[Row]:
+    if asked is None:
+        return drawn.rows
+    known = dict(asked.equals)
+    hashes = [known[column.attribute] for column in drawn.source.hash]
+    return [row for row in drawn.partition(hashes) if asked.holds(row.raw)]
+
+
+def _returns(plan: Plan, arguments: Mapping[str, Any], row: Row) -> bool:
+    entities = [entity.name for entity in plan.entities]
+    if entities and (row.entity is None or row.entity.name not in entities):
+        return False
+    if plan.filter is None:
+        return True
+    values = plan.filter.bind(arguments)
+    condition = Expressions(plan.filter.names, values or None).condition(plan.filter.text)
+    return bool(condition.matches(row.raw))

@@ -1,0 +1,86 @@
+"""Which entities belong to which others, found from the fields that hold their primary keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.volumes import Volumes
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One `parent` has many `child` items, or at most one if `single`.
+
+    `optional` says that a child can have no parent. `count` is the declared number, if any.
+    """
+
+    parent: Entity
+    child: Entity
+    single: bool
+    optional: bool
+    count: str
+
+
+def relations(model: TableModel, volumes: Volumes) -> list[Relation]:
+    """The direct relations: a room's building is left out if the room's floor is drawn."""
+    parents: dict[str, list[Entity]] = {e.name: [] for e in model.entities}
+    for child in model.entities:
+        seen: list[frozenset[str]] = []
+        for parent in model.entities:
+            if _above(model, parent, child) and parent.key_fields not in seen:
+                seen.append(parent.key_fields)
+                parents[child.name].append(parent)
+    found = []
+    for child in model.entities:
+        for parent in parents[child.name]:
+            others = [other for other in parents[child.name] if other is not parent]
+            if not any(_reaches(other, parent, parents) for other in others):
+                found.append(_relation(model, volumes, parent, child))
+    return found
+
+
+def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
+    if parent is child or parent.key_fields != model.identity_in(child, parent).keys():
+        return False
+    if child.key_fields == parent.key_fields:  # the same thing in two items: the first one leads
+        entities = [*model.entities]
+        return entities.index(parent) < entities.index(child)
+    return not child.key_fields < parent.key_fields
+
+
+def _reaches(start: Entity, goal: Entity, parents: Mapping[str, list[Entity]]) -> bool:
+    """Whether `goal` is above `start`."""
+    waiting, seen = [start], {start.name}
+    while waiting:
+        for above in parents[waiting.pop().name]:
+            if above is goal:
+                return True
+            if above.name not in seen:
+                seen.add(above.name)
+                waiting.append(above)
+    return False
+
+
+def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity) -> Relation:
+    held = model.identity_in(child, parent)
+    each = volumes.per(child, parent)
+    count = f"{each.mean:g}, at most {each.max:,}" if each is not None else ""
+    return Relation(
+        parent,
+        child,
+        child.key_fields == parent.key_fields,
+        any(child.fields[name].optional for name in held.values()),
+        count,
+    )
+
+
+def depths(model: TableModel, found: list[Relation]) -> dict[str, int]:
+    """The column of each entity: one to the right of its rightmost parent."""
+    depth = {entity.name: 0 for entity in model.entities}
+    for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
+        for relation in found:
+            least = depth[relation.parent.name] + 1
+            if depth[relation.child.name] < least <= len(depth):
+                depth[relation.child.name] = least
+    return depth
