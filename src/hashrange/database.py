@@ -31,12 +31,13 @@ class Database(_Database):
             raise
         return boto3_session(self, region)
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
+    def backup(self, path: str | os.PathLike[str], *, compact: bool = False) -> None:
         """Copy the database as of one moment to a new file, while it is in use.
 
+        A `compact` copy has no free pages, and takes longer.
         Raises `StoreError` if the file exists, or if the database is in memory.
         """
-        self._store.backup(os.fsdecode(path))
+        self._store.backup(os.fsdecode(path), compact)
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since it was opened."""
@@ -46,6 +47,29 @@ class Database(_Database):
         """Yield one line for each problem found in the file, in rows, indexes and counters."""
         yield from self._store.verify()
         yield from super().check()
+
+
+def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Rewrite a database file without the room that nothing uses.
+
+    Returns its size before and after, in bytes. Raises `StoreError`, also if another process has
+    the file open.
+    """
+    from hashrange.storage.sqlite import compact as rewrite
+
+    return rewrite(os.fsdecode(path))
+
+
+def restore(
+    backup: str | os.PathLike[str], path: str | os.PathLike[str], *, replace: bool = False
+) -> None:
+    """Verify a backup and copy it to `path`: a new file, or with `replace` one that nobody uses.
+
+    Raises `StoreError`; then the file at `path` is as it was.
+    """
+    from hashrange.storage.sqlite import restore as put_back
+
+    put_back(os.fsdecode(backup), os.fsdecode(path), replace)
 
 
 def connect(

@@ -226,10 +226,11 @@ class Store(Protocol):
         """
         ...
 
-    def backup(self, path: str, /) -> None:
+    def backup(self, path: str, /, compact: bool = False) -> None:
         """Copy the database as of one moment to the new file `path`, while it is in use.
 
-        Raises `StoreError` if `path` exists, or if the store has no file to copy.
+        A `compact` copy may leave out room that nothing uses, at a higher cost. Raises `StoreError`
+        if `path` exists, or if the store has no file to copy.
         """
         ...
 

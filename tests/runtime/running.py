@@ -102,8 +102,8 @@ class WatchedStore:
     def begin(self, wait: bool = True, /) -> kv.Transaction:
         return _WatchedTransaction(self, self.store.begin(wait))
 
-    def backup(self, path: str, /) -> None:
-        self.store.backup(path)
+    def backup(self, path: str, /, compact: bool = False) -> None:
+        self.store.backup(path, compact)
 
     def verify(self) -> Iterator[str]:
         return self.store.verify()

@@ -330,7 +330,7 @@ def test_a_backup_replaces_no_file_that_appears_meanwhile(
     open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "copy.db"
-    monkeypatch.setattr(maintenance, "_check", lambda *_: target.write_text("mine"))
+    monkeypatch.setattr(maintenance, "check", lambda *_: target.write_text("mine"))
     with pytest.raises(StoreError, match="exists already"):
         open_store().backup(str(target))
     assert target.read_text() == "mine"
@@ -362,7 +362,7 @@ def test_a_killed_backup_leaves_nothing_under_its_name(path: Path, tmp_path: Pat
         "import os, sys\n"
         "from hashrange.storage import SqliteStore\n"
         "from hashrange.storage.sqlite import maintenance\n"
-        "maintenance._check = lambda *_: os.kill(os.getpid(), 9)\n"
+        "maintenance.check = lambda *_: os.kill(os.getpid(), 9)\n"
         "SqliteStore(sys.argv[1]).backup(sys.argv[2])\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, path, target], check=False)

@@ -149,7 +149,7 @@ class ManyWriters:
         """True if a read would have the same answer now."""
         return rows_of(read, self.state.answer(read)) == rows_of(read, answer)
 
-    def backup(self, path: str, /) -> None:
+    def backup(self, path: str, /, compact: bool = False) -> None:
         raise StoreError("a store in memory has no file to copy")
 
     def verify(self) -> Iterator[str]:

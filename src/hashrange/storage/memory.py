@@ -122,7 +122,7 @@ class MemoryStore:
             raise Busy("another thread is writing")
         return MemoryTransaction(self)
 
-    def backup(self, path: str, /) -> None:
+    def backup(self, path: str, /, compact: bool = False) -> None:
         raise StoreError("a database in memory has no file to copy")
 
     def verify(self) -> Iterator[str]:

@@ -83,8 +83,8 @@ class FaultyStore:
         self.strike("begin")
         return _FaultyTransaction(self, self._store.begin(wait))
 
-    def backup(self, path: str, /) -> None:
-        self._store.backup(path)
+    def backup(self, path: str, /, compact: bool = False) -> None:
+        self._store.backup(path, compact)
 
     def verify(self) -> Iterator[str]:
         return self._store.verify()

@@ -18,6 +18,7 @@ examples:
   hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
   hashrange serve --port 9000        a database in memory, at another port
   hashrange backup app.db copy.db    also while app.db is served
+  hashrange compact app.db           makes the file as small as its content
   hashrange design plan model.py     the key or index that serves each pattern
 
 `hashrange COMMAND --help` lists the arguments of a command.

@@ -51,10 +51,14 @@ def create_file(path: str) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def connect(path: str, durability: Durability, busy_seconds: float) -> apsw.Connection:
+def connect(
+    path: str, durability: Durability, busy_seconds: float, alone: bool = False
+) -> apsw.Connection:
+    """`alone` keeps other processes out; it must be set before anything is read."""
     connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
     on_macos = int(sys.platform == "darwin")
     for name, value in (
+        ("locking_mode", "EXCLUSIVE" if alone else "NORMAL"),
         ("busy_timeout", int(busy_seconds * 1000)),
         ("synchronous", _SYNCHRONOUS[durability]),
         ("fullfsync", on_macos),
@@ -98,6 +102,12 @@ def prepare(connection: apsw.Connection, path: str) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def check_ours(connection: apsw.Connection, path: str) -> None:
+    """Raises `Damaged` unless the file is a database that this version reads."""
+    if _version(connection, path) == 0:
+        raise Damaged(f"{path}: an empty file; name a database")
 
 
 def create_space(connection: apsw.Connection, space: int) -> None:

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from zlib import crc32
 
@@ -18,8 +18,10 @@ _PAGES_A_STEP = 1_000
 _CRC_BYTES = 4
 
 
-def backup(source: apsw.Connection, path: str) -> None:
+def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
     """Copy `source` to the new file `path`: as of one moment, verified, and synced.
+
+    A `compact` copy has no free pages. It costs more of the processor, and cannot be interrupted.
 
     The copy has a temporary name until it is complete. A backup that is killed leaves at most
     that file. Raises `StoreError`, and `Damaged` if the copy does not verify.
@@ -27,30 +29,41 @@ def backup(source: apsw.Connection, path: str) -> None:
     check_folder(path)
     if os.path.exists(path):
         raise _taken(path)
-    unfinished = _new_file(path)
+    with unfinished(path) as target:
+        try:
+            if compact:
+                _copy_rows(source, target)
+            else:
+                copy(source, target)
+            check(target, f"{source.filename}: not backed up")
+        except apsw.Error as error:
+            raise explain(error, path) from error
+        give_name(target, path)
+    sync_folder(path)
+
+
+@contextmanager
+def unfinished(path: str) -> Iterator[str]:
+    """A new file beside `path`, which is removed unless it is renamed."""
+    made = _new_file(path)
     try:
-        _copy(source, unfinished)
-        _check(unfinished, source.filename)
-        _give_name(unfinished, path)
-    except apsw.Error as error:
-        raise explain(error, path) from error
+        yield made
     finally:
-        with suppress(FileNotFoundError):  # usually it has been renamed by now
-            os.remove(unfinished)
-    _sync_folder(path)
+        with suppress(FileNotFoundError):
+            os.remove(made)
 
 
 def _new_file(path: str) -> str:
     folder, name = os.path.split(path)
     try:  # only its owner can read and write it
-        descriptor, unfinished = tempfile.mkstemp(".unfinished", f"{name}.", folder)
+        descriptor, made = tempfile.mkstemp(".unfinished", f"{name}.", folder)
     except OSError as error:
         raise StoreError(f"{path}: cannot be created: {error.strerror}") from error
     os.close(descriptor)
-    return unfinished
+    return made
 
 
-def _copy(source: apsw.Connection, path: str) -> None:
+def copy(source: apsw.Connection, path: str) -> None:
     source.execute("BEGIN")
     # A read makes the snapshot. Without one, SQLite would take a new one for each step, and copy
     # from the beginning whenever another connection had committed meanwhile.
@@ -64,15 +77,26 @@ def _copy(source: apsw.Connection, path: str) -> None:
     source.execute("COMMIT")
 
 
-def _check(path: str, source: str) -> None:
-    # A file that is declared immutable is read without a write-ahead log or locks beside it.
+def _copy_rows(source: apsw.Connection, path: str) -> None:
+    source.execute("VACUUM INTO ?", (path,))
+    with open(path, "rb+") as written:  # SQLite leaves the sync to its caller
+        os.fsync(written.fileno())
+
+
+def immutable(path: str) -> closing[apsw.Connection]:
+    """A connection that reads a file which nobody changes, without a log or locks beside it."""
     readable = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    with closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable)) as copy:
-        for problem in _problems(copy):
-            raise Damaged(f"{source}: not backed up, because the copy is damaged: {problem}")
+    return closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable))
 
 
-def _give_name(unfinished: str, path: str) -> None:
+def check(path: str, refusal: str) -> None:
+    """Raise `Damaged`, whose message begins with the refusal, if the file does not verify."""
+    with immutable(path) as readable:
+        for problem in problems(readable):
+            raise Damaged(f"{refusal}, because the copy is damaged: {problem}")
+
+
+def give_name(unfinished: str, path: str) -> None:
     """Rename, but never replace a file, even one created since the backup began."""
     try:
         os.link(unfinished, path)
@@ -88,7 +112,7 @@ def _taken(path: str) -> StoreError:
     return StoreError(f"{path}: exists already; name a new file")
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """Make the new name survive a power cut. Windows has no such call."""
     if os.name != "nt":
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
@@ -117,13 +141,14 @@ def verify(connection: apsw.Connection) -> Iterator[str]:
     """Yield one line for each problem: in SQLite's structures, or in the checksum of a value."""
     path = connection.filename
     try:
-        for problem in _problems(connection):
+        for problem in problems(connection):
             yield f"{path}: {problem}"
     except apsw.Error as error:
         yield str(explain(error, path))
 
 
-def _problems(connection: apsw.Connection) -> Iterator[str]:
+def problems(connection: apsw.Connection) -> Iterator[str]:
+    """Yield what is wrong with SQLite's structures, and each value with a wrong checksum."""
     for (problem,) in connection.execute("PRAGMA integrity_check"):
         if problem != "ok":
             yield problem
@@ -132,6 +157,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
         for key, value in connection.execute(f"SELECT key, value FROM {table}"):
             if int.from_bytes(value[:_CRC_BYTES], "big") != crc32(value[_CRC_BYTES:]):
                 yield f"space {table[1:]}, key {key.hex()}: wrong checksum"
+    connection.execute("COMMIT")
 
 
 def _spaces(connection: apsw.Connection) -> list[str]:

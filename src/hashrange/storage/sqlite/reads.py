@@ -11,7 +11,7 @@ from hashrange.storage.paging import page_of
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 
 _COUNTER = "SELECT number FROM statistics WHERE name = ?"
-_DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[0-9]*'"
+DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[0-9]*'"
 
 
 class Statements(NamedTuple):
@@ -60,7 +60,7 @@ def answer(cursor: apsw.Cursor, read: Read) -> Answer:
 
 
 def dropped(cursor: apsw.Cursor) -> list[int]:
-    return [int(name[1:]) for (name,) in cursor.execute(_DROPPED)]
+    return [int(name[1:]) for (name,) in cursor.execute(DROPPED)]
 
 
 @lru_cache(maxsize=4096)

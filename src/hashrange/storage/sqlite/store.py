@@ -122,10 +122,10 @@ class SqliteStore(forks.Forkable):
             self._disconnect(checkpoint=True)
         self._writing.release()
 
-    def backup(self, path: str, /) -> None:
+    def backup(self, path: str, /, compact: bool = False) -> None:
         """See `kv.Store`. After an error no file is left under `path`."""
         with closing(self._open()) as connection:
-            maintenance.backup(connection, os.path.abspath(path))
+            maintenance.backup(connection, os.path.abspath(path), compact)
 
     def verify(self) -> Iterator[str]:
         """Check SQLite's own structures, and the checksum of each value."""

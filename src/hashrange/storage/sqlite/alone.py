@@ -1,0 +1,98 @@
+"""Work on a file that no other process has open: making it smaller, and replacing it by a backup.
+
+SQLite's exclusive lock keeps everybody else out: other processes that have the file open hold a
+shared lock for as long as they do, so it is also how they are noticed.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import apsw
+
+from hashrange.kv import Busy, Damaged, StoreError
+from hashrange.storage.sqlite import maintenance
+from hashrange.storage.sqlite.format import check_folder, check_ours, connect
+from hashrange.storage.sqlite.problems import explain
+from hashrange.storage.sqlite.reads import DROPPED
+
+
+def compact(path: str) -> tuple[int, int]:
+    """Rewrite the file without its free pages and dropped spaces. Return both sizes in bytes.
+
+    A power cut at any moment leaves the file as it was, or compacted: the new pages go through
+    the write-ahead log, like any commit. While it runs it needs room for two copies of the rows
+    beside the file. Raises `StoreError`, `Busy` if another process has the file open.
+    """
+    path = os.path.abspath(path)
+    # SQLite would put its temporary copy into /var/tmp or /tmp, which may be too small for it.
+    os.environ.setdefault("SQLITE_TMPDIR", os.path.dirname(path))
+    with _alone(path) as connection:
+        before = os.path.getsize(path)
+        for problem in maintenance.problems(connection):
+            raise Damaged(f"{path}: not compacted, because it is damaged: {problem}")
+        for (space,) in connection.execute(DROPPED).fetchall():
+            connection.execute(f"DROP TABLE {space}")
+        connection.execute("VACUUM")
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return before, os.path.getsize(path)
+
+
+def restore(backup: str, path: str, replace: bool = False) -> None:
+    """Make a verified and synced copy of a backup, and only then give it the name `path`.
+
+    With `replace` it may take the place of a database that no other process has open, at once and
+    completely. Raises `StoreError`, `Busy` if another process has it open, and `Damaged` if the
+    backup does not verify.
+    """
+    backup, path = os.path.abspath(backup), os.path.abspath(path)
+    check_folder(path)
+    there = os.path.exists(path)
+    if there and not replace:
+        raise StoreError(f"{path}: exists already; name a new file, or replace it with --replace")
+    if there and os.path.samefile(backup, path):
+        raise StoreError(f"{path}: this is the backup itself; name another file")
+    if not there and os.path.exists(f"{path}-wal"):
+        raise StoreError(f"{path}-wal: the log of another database is in the way; move it away")
+    if os.path.exists(f"{backup}-wal"):
+        raise StoreError(f"{backup}: is in use; make a backup of it with hashrange backup")
+    with maintenance.unfinished(path) as copy, maintenance.immutable(backup) as source:
+        try:
+            check_ours(source, backup)
+            maintenance.copy(source, copy)
+            maintenance.check(copy, f"{backup}: not restored")
+        except apsw.Error as error:
+            raise explain(error, backup) from error
+        if there:
+            _put_in_place(copy, path)
+        else:
+            maintenance.give_name(copy, path)
+    maintenance.sync_folder(path)
+
+
+def _put_in_place(copy: str, path: str) -> None:
+    """Replace the file under its lock. Its log is gone by then, so that none is left that SQLite
+    would apply to the new file.
+    """
+    try:
+        with _alone(path) as connection:
+            connection.pragma("journal_mode", "DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+            os.replace(copy, path)
+    except Damaged as error:
+        raise Damaged(f"{error} (not replaced: move it and its -wal away first)") from error
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[apsw.Connection]:
+    """A connection to our file while no other process has it open."""
+    try:
+        with closing(connect(path, "full", busy_seconds=0, alone=True)) as connection:
+            check_ours(connection, path)
+            connection.execute("BEGIN EXCLUSIVE")  # the lock stays until the connection is closed
+            connection.execute("COMMIT")
+            yield connection
+    except apsw.BusyError as error:
+        raise Busy(f"{path}: another process has it open; stop the server first") from error
+    except apsw.Error as error:
+        raise explain(error, path) from error
