@@ -198,6 +198,11 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return stream.log if stream is not None and stream.disabled_at is None else None
 
     @cached_property
+    def logs_images(self) -> bool:
+        """Whether a reader of the log wants the images of items, so that its records have them."""
+        return self.log is not None and self.stream is not None and self.stream.view != "KEYS_ONLY"
+
+    @cached_property
     def has_local_indexes(self) -> bool:
         return self.collections is not None
 

@@ -1,8 +1,9 @@
 """Records of a table's change log: appended by writes of items, read in order, trimmed.
 
 A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item,
-its weight is the size in bytes of both images, and its content is `Logged` as JSON. A log is
-written as long as something reads it: see `Table.log`.
+its weight is the size in bytes of its images, and its content is `Logged` as JSON. A log is
+written as long as something reads it (`Table.log`), and with images as long as one of its readers
+wants them (`Table.logs_images`).
 """
 
 from typing import Literal
@@ -28,9 +29,10 @@ NO_IMAGE = Raw(b"")
 
 
 class Logged(Struct, omit_defaults=True, gc=False):
-    """The content of a record: both images as they are stored, their sizes, and the cause.
+    """The content of a record: the images as they are stored, the items' sizes, and the cause.
 
-    Every item has a key, so a size of 0 means that there is no image.
+    Both images are absent if no reader wants them. Every item has a key, so a size of 0 means
+    that there was no item.
     """
 
     old: Raw = NO_IMAGE
@@ -63,13 +65,18 @@ def append(log: Log, change: ItemChange, effects: Effects) -> None:
     if old is not None and new is not None and equal({"M": old.item}, {"M": new}):
         return
     logged = Logged(
-        NO_IMAGE if old is None else Raw(old.json),
-        NO_IMAGE if new is None else Raw(change.json()),
-        0 if old is None else old.size,
-        change.new_size,
-        "TTL" if change.expired else "USER",
+        old_bytes=0 if old is None else old.size,
+        new_bytes=change.new_size,
+        cause="TTL" if change.expired else "USER",
     )
-    value = encode_row(change.key.raw, _encode(logged), logged.old_bytes + logged.new_bytes)
+    weight = 0
+    if change.table.logs_images:
+        weight = logged.old_bytes + logged.new_bytes
+        if old is not None:
+            logged.old = Raw(old.json)
+        if new is not None:
+            logged.new = Raw(change.json())
+    value = encode_row(change.key.raw, _encode(logged), weight)
     effects.writes.append(sequencer.append(log, change.key.key, effects.now, value))
 
 
