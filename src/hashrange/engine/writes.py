@@ -158,23 +158,29 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
     new = write.edit(old.item if needs_old and old else None)
     size = item_size(new) if write.size is None and new is not None else write.size or 0
     if new is not None and not write.check:
-        with_entries = size
-        if before.collection_size is not None:
-            with_entries += local_size(write.table, write.key, new, size)
-            _check_collection(write, before, with_entries, moment)
-        if with_entries > ITEM_BYTES_MAX:
-            raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
+        _check_size(write, before, new, size, moment)
     return ItemChange(write.table, write.key, old, new, size, write.check, before.collection_size)
 
 
-def _check_collection(write: ItemWrite, before: Old, size_after: int, moment: fetch.Moment) -> None:
-    """Raises an error if an item collection would grow beyond its limit."""
-    old = before.row
-    size_before = old.size + local_size(write.table, write.key, old.item, old.size) if old else 0
-    growth = size_after - size_before
-    assert before.collection_size is not None
-    if growth > 0 and before.collection_size + growth > moment.settings.collection_bytes_max:
-        raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
+def _check_size(write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment) -> None:
+    """Raises an error if the item, with its entries in local indexes, or its collection would be
+    too large.
+    """
+    table, old, collection_size = write.table, before.row, before.collection_size
+    with_entries = size
+    if collection_size is not None:
+        most = size * (1 + len(table.indexes))  # no entry is larger than its item
+        collection_bytes_max = moment.settings.collection_bytes_max
+        if most <= ITEM_BYTES_MAX and collection_size + most <= collection_bytes_max:
+            return
+        with_entries += local_size(table, write.key, new, size)
+        growth = with_entries
+        if old is not None:
+            growth -= old.size + local_size(table, write.key, old.item, old.size)
+        if growth > 0 and collection_size + growth > collection_bytes_max:
+            raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
+    if with_entries > ITEM_BYTES_MAX:
+        raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
 
 
 def _refusal(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:
