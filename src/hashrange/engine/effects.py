@@ -52,6 +52,8 @@ class Effects(Struct):
 
 def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, size: int) -> None:
     """Add to ItemCount and the size in bytes of the partition that holds the row `key`."""
+    if not rows and not size:
+        return
     partition = source.counted_in(key)
     if rows:
         counters[system.item_count(source.space, partition)] += rows
