@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hashrange.database import Database, Settings, StoreError, connect
     from hashrange.interfaces.mock import mock
+    from hashrange.interfaces.serving import serve
 
-__all__ = ["Database", "Settings", "StoreError", "connect", "mock"]
+__all__ = ["Database", "Settings", "StoreError", "connect", "mock", "serve"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,6 +23,10 @@ def __getattr__(name: str) -> Any:
         from hashrange.interfaces.mock import mock
 
         return mock
+    if name == "serve":
+        from hashrange.interfaces.serving import serve
+
+        return serve
     if name in __all__:
         from hashrange import database
 

@@ -59,7 +59,7 @@ ROOMS = {
     "storage":     room("kv forks",                            "apsw",              NETWORK),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),
-    "interfaces":  room("hashrange wire runtime model design", INTERFACES,          frozenset()),
+    "interfaces":  room("hashrange wire runtime model design testing", INTERFACES,  frozenset()),
     "design":      room("model expressions",                   DESIGN,              SOCKETS),
     "testing":     room("runtime storage kv model",            "hypothesis pytest", SOCKETS),
     # The composition root joins the rooms.

@@ -92,6 +92,13 @@ class Mock:
         if inner and kind is None:
             raise MockError(f"the hashrange.mock() opened at {inner[0].opened_at} is still open")
 
+    def start(self) -> hashrange.Database:
+        """Open the mock without a `with`; `stop` closes it."""
+        return self.__enter__()
+
+    def stop(self) -> None:
+        self.__exit__(None, None, None)
+
     def __call__(self, target: T) -> T:
         """Decorate a function, a coroutine, a generator or a test class.
 
@@ -174,6 +181,11 @@ def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callab
 _lock = Lock()
 _open: list[Mock] = []
 _restore: list[Callable[[], object]] = []
+
+
+def open_mocks() -> list[Mock]:
+    """Those that are open, the latest last."""
+    return list(_open)
 
 
 def _line_of_the_caller() -> str:
@@ -261,26 +273,14 @@ def _sending(method: Any) -> Any:
     return send
 
 
-class _AsyncContent:
-    """A response's body, as aiobotocore reads it."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    async def read(self) -> bytes:
-        return self._body
-
-
 def _sending_async(method: Any) -> Any:
-    from aiobotocore.awsrequest import AioAWSResponse
+    from hashrange.interfaces.aioboto import awaited_response
 
     async def send(session: Any, request: AWSPreparedRequest) -> Any:
         latest = _open[-1:]
         if not latest:
             return await method(session, request)
-        found = _answer(request, latest[0])
-        content = _AsyncContent(found.content)
-        return AioAWSResponse(found.url, found.status_code, dict(found.headers), content)
+        return awaited_response(_answer(request, latest[0]))
 
     return send
 

@@ -1,14 +1,17 @@
-"""Pytest fixtures: an empty database in memory for each test, and boto3 in front of it.
+"""Pytest fixtures: an empty database in memory for each test, and clients that use it.
 
-    hashrange_database    the database: `execute`, `boto3_session`
-    hashrange_session     a boto3 session that uses it
-    hashrange_client      boto3's "dynamodb" client
-    hashrange_resource    boto3's "dynamodb" resource
-    hashrange_intercept   the database, which answers every DynamoDB client in the process
-                          while the test runs, as `hashrange.mock` does
+    hashrange_database      the database: `execute`, `boto3_session`
+    hashrange_session       a boto3 session that uses it
+    hashrange_client        boto3's "dynamodb" client
+    hashrange_resource      boto3's "dynamodb" resource
+    hashrange_async_client  aiobotocore's "dynamodb" client
+    hashrange_clock         moves the database's time: `freeze`, `advance`
+    hashrange_mock          the database, which answers every DynamoDB client in the process
+                            while the test runs, as `hashrange.mock` does
+    hashrange_server        an endpoint on a free port, for the whole run: `url`, `reset`
 
-boto3 is imported and its clients are made once for the whole run. They use the database of the
-running test, so each test costs only a new database.
+With `module_` or `session_` before its name, a fixture is of one database for the tests of a
+module, or of the run. The marker `hashrange` makes tables from a file, and takes settings.
 """
 
 from collections.abc import Iterator
@@ -16,82 +19,103 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hashrange.interfaces import pytest_checks
+from hashrange.interfaces.pytest_scopes import PREFIXES, Scope
+
 if TYPE_CHECKING:
     import boto3
 
     from hashrange import Database
-    from hashrange.interfaces.calls import Runtime
+    from hashrange.interfaces.moved_clock import DatabaseClock
+    from hashrange.interfaces.serving import Served
+
+_scopes = {name: Scope(name) for name in PREFIXES}
 
 
-class _OfTheTest:
-    """The database of the test that is running."""
-
-    def __init__(self) -> None:
-        self.database: Database | None = None
-
-    @property
-    def runtime(self) -> "Runtime":
-        assert self.database, "no test that asked for a hashrange fixture is running"
-        return self.database.runtime
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(pytest_checks, "hashrange-checks")
+    config.addinivalue_line(
+        "markers",
+        "hashrange(tables=..., freeze=..., **settings): tables that the test's database has, from "
+        "a JSON file beside the test; the time at which its clock stands still; its "
+        "hashrange.Settings",
+    )
 
 
-@pytest.fixture(scope="session")
-def _hashrange_of_the_test() -> _OfTheTest:
-    return _OfTheTest()
+def _opened(request: pytest.FixtureRequest) -> Scope:
+    """The scope of the fixture that is asked for, with its database open."""
+    request.getfixturevalue(f"{PREFIXES[request.scope]}hashrange_database")
+    return _scopes[request.scope]
 
 
-@pytest.fixture(scope="session")
-def _hashrange_shared_session(_hashrange_of_the_test: _OfTheTest) -> "boto3.Session":
-    from hashrange.interfaces.boto import boto3_session
-
-    return boto3_session(_hashrange_of_the_test)
-
-
-@pytest.fixture(scope="session")
-def _hashrange_shared_client(_hashrange_shared_session: "boto3.Session") -> Any:
-    return _hashrange_shared_session.client("dynamodb")
-
-
-@pytest.fixture(scope="session")
-def _hashrange_shared_resource(_hashrange_shared_session: "boto3.Session") -> Any:
-    return _hashrange_shared_session.resource("dynamodb")
-
-
-@pytest.fixture
-def hashrange_database(_hashrange_of_the_test: _OfTheTest) -> Iterator["Database"]:
-    """An empty database in memory, closed after the test."""
-    import hashrange
-
-    with hashrange.connect() as database:
-        _hashrange_of_the_test.database = database
+def _database(request: pytest.FixtureRequest) -> Iterator["Database"]:
+    """An empty database in memory, closed at the end."""
+    with _scopes[request.scope].opened(request.node) as database:
         yield database
-        _hashrange_of_the_test.database = None
 
 
-@pytest.fixture
-def hashrange_session(
-    hashrange_database: "Database", _hashrange_shared_session: "boto3.Session"
-) -> "boto3.Session":
-    """A boto3 session that the test's database answers."""
-    return _hashrange_shared_session
+def _session(request: pytest.FixtureRequest) -> "boto3.Session":
+    """A boto3 session that the database answers."""
+    return _opened(request).boto3_session
 
 
-@pytest.fixture
-def hashrange_client(hashrange_database: "Database", _hashrange_shared_client: Any) -> Any:
-    """boto3's "dynamodb" client of the test's database."""
-    return _hashrange_shared_client
+def _client(request: pytest.FixtureRequest) -> Any:
+    """boto3's "dynamodb" client of the database."""
+    return _opened(request).client
 
 
-@pytest.fixture
-def hashrange_resource(hashrange_database: "Database", _hashrange_shared_resource: Any) -> Any:
-    """boto3's "dynamodb" resource of the test's database."""
-    return _hashrange_shared_resource
+def _resource(request: pytest.FixtureRequest) -> Any:
+    """boto3's "dynamodb" resource of the database."""
+    return _opened(request).resource
 
 
-@pytest.fixture
-def hashrange_intercept(hashrange_database: "Database") -> Iterator["Database"]:
-    """The test's database, which answers every DynamoDB client in the process during the test."""
+def _async_client(request: pytest.FixtureRequest) -> Any:
+    """aiobotocore's "dynamodb" client of the database."""
+    return _opened(request).async_client
+
+
+def _clock(request: pytest.FixtureRequest) -> "DatabaseClock":
+    """Moves the time of the database: freeze("2030-01-31"), advance(seconds)."""
+    return _opened(request).clock
+
+
+def _mock(request: pytest.FixtureRequest) -> Iterator["Database"]:
+    """The database, which answers every DynamoDB client in the process meanwhile."""
     import hashrange
 
-    with hashrange.mock(hashrange_database):
-        yield hashrange_database
+    with hashrange.mock(_opened(request).database) as database:
+        yield database
+
+
+hashrange_database = pytest.fixture(_database)
+hashrange_session = pytest.fixture(_session)
+hashrange_client = pytest.fixture(_client)
+hashrange_resource = pytest.fixture(_resource)
+hashrange_async_client = pytest.fixture(_async_client)
+hashrange_clock = pytest.fixture(_clock)
+hashrange_mock = pytest.fixture(_mock)
+
+module_hashrange_database = pytest.fixture(scope="module")(_database)
+module_hashrange_session = pytest.fixture(scope="module")(_session)
+module_hashrange_client = pytest.fixture(scope="module")(_client)
+module_hashrange_resource = pytest.fixture(scope="module")(_resource)
+module_hashrange_async_client = pytest.fixture(scope="module")(_async_client)
+module_hashrange_clock = pytest.fixture(scope="module")(_clock)
+module_hashrange_mock = pytest.fixture(scope="module")(_mock)
+
+session_hashrange_database = pytest.fixture(scope="session")(_database)
+session_hashrange_session = pytest.fixture(scope="session")(_session)
+session_hashrange_client = pytest.fixture(scope="session")(_client)
+session_hashrange_resource = pytest.fixture(scope="session")(_resource)
+session_hashrange_async_client = pytest.fixture(scope="session")(_async_client)
+session_hashrange_clock = pytest.fixture(scope="session")(_clock)
+session_hashrange_mock = pytest.fixture(scope="session")(_mock)
+
+
+@pytest.fixture(scope="session")
+def hashrange_server() -> Iterator["Served"]:
+    """A real endpoint on a free port, for the whole run: `url`, `database`, `clock`, `reset()`."""
+    import hashrange
+
+    with hashrange.serve() as server:
+        yield server

@@ -84,6 +84,15 @@ class Database:
         """Look for work that an earlier process left, now and at intervals."""
         self._upkeep.wake()
 
+    def run_upkeep(self) -> None:
+        """Do now all the work that is due: index builds, the deletion of expired items.
+
+        A thread does it by itself in the course of seconds; a test that has moved its clock need
+        not wait for it.
+        """
+        while self._upkeep.run_once():
+            pass
+
     def close(self) -> None:
         self._upkeep.close()
         self.runtime.close()

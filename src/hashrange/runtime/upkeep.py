@@ -1,5 +1,6 @@
 """A thread that runs upkeep: at once when a table has changed, and at intervals."""
 
+from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
@@ -23,12 +24,22 @@ class Runtime(Protocol):
 
 
 class Upkeep(forks.Forkable):
-    """Starts its thread when it is first woken: a database that only reads has none."""
+    """Starts its thread when it is first woken: a database that only reads has none.
 
-    def __init__(self, runtime: Runtime, settings: Settings = DEFAULT_SETTINGS) -> None:
+    `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
+    `time.monotonic` to freeze the time.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        settings: Settings = DEFAULT_SETTINGS,
+        timer: Callable[[], float] = monotonic,
+    ) -> None:
+        self._timer = timer
         self._runtime = runtime
         self._settings = settings
-        self._expire_from = 0.0  # of the monotonic clock; until then no item is deleted for its age
+        self._expire_from = 0.0  # of the timer; until then no item is deleted for its age
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         self._closing = False
         self.after_fork_in_child()
@@ -67,7 +78,7 @@ class Upkeep(forks.Forkable):
             worked |= not answer["Done"]
             deleted += answer.get("Deleted", 0)
         if deleted:
-            self._expire_from = monotonic() + deleted / self._settings.expirations_per_second
+            self._expire_from = self._timer() + deleted / self._settings.expirations_per_second
         return worked
 
     def _answer(self, step: dict[str, Any]) -> dict[str, Any]:
@@ -95,9 +106,9 @@ class Upkeep(forks.Forkable):
         while not self._closing:
             self._wake.clear()
             try:
-                while not self._closing and self.run_once(monotonic() >= self._expire_from):
+                while not self._closing and self.run_once(self._timer() >= self._expire_from):
                     pass
             except ApiError:
                 pass  # it has been logged, and the next attempt may succeed
-            resting = self._expire_from - monotonic()
+            resting = self._expire_from - self._timer()
             self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)

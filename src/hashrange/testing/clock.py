@@ -1,17 +1,50 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that a test sets: it runs with the wall clock, or stands still."""
+
+from datetime import UTC, datetime, timedelta
+
+from hashrange.runtime.clock import wall_clock
+
+When = float | str | datetime
+"""Epoch seconds, a text such as "2030-01-31T12:00", or a datetime; without a zone, it is UTC."""
 
 
 class TestClock:
-    """Pass it wherever a source of epoch seconds is expected, such as `connect(clock=...)`."""
+    """Pass it wherever a source of epoch seconds is expected, such as `connect(clock=...)`.
+
+    `TestClock("2030-01-31")` stands still at that time, `TestClock()` runs with the wall clock.
+    """
 
     __test__ = False  # pytest would take it for a class of tests
 
-    def __init__(self, now: float) -> None:
-        self._now = now
+    def __init__(self, now: When | None = None) -> None:
+        self._frozen = None if now is None else _epoch_seconds(now)
+        self._ahead = 0.0
 
     def now(self) -> float:
-        return self._now
+        """Epoch seconds."""
+        return (wall_clock() if self._frozen is None else self._frozen) + self._ahead
 
-    def advance(self, seconds: float) -> None:
-        """Move forward, or back if `seconds` is negative, as when a wrong clock is corrected."""
-        self._now += seconds
+    def freeze(self, at: When | None = None) -> None:
+        """Stand still from now on: at the time that is given, else at the current one.
+
+        Raises ValueError or TypeError for something that is not a time.
+        """
+        self._frozen = self.now() if at is None else _epoch_seconds(at)
+        self._ahead = 0.0
+
+    def advance(self, by: float | timedelta) -> None:
+        """Move forward by seconds, or back if they are negative, as when a clock is corrected."""
+        self._ahead += by.total_seconds() if isinstance(by, timedelta) else by
+
+
+def _epoch_seconds(at: When) -> float:
+    if isinstance(at, str):
+        try:
+            at = datetime.fromisoformat(at)
+        except ValueError:
+            raise ValueError(f'{at!r} is not a time such as "2030-01-31T12:00"') from None
+    if isinstance(at, datetime):
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if isinstance(at, int | float):
+        return float(at)
+    raise TypeError(f"a time is epoch seconds, a text or a datetime, not {at!r}")

@@ -98,11 +98,11 @@ def serve(
     observer: Observer | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients."""
-    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(Server(runtime, listener, observer=observer), beside, ready))
 
 
-def _new_event_loop() -> asyncio.AbstractEventLoop:
+def new_event_loop() -> asyncio.AbstractEventLoop:
     """uvloop's event loop if uvloop is installed, else asyncio's."""
     try:
         import uvloop

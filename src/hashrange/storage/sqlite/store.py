@@ -40,10 +40,16 @@ class SqliteStore(forks.Forkable):
     of the process. A power cut may then undo the last commits ("relaxed") or damage the file
     ("memory").
     `busy_seconds` limits every wait for another process. Raises the errors of `hashrange.kv`.
+    `timer` stays the system's, even if a test replaces `time.monotonic` to freeze the time.
     """
 
     def __init__(
-        self, path: str, *, durability: Durability = "full", busy_seconds: float = 30.0
+        self,
+        path: str,
+        *,
+        durability: Durability = "full",
+        busy_seconds: float = 30.0,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         if durability not in get_args(Durability):
             raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
@@ -52,6 +58,7 @@ class SqliteStore(forks.Forkable):
         self._durability = durability
         self._busy_seconds = busy_seconds
         self._readers = Readers(self._open, self.path, busy_seconds)
+        self._timer = timer
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
         self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint)
@@ -100,7 +107,7 @@ class SqliteStore(forks.Forkable):
             self._give_reader(connection, sound=True)
 
     def begin(self, wait: bool = True, /) -> SqliteTransaction:
-        deadline = time.monotonic() + self._busy_seconds if wait else 0.0
+        deadline = self._timer() + self._busy_seconds if wait else 0.0
         if self._checkpointer.hold_up(self._busy_seconds if wait else 0):
             raise Busy(f"{self.path}: a checkpoint holds writers up; try again when it is done")
         if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
@@ -234,7 +241,7 @@ class SqliteStore(forks.Forkable):
                 self._writer.execute("BEGIN IMMEDIATE")
                 return self._writer
             except apsw.Error as error:
-                left = deadline - time.monotonic()
+                left = deadline - self._timer()
                 if not isinstance(error, apsw.BusyError) or left <= 0:
                     raise explain(error, self.path) from error
             time.sleep(min(pause, left))
