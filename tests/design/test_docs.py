@@ -56,7 +56,7 @@ def test_the_page_about_tests_is_tests(tmp_path: Path) -> None:
     file.write_text("\n".join(BLOCK.findall((ROOT / TESTS).read_text())))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES, check=False)
-    assert re.search(r"^5 passed", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^8 passed", done.stdout, re.MULTILINE), done.stdout
 
 
 @pytest.mark.usefixtures("beside_the_examples")
