@@ -7,7 +7,6 @@ of 1 KB. A transaction pays twice for tables, but not for their indexes.
 from msgspec import Struct, field
 
 from hashrange.engine.keyspace.keys import RowKey
-from hashrange.kv import PARTITION_BYTES
 from hashrange.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
@@ -27,14 +26,13 @@ def write_units(size_bytes: int) -> float:
 class Charge(Struct, gc=False):
     """Units that a request consumed in one place of a table or index.
 
-    `index` is None for the table itself. `place` is the digest of the partition key (16 bytes);
-    for a Scan it is where a part of the hash begins (at most 8 bytes). `written` tells write
-    units from read units.
+    `index` is None for the table itself. `key` is the key of a row, or where a range of rows
+    begins: it says which partition was used. `written` tells write units from read units.
     """
 
     table: Table
     index: Index | None
-    place: bytes
+    key: bytes
     units: float
     written: bool = False
 
@@ -55,7 +53,7 @@ class Receipt(Struct):
         units = read_units(size_bytes, consistent or self.transactional)
         if self.transactional:
             units *= 2
-        self.charges.append(Charge(table, None, key.key[:PARTITION_BYTES], units))
+        self.charges.append(Charge(table, None, key.key, units))
 
     def add_range(
         self, table: Table, source: TableOrIndex, start: bytes, size_bytes: int, consistent: bool
@@ -63,4 +61,4 @@ class Receipt(Struct):
         """Charge the read of rows of one partition, rounded once; `start` is the first key."""
         index = source if isinstance(source, Index) else None
         units = read_units(size_bytes, consistent)
-        self.charges.append(Charge(table, index, start[:PARTITION_BYTES], units))
+        self.charges.append(Charge(table, index, start, units))

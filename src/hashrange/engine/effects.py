@@ -38,8 +38,7 @@ class Effects(Struct):
         units = write_units(size)
         if index is None and self.receipt.transactional:
             units *= 2
-        place = key.key[: kv.PARTITION_BYTES]
-        self.receipt.charges.append(Charge(change.table, index, place, units, True))
+        self.receipt.charges.append(Charge(change.table, index, key.key, units, True))
 
     def all_writes(self) -> list[kv.Write]:
         """The writes, and one more for each counter that changes."""

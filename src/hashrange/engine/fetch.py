@@ -1,7 +1,7 @@
 """The reads of operations. Each function is a generator that yields reads and returns the result.
 
 Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtime answers from its
-cache of the catalog, as of the same snapshot.
+cache of the catalog, as of the same snapshot, and `Admit`, which its meter answers.
 """
 
 from collections.abc import Generator, Sequence
@@ -31,7 +31,23 @@ class TableNamed(NamedTuple):
     name: str
 
 
-Read = kv.Read | TableNamed
+class Admit(NamedTuple):
+    """Asks whether a read or write of the row `key` is admitted.
+
+    The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
+    reached. For a write,
+    the global indexes of the table count as well. `units` is what it will consume at least: the
+    members of a batch are admitted one after the other, as if each had paid before the next.
+    """
+
+    table: Table
+    source: TableOrIndex
+    key: bytes
+    written: bool
+    units: float = 0
+
+
+Read = kv.Read | TableNamed | Admit
 Fetch = Generator[Read, Any, T]
 
 StoredRow = tuple[bytes, bytes]
@@ -45,15 +61,14 @@ class Moment(Struct, gc=False):
     """Everything that an operation knows about the world outside the database.
 
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
-    16 random bytes, the same if a request is run again. `metered` says that all receipts are read,
-    including those of requests that do not ask for ConsumedCapacity.
+    16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
+    receipts are read, including those of requests that do not ask for ConsumedCapacity.
     """
 
     now: float
     entropy: bytes = b""
     caller: Caller = DEFAULT_CALLER
     settings: Settings = DEFAULT_SETTINGS
-    metered: bool = False
 
 
 def plain_name(name_or_arn: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from hashrange import kv
-from hashrange.engine import fetch, keys
+from hashrange.engine import fetch, keys, throughput
+from hashrange.engine.capacity import write_units
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
@@ -127,9 +128,14 @@ def _check_condition(table: Table, condition: Condition) -> None:
         keys.check_scalar(table, condition.containers)
 
 
-def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
-    """Read what `decide` needs to know about the item that a write will change."""
+def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
+    """Read what `decide` needs to know about the item that a write will change.
+
+    Raises a throttling error if the write is not admitted.
+    """
     table, key = write.table, write.key
+    if moment.settings.throughput == "enforced":
+        yield from throughput.admit(asking(write))
     if table.has_local_indexes:
         [found] = yield from fetch.items_and_collections([(table, key)])
         return Old(*found)
@@ -137,8 +143,14 @@ def read_one(write: ItemWrite) -> fetch.Fetch[Old]:
     return Old(row_at(key, value), None)
 
 
+def asking(write: ItemWrite) -> fetch.Admit:
+    """The question whether a write is admitted, with what it consumes at least."""
+    table = write.table
+    return fetch.Admit(table, table, write.key.key, True, write_units(write.size or 0))
+
+
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
-    """Like `read_one`, for several writes, with one read for all their rows."""
+    """Like `read_one`, for several writes that have been admitted, with one read for all rows."""
     wanted = [(write.table, write.key) for write in writes]
     return [Old(*found) for found in (yield from fetch.items_and_collections(wanted))]
 

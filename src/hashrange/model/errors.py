@@ -84,7 +84,15 @@ class LimitExceededException(ApiError):
 
 
 class ThrottlingException(ApiError):
-    """The server has too much to do. SDKs wait a little and try again."""
+    """There are too many requests: for a table on demand (then `throttlingReasons` says which
+    limit was reached), or for this server. SDKs wait a little and try again.
+    """
+
+    namespace = "com.amazon.coral.availability#"
+
+
+class ProvisionedThroughputExceededException(ApiError):
+    """`ThrottlingReasons` says which limits of which tables and indexes were reached."""
 
 
 class TableNotFoundException(ApiError):

@@ -14,7 +14,7 @@ READ_UNITS_PER_PARTITION = 3000
 """The units that a partition of DynamoDB serves per second."""
 
 HASH_BYTES = 8
-"""A partition that begins between item collections begins at so many bytes of the hash."""
+"""How many bytes of the hash the partitions of a new table begin with."""
 
 
 class Partition(Struct, frozen=True, omit_defaults=True):

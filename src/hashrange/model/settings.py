@@ -1,23 +1,71 @@
 """Settings of a database."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, PARTITION_BYTES_MAX
+
+Throughput = Literal["off", "measured", "enforced"]
 
 
 class Settings(NamedTuple):
     """`table_delay`: how many seconds the status of a new table is CREATING. `shard_seconds`: after
     how many seconds the shards of a stream roll over. `collection_bytes_max`: the maximum size of
     an item collection in a table with local indexes. `expirations_per_second`, above 0: how many
-    expired items are deleted in a second at most. `partition_bytes`: a partition that has
-    grown above this size is split.
+    expired items are deleted in a second at most.
+
+    `throughput`: "measured" counts what each table, index and key consumes; "enforced" refuses
+    requests as well, as DynamoDB does. The following settings are the limits of partitions:
+
+    - `partition_bytes`: a partition that has grown above this size is split.
+    - `partition_read_units`, `partition_write_units`: what a partition serves per second.
+    - `burst_seconds`: for how many seconds provisioned units that were not used are kept.
+    - `index_backlog_units`: how far the writes of a global index may fall behind before those of
+      its table are refused.
+    - `heat_share`, `heat_seconds`: a partition that used this share of its units for so long,
+      or had to refuse requests, is split if that helps.
+    - `growth_seconds`: how long a table on demand takes to adapt to a new peak.
     """
 
     table_delay: float = 0.0
     shard_seconds: float = 4 * 60 * 60
     collection_bytes_max: int = ITEM_COLLECTION_BYTES_MAX
     expirations_per_second: float = 10_000
+    throughput: Throughput = "off"
     partition_bytes: int = PARTITION_BYTES_MAX
+    partition_read_units: float = 3000
+    partition_write_units: float = 1000
+    burst_seconds: float = 300
+    index_backlog_units: float = 1000
+    heat_share: float = 0.8
+    heat_seconds: float = 300
+    growth_seconds: float = 30 * 60
 
+    def check(self) -> None:
+        """Raises ValueError for a setting that makes no sense, with the range that is allowed."""
+        if self.throughput not in get_args(Throughput):
+            raise ValueError(
+                f"throughput is one of {get_args(Throughput)}, not {self.throughput!r}"
+            )
+        for name in _NOT_NEGATIVE:
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is 0 or more, not {getattr(self, name)!r}")
+        for name in _POSITIVE:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is more than 0, not {getattr(self, name)!r}")
+        if not 0 < self.heat_share <= 1:
+            raise ValueError(f"heat_share is above 0 and at most 1, not {self.heat_share!r}")
+
+
+_NOT_NEGATIVE = ("table_delay", "index_backlog_units", "growth_seconds")
+_POSITIVE = (
+    "shard_seconds",
+    "collection_bytes_max",
+    "expirations_per_second",
+    "partition_bytes",
+    "partition_read_units",
+    "partition_write_units",
+    "burst_seconds",
+    "heat_seconds",
+)
 
 DEFAULT_SETTINGS = Settings()

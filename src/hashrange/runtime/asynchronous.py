@@ -282,7 +282,8 @@ class AsyncRuntime:
 
     async def _answer_from(self, snapshot: kv.AsyncSnapshot, reads: list[ReadRequest]) -> None:
         """Begin with the cached tables; if those are outdated, begin again with the new ones."""
-        catalog, clock, settings = self._environment
+        environment = self._environment
+        catalog, clock, settings = environment.catalog, environment.clock, environment.settings
         (version, tables), now = catalog.known, clock.now()
         driven = [read.begin(tables, now, settings) for read in reads]
         [head] = await advance_together(driven, snapshot, HEAD)

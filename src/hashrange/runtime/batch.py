@@ -27,6 +27,7 @@ from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Memory, begin
 from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.meter.meter import Account
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
@@ -60,6 +61,7 @@ class Submission(Struct, eq=False):
     done: Done | None = None
     loop: AbstractEventLoop | None = None
     news: Event | None = None
+    account: Account | None = None
     settled: bool = False
     outcome: Outcome | None = None
 
@@ -128,7 +130,7 @@ class Batch(Struct, eq=False):
         """
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
-        settings = self.environment.settings
+        settings, meter = self.environment.settings, self.environment.meter
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         for submission in self.submissions:
@@ -141,6 +143,10 @@ class Batch(Struct, eq=False):
             try:
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
+                    if meter is not None:
+                        if submission.account is None:
+                            submission.account = Account(meter, now)
+                        steps = submission.account.steps(steps)
                     if self.memory is not None:
                         steps = self.memory.steps(id(submission), (head[0], redefined), steps)
                     while True:
@@ -148,6 +154,8 @@ class Batch(Struct, eq=False):
                 except StopIteration as end:
                     decision: Decision = end.value
                 derived = transition.derive(decision, now)
+                if submission.account is not None:
+                    submission.account.charge(decision.receipt)
                 submission.outcome = encode_response(decision.response())
             except ApiError as refusal:
                 submission.outcome = refusal

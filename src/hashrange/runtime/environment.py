@@ -7,6 +7,7 @@ from hashrange.engine.keyspace import system
 from hashrange.model.settings import Settings
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.meter.meter import Meter
 
 HEAD = kv.Head(system.CATALOG_VERSION, system.CLOCK)
 """The first read of every transaction and snapshot: `Environment.at` takes its answer."""
@@ -16,6 +17,7 @@ class Environment(NamedTuple):
     catalog: Catalog
     clock: Clock
     settings: Settings
+    meter: Meter | None = None
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""

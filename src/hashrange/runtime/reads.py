@@ -27,16 +27,18 @@ from hashrange.runtime.batch import Done, Outcome, encode_response, internal_err
 from hashrange.runtime.decisions import Steps, begin
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.meter.meter import Account
 
 
 class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it."""
 
-    __slots__ = ("_now", "_settings", "_tables", "snapshot")
+    __slots__ = ("_meter", "_now", "_settings", "_tables", "snapshot")
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
+        self._meter = environment.meter
         self._tables, self._now = environment.at(
             cast(tuple[bytes | None, int], snapshot.read(HEAD))
         )
@@ -44,7 +46,8 @@ class ReadSnapshot:
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
         moment = Moment(self._now, b"", caller, self._settings)
-        return begin(operation, request, moment, self._tables)
+        steps = begin(operation, request, moment, self._tables)
+        return steps if self._meter is None else Account(self._meter, self._now).steps(steps)
 
     def close(self) -> None:
         self.snapshot.close()
@@ -193,11 +196,11 @@ class Reads:
         Returns None if they are not, or if the request is refused, because outdated tables may be
         the reason.
         """
-        catalog, clock, settings = self._environment
+        catalog, clock, settings, meter = self._environment
         version, tables = catalog.known
         moment = Moment(clock.now(), b"", caller, settings)
         table = tables.get(request.given.table_name)
-        if table is None or moment.now < table.active_at:
+        if table is None or moment.now < table.active_at or meter is not None:
             return None
         try:
             steps = operation.decide(request, table, moment)

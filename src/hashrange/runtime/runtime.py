@@ -17,6 +17,7 @@ from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.health import probe
+from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
@@ -44,7 +45,9 @@ class Runtime:
         self._closed = False
         self._store = store
         bring_up_to_date(store)
-        environment = Environment(Catalog(), Clock.of(clock), settings)
+        settings.check()
+        meter = Meter(settings) if settings.throughput != "off" else None
+        environment = Environment(Catalog(), Clock.of(clock), settings, meter)
         self._reads = Reads(store, environment)
         self._committer = Committer(store, environment, wake_upkeep, executor)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Raw, Struct, to_builtins
 
-from hashrange.engine import fetch, keys
+from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Moment, Row, RowKey
+from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -54,21 +54,51 @@ def decide(request: Request, moment: Moment) -> Decide:
     for name, projection in request.projections.items():
         if projection and projection.containers:
             keys.check_scalar(tables[name], projection.containers)
+    refused: set[tuple[str, bytes]] = set()
+    if moment.settings.throughput == "enforced":
+        refused = yield from _refused(request, tables, row_keys)
     rows = yield from fetch.items(
         [(tables[name], key) for name, each in row_keys.items() for key in each]
     )
-    receipt = Receipt() if request.given.return_consumed_capacity or moment.metered else None
-    return answer(_respond(request, tables, row_keys, iter(rows), receipt), receipt)
+    receipt = (
+        Receipt()
+        if request.given.return_consumed_capacity or moment.settings.throughput != "off"
+        else None
+    )
+    response = _respond(request, tables, row_keys, refused, iter(rows), receipt)
+    return answer(response, receipt)
+
+
+def _refused(
+    request: Request, tables: dict[str, Table], row_keys: dict[str, list[RowKey]]
+) -> Fetch[set[tuple[str, bytes]]]:
+    """The keys whose reads are not admitted, each with the name of its table."""
+    places = [(name, key) for name, each in row_keys.items() for key in each]
+    wanted = request.given.request_items
+    asked = [
+        throughput.of_read(tables[name], key, bool(wanted[name].consistent_read))
+        for name, key in places
+    ]
+    refusals = yield from throughput.admit_some(asked)
+    return {
+        (name, key.key)
+        for (name, key), refusal in zip(places, refusals, strict=True)
+        if refusal is not None
+    }
 
 
 def _respond(
     request: Request,
     tables: dict[str, Table],
     row_keys: dict[str, list[RowKey]],
+    refused: set[tuple[str, bytes]],
     rows: Iterator[Row | None],
     receipt: Receipt | None,
 ) -> Response:
-    """Rows are in the request's order. From the row that exceeds 16 MB on, keys are unprocessed."""
+    """Rows are in the request's order. From the row that exceeds 16 MB on, keys are unprocessed.
+
+    So are those that throughput has `refused`.
+    """
     given = request.given
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}
@@ -79,6 +109,9 @@ def _respond(
         projection = request.projections[name]
         for key, row_key in zip(wanted.keys, row_keys[name], strict=True):
             row = next(rows)
+            if (name, row_key.key) in refused:
+                left.append(key)
+                continue
             if size > BATCH_GET_BYTES_MAX or (
                 size and row and size + row.size > BATCH_GET_BYTES_MAX
             ):

@@ -1,11 +1,13 @@
 """BatchWriteItem: up to 25 puts and deletes of any tables, without conditions."""
 
-from msgspec import Struct
+from typing import Any
 
-from hashrange.engine import fetch, keys, writes
+from msgspec import Struct, to_builtins
+
+from hashrange.engine import fetch, keys, throughput, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -64,17 +66,34 @@ def decide(request: Request, moment: Moment) -> Decide:
     ]
     if len({(write.table.space, write.key.key) for write in wanted}) < len(wanted):
         raise ValidationException(inputs.DUPLICATES)
+    unprocessed: dict[str, list[Any]] = {}
+    if moment.settings.throughput == "enforced":
+        wanted, unprocessed = yield from _admitted(request, wanted)
     before = yield from writes.read(wanted)
     changes = [writes.decide(write, old, moment) for write, old in zip(wanted, before, strict=True)]
 
     def respond(receipt: Receipt) -> Response:
-        response: Response = {"UnprocessedItems": {}}
+        response: Response = {"UnprocessedItems": unprocessed}
         given = request.given
         outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
         outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
         return response
 
     return Decision(changes, respond)
+
+
+def _admitted(
+    request: Request, wanted: list[ItemWrite]
+) -> Fetch[tuple[list[ItemWrite], dict[str, list[Any]]]]:
+    """The writes that are admitted, and the others as the request has them, by table."""
+    refused = yield from throughput.admit_some([writes.asking(write) for write in wanted])
+    given = [(name, each) for name, group in request.given.request_items.items() for each in group]
+    unprocessed: dict[str, list[Any]] = {}
+    for (name, each), refusal in zip(given, refused, strict=True):
+        if refusal is not None:
+            unprocessed.setdefault(name, []).append(to_builtins(each))
+    admitted = [write for write, refusal in zip(wanted, refused, strict=True) if refusal is None]
+    return admitted, unprocessed
 
 
 def _item_write(table: Table, write: BatchWrite) -> ItemWrite:

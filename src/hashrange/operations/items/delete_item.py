@@ -39,6 +39,6 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.delete(table, given.key, request.condition, return_old)
-    old = yield from writes.read_one(write)
+    old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
     return Decision([change], replace.response(given, request.returned, table, old))

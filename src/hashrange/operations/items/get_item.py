@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct
 
-from hashrange.engine import fetch, keys
+from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
@@ -34,6 +34,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     key = keys.of_key(table, given.key)
     if request.projection and request.projection.containers:
         keys.check_scalar(table, request.projection.containers)
+    if moment.settings.throughput == "enforced":
+        yield from throughput.admit(throughput.of_read(table, key, bool(given.consistent_read)))
     row = yield from fetch.item(table, key)
     response: Response = {}
     if row and request.projection:
@@ -41,7 +43,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     elif row:
         response["Item"] = Raw(row.json)
     mode = given.return_consumed_capacity
-    if not mode and not moment.metered:
+    if not mode and moment.settings.throughput == "off":
         return answer(response)
     receipt = Receipt()
     receipt.add_read(table, key, row.size if row else 0, bool(given.consistent_read))

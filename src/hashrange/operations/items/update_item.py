@@ -57,7 +57,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.update(table, given.key, request.update, request.condition, return_old)
-    old = yield from writes.read_one(write)
+    old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
     return Decision([change], outputs.of_write(_attributes(request, change), table, given))
 

@@ -8,22 +8,32 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Raw
 
-from hashrange.engine import fetch, writes
+from hashrange.engine import fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, ItemChange, Response, answer
-from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
+from hashrange.engine.fetch import Admit, Fetch, Moment, Row, RowKey
 from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
-from hashrange.model.errors import ApiError, ValidationException
+from hashrange.model.errors import (
+    ApiError,
+    ProvisionedThroughputExceededException,
+    ThrottlingException,
+    ValidationException,
+)
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import statements
 
 Member = requests.BatchStatementRequest
+
+_THROTTLED: dict[type[ApiError], str] = {
+    ThrottlingException: "ThrottlingError",
+    ProvisionedThroughputExceededException: "ProvisionedThroughputExceeded",
+}
 
 
 class Wanted(NamedTuple):
@@ -84,6 +94,8 @@ def decide(request: Request, moment: Moment) -> Decide:
         else:
             targets.append((yield from _target(member, each, moment)))
     _check_distinct(targets)
+    if moment.settings.throughput == "enforced":
+        targets = yield from _admitted(request, targets)
     if request.writes:
         return (yield from _write(request, targets, moment))
     return (yield from _read(request, targets))
@@ -105,6 +117,25 @@ def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
     found = [target for target in targets if not isinstance(target, ApiError)]
     if len({(target.table.space, target.key.key) for target in found}) < len(found):
         raise ValidationException(inputs.DUPLICATES)
+
+
+def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[Target | ApiError]]:
+    """The targets, with an error in place of those that throughput does not admit."""
+    asked = [
+        _asking(target, bool(member.consistent_read))
+        for member, target in zip(request.given.statements, targets, strict=True)
+        if not isinstance(target, ApiError)
+    ]
+    refusals = iter((yield from throughput.admit_each(asked)))
+    return [
+        target if isinstance(target, ApiError) else next(refusals) or target for target in targets
+    ]
+
+
+def _asking(target: Target, consistent: bool) -> Admit:
+    if isinstance(target, ItemWrite):
+        return writes.asking(target)
+    return throughput.of_read(target.table, target.key, consistent)
 
 
 def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
@@ -175,6 +206,8 @@ def _respond(
 
 
 def _error(fault: ApiError) -> dict[str, Any]:
+    if isinstance(fault, ThrottlingException | ProvisionedThroughputExceededException):
+        return {"Code": _THROTTLED[type(fault)], "Message": fault.message}  # without reasons
     code = fault.code.removesuffix("Exception")
     if isinstance(fault, ValidationException):
         code = "ValidationError"

@@ -46,7 +46,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     table = yield from fetch.table(statements.table_name(statement), moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = statements.item_write(statement, table, return_old)
-    old = yield from writes.read_one(write)
+    old = yield from writes.read_one(write, moment)
     try:
         change = writes.decide(write, old, moment)
     except ConditionalCheckFailedException as refusal:

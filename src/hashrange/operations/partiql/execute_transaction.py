@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw
 
-from hashrange.engine import fetch, keys
+from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
@@ -151,6 +151,9 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     ]
     found = list(zip(places, cancellation.prepared(targets), strict=True))
     cancellation.check_distinct(found)
+    if moment.settings.throughput == "enforced":
+        asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
+        yield from throughput.admit(*asked, transactional=True)
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
         raise ValidationException(cancellation.READS_TOO_MUCH)

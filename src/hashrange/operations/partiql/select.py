@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hashrange.engine import fetch, ranges, start_keys
+from hashrange.engine import fetch, ranges, start_keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Bounds, Moment
+from hashrange.engine.fetch import Admit, Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
@@ -112,6 +112,8 @@ def decide(
     )
     every = _bounds(table, source, plan, statement.order, start, options.reverse)
     receipt = Receipt()
+    if moment.settings.throughput == "enforced":
+        yield from throughput.admit(Admit(table, source, every[0].start, written=False))
     page = yield from pages.read(options, every, receipt)
     response: Response = {"Items": page.items}
     if page.ended_in is not None:

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from hashrange.engine import keys, ranges
+from hashrange.engine import keys, ranges, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Bounds, Moment
+from hashrange.engine.fetch import Admit, Bounds, Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.expressions import Condition, Projection
 from hashrange.model import requests
@@ -127,7 +127,9 @@ def read_page(
         scanning=isinstance(given, requests.Scan),
     )
     mode = given.return_consumed_capacity
-    receipt = Receipt() if mode or moment.metered else None
+    receipt = Receipt() if mode or moment.settings.throughput != "off" else None
+    if moment.settings.throughput == "enforced":
+        yield from throughput.admit(Admit(table, source, bounds.start, written=False))
     page = yield from pages.read(options, (bounds,), receipt)
     response: Response = {} if options.count_only else {"Items": page.items}
     response["Count"] = page.count

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from hashrange.engine import fetch, keys
+from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, Response, answer
 from hashrange.engine.fetch import Moment, Row, RowKey
@@ -47,6 +47,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     ]
     found = list(zip(tables, cancellation.prepared(targets), strict=True))
     cancellation.check_distinct(found)
+    if moment.settings.throughput == "enforced":
+        asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
+        yield from throughput.admit(*asked, transactional=True)
     rows = yield from fetch.items(found)
     if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
         raise ValidationException(cancellation.READS_TOO_MUCH)

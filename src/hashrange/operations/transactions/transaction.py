@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.engine import client_tokens, fetch, writes
+from hashrange.engine import client_tokens, fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
@@ -57,6 +57,8 @@ def decide(
             )
         return (yield from _repeat(item_writes, respond))
     tables, wanted = yield from item_writes()
+    if moment.settings.throughput == "enforced":
+        yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
     before = yield from writes.read(wanted)
     changes: list[AnyChange] = list(
         cancellation.succeeded(

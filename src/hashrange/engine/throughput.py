@@ -1,0 +1,114 @@
+"""Throughput: an operation asks whether it is admitted before it reads, and pays afterwards.
+
+Reads and writes are admitted while there is credit, whatever they will consume; then there is a
+debt until it is paid off. The runtime's meter answers, if throughput is enforced. The errors, with
+their reasons, were captured on the service in 2026, except those marked (?).
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hashrange.engine.capacity import read_units
+from hashrange.engine.fetch import Admit, Fetch
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.model.errors import (
+    ApiError,
+    ProvisionedThroughputExceededException,
+    ThrottlingException,
+)
+from hashrange.model.tables import Index, Table
+
+TABLE_PROVISIONED = (
+    "The level of configured provisioned throughput for the table was exceeded. Consider "
+    "increasing your provisioning level with the UpdateTable API."
+)
+INDEX_PROVISIONED = (
+    "The level of configured provisioned throughput for one or more global secondary indexes of "
+    "the table was exceeded. Consider increasing your provisioning level for the under-provisioned "
+    "global secondary indexes with the UpdateTable API"
+)
+ON_DEMAND = (
+    "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically "
+    "scaling your table or index so please try again shortly. If exceptions persist, check if you "
+    "have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
+    "bp-partition-key-design.html"
+)
+ON_DEMAND_MAXIMUM = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
+ON_DEMAND_INDEX = (
+    "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is "
+    "automatically scaling your index so please try again shortly."
+)
+
+
+class Limit(Struct, frozen=True):
+    """A limit that has been reached: of a table or index (`index` None: of the table).
+
+    `kind` is the middle of the reason's name: ProvisionedThroughput, KeyRangeThroughput or
+    MaxOnDemandThroughput.
+    """
+
+    table: Table
+    index: Index | None
+    written: bool
+    kind: str
+
+    @property
+    def reason(self) -> dict[str, str]:
+        where = "Table" if self.index is None else "Index"
+        arn = self.table.arn
+        return {
+            "reason": f"{where}{'Write' if self.written else 'Read'}{self.kind}Exceeded",
+            "resource": arn if self.index is None else f"{arn}/index/{self.index.name}",
+        }
+
+
+def of_read(table: Table, key: RowKey, consistent: bool) -> Admit:
+    """The question whether the read of an item is admitted."""
+    return Admit(table, table, key.key, False, read_units(1, consistent))
+
+
+def admit(*every: Admit, transactional: bool = False) -> Fetch[None]:
+    """Raises the error if one of the reads or writes of a request is not admitted."""
+    for asked in every:
+        limits: Sequence[Limit] = yield asked
+        if limits:
+            raise error(limits, transactional=transactional)
+
+
+def admit_each(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:
+    """For each member of a batch the error if it is not admitted."""
+    refused: list[ApiError | None] = []
+    for asked in every:
+        limits: Sequence[Limit] = yield asked
+        refused.append(error(limits) if limits else None)
+    return refused
+
+
+def admit_some(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:
+    """Like `admit_each`, but raises the first error if no member is admitted."""
+    refused = yield from admit_each(every)
+    if refused and all(refused):
+        assert refused[0] is not None
+        raise refused[0]
+    return refused
+
+
+def error(limits: Sequence[Limit], *, transactional: bool = False) -> ApiError:
+    """The service's error for limits that have been reached; the first one decides its kind."""
+    first = limits[0]
+    reasons = [limit.reason for limit in limits]
+    on_demand = first.table.on_demand
+    if not on_demand:
+        text = TABLE_PROVISIONED if first.index is None else INDEX_PROVISIONED
+        return _provisioned(text, reasons)
+    if first.index is not None and first.written:
+        if first.kind == "MaxOnDemandThroughput" and not transactional:
+            return _provisioned(INDEX_PROVISIONED, reasons)  # (?) the text was not captured
+        return ThrottlingException(ON_DEMAND_INDEX, throttlingReasons=reasons)
+    text = ON_DEMAND_MAXIMUM if first.kind == "MaxOnDemandThroughput" else ON_DEMAND
+    return ThrottlingException(text, throttlingReasons=reasons)
+
+
+def _provisioned(text: str, reasons: list[dict[str, str]]) -> ApiError:
+    return ProvisionedThroughputExceededException(text, ThrottlingReasons=reasons)

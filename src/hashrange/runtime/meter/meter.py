@@ -1,0 +1,201 @@
+"""The meter of one database: buckets for each table, global index and partition.
+
+Source: developer guide, Burst and adaptive capacity; FACTS on throughput. A provisioned table or
+index has a bucket for its units. On demand it has one only if OnDemandThroughput sets a maximum.
+Each partition has one for what a partition serves. Reads and writes are counted separately.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Admit
+from hashrange.engine.throughput import Limit
+from hashrange.model.errors import ConditionalCheckFailedException
+from hashrange.model.settings import Settings
+from hashrange.model.tables import Index, Table, TableOrIndex
+from hashrange.runtime.decisions import Steps
+from hashrange.runtime.meter.buckets import Bucket
+
+INITIAL_BURST_SECONDS = 1.0
+"""(?) How many seconds of its provisioned units a new table or index can use at once."""
+
+Place = tuple[int, int | None, bool]
+"""A space, the number of a partition (None: the whole), and whether it is about writes."""
+
+
+class Rate:
+    """The units per second of a table, index or partition, and the most that can be saved."""
+
+    __slots__ = ("capacity", "initial", "kind", "rate")
+
+    def __init__(self, kind: str, rate: float, capacity: float, initial: float) -> None:
+        self.kind = kind
+        self.rate = rate
+        self.capacity = capacity
+        self.initial = initial
+
+
+Expected = dict[Place, tuple[Table, Rate, float]]
+"""What a request that was admitted will consume at least, by bucket."""
+
+
+class Meter:
+    """Answers and charges the requests of one process. Used by any thread that holds no lock.
+
+    Its state is only buckets: a request that is charged twice or not at all, because two threads
+    met, makes no difference that a user could see.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._buckets: dict[Place, Bucket] = {}
+
+    def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
+        """The limits that keep a read or write from being admitted; none if it is.
+
+        `expected` is what the members of its batch that were admitted before it will consume. If
+        this one is admitted, its units are added.
+        """
+        table, written = asked.table, asked.written
+        source = _owner(table, asked.source)
+        index = source if isinstance(source, Index) else None
+        found: list[Limit] = []
+        rates = self._rates(table, source, asked.key, written)
+        for place, rate in rates:
+            if self._credit(table, place, rate, now) <= (
+                expected[place][2] if place in expected else 0
+            ):
+                found.append(Limit(table, index, written, rate.kind))
+        if written:
+            for other in table.indexes:
+                if not other.local:
+                    found += self._behind(table, other, now)
+        if not found:
+            for place, rate in rates:
+                before = expected[place][2] if place in expected else 0
+                expected[place] = table, rate, before + asked.units
+        return found
+
+    def charge(self, receipt: Receipt, now: float) -> None:
+        for charge in receipt.charges:
+            self._pay(charge, now)
+
+    def pay(self, expected: Expected, now: float) -> None:
+        """Charge what was expected of requests that were admitted."""
+        for place, (table, rate, units) in expected.items():
+            self._bucket(table, place, rate).pay(units, rate.rate, rate.capacity, now)
+
+    # ---- limits ----
+
+    def _behind(self, table: Table, index: Index, now: float) -> Iterator[Limit]:
+        """A global index that has fallen behind keeps all writes of its table waiting."""
+        least = -self._settings.index_backlog_units
+        whole = self._rate(table, index, True)
+        if whole and self._credit(table, (index.space, None, True), whole, now) < least:
+            yield Limit(table, index, True, whole.kind)
+        part = self._partition_rate(True)
+        for partition in index.partitions:
+            if self._credit(table, (index.space, partition.number, True), part, now) < least:
+                yield Limit(table, index, True, part.kind)
+                return
+
+    def _credit(self, table: Table, place: Place, rate: Rate, now: float) -> float:
+        return self._bucket(table, place, rate).credit(rate.rate, rate.capacity, now)
+
+    def _bucket(self, table: Table, place: Place, rate: Rate) -> Bucket:
+        """Units have been saved since the table was created, in whichever process."""
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            bucket = self._buckets[place] = Bucket(rate.initial, table.active_at)
+        return bucket
+
+    # ---- charges ----
+
+    def _pay(self, charge: Charge, now: float) -> None:
+        source = _owner(charge.table, charge.index or charge.table)
+        for place, rate in self._rates(charge.table, source, charge.key, charge.written):
+            bucket = self._bucket(charge.table, place, rate)
+            bucket.pay(charge.units, rate.rate, rate.capacity, now)
+
+    # ---- rates ----
+
+    def _rates(
+        self, table: Table, source: TableOrIndex, key: bytes, written: bool
+    ) -> list[tuple[Place, Rate]]:
+        """The buckets for the row `key`, with their rates: of the whole, and of its partition."""
+        number = source.partition_at(key).number
+        part = (source.space, number, written), self._partition_rate(written)
+        whole = self._rate(table, source, written)
+        return [part] if whole is None else [((source.space, None, written), whole), part]
+
+    def _rate(self, table: Table, source: TableOrIndex, written: bool) -> Rate | None:
+        """What is provisioned, or the maximum on demand, if there is one."""
+        assert isinstance(source, Table | Index)
+        if not table.on_demand:
+            units = source.throughput.write if written else source.throughput.read
+            most = units * self._settings.burst_seconds
+            return Rate("ProvisionedThroughput", units, most, units * INITIAL_BURST_SECONDS)
+        maxima = source.on_demand_limits if isinstance(source, Table) else source.on_demand
+        name = "MaxWriteRequestUnits" if written else "MaxReadRequestUnits"
+        if maxima is None or name not in maxima:
+            return None
+        return Rate("MaxOnDemandThroughput", maxima[name], maxima[name], maxima[name])
+
+    def _partition_rate(self, written: bool) -> Rate:
+        settings = self._settings
+        units = settings.partition_write_units if written else settings.partition_read_units
+        return Rate("KeyRangeThroughput", units, units, units)
+
+
+class Account:
+    """One request before the meter: what it asked, and whether it has been charged.
+
+    A request that is run again, because it lost a race, gets the same answers and is charged once.
+    """
+
+    __slots__ = ("_answers", "_charged", "_expected", "_meter", "_now")
+
+    def __init__(self, meter: Meter, now: float) -> None:
+        self._meter = meter
+        self._now = now
+        self._answers: dict[tuple[int, bytes, bool], Sequence[Limit]] = {}
+        self._expected: Expected = {}
+        self._charged = False
+
+    def steps(self, steps: Steps) -> Steps:
+        """The steps of a request, with the questions answered; its reads are charged at the end."""
+        reply: Any = None
+        try:
+            while True:
+                read = steps.send(reply)
+                reply = self._limits(read) if type(read) is Admit else (yield read)
+        except StopIteration as end:
+            decision: Decision = end.value
+            if not decision.changes:
+                self.charge(decision.receipt)
+            return decision
+        except ConditionalCheckFailedException:  # it consumes what the write would have
+            if not self._charged:
+                self._charged = True
+                self._meter.pay(self._expected, self._now)
+            raise
+
+    def charge(self, receipt: Receipt | None) -> None:
+        if receipt is not None and not self._charged:
+            self._charged = True
+            self._meter.charge(receipt, self._now)
+
+    def _limits(self, asked: Admit) -> Sequence[Limit]:
+        question = asked.source.space, asked.key, asked.written
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = self._meter.limits(asked, self._expected, self._now)
+            self._answers[question] = answer
+        return answer
+
+
+def _owner(table: Table, source: TableOrIndex) -> TableOrIndex:
+    """A local index shares the partitions and the units of its table."""
+    return table if isinstance(source, Index) and source.local else source
