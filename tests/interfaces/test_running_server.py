@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import signal
 import socket
 import ssl
@@ -17,7 +18,7 @@ import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from serving import eventually
-from test_command_line import Serving, fault, path, serving
+from test_command_line import Serving, fault, path, run, serving
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow
@@ -248,3 +249,73 @@ class TestReload:
         assert status == 0
         assert said.count("SIGHUP: ") == 2
         assert "SIGHUP: the certificate did not change: " in said
+
+
+# ---- ping ----
+
+
+class TestPing:
+    def test_a_server(self, path: Path) -> None:
+        with serving(path, "--admin-port", 0) as server:
+            port, _ = server.admin()
+            for url, said in (
+                (f"http://127.0.0.1:{server.port}", "healthy: dynamodb.us-east-1.amazonaws.com"),
+                (f"http://127.0.0.1:{port}/readyz", "ready"),
+            ):
+                ended = run("ping", url, HTTP_PROXY="http://127.0.0.1:1")
+                assert ended.returncode == 0
+                assert ended.stdout.startswith(f"{url}: {said} (")
+
+    def test_a_refusal(self, path: Path) -> None:
+        with serving(path, "--admin-port", 0) as server:
+            url = f"http://127.0.0.1:{server.admin()[0]}/metrics"
+            assert fault("ping", url) == (
+                f"{url}: status 401: this needs the header Authorization: Bearer TOKEN"
+            )
+
+    def test_a_server_that_is_not_there(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        assert fault("ping", url) == f"{url}: Connection refused"
+
+    @pytest.mark.parametrize("url", ["http://", "http://[", "http://127.0.0.1:port"])
+    def test_a_url_that_makes_no_sense(self, url: str) -> None:
+        assert fault("ping", url).startswith(f"{url}: ")
+
+    def test_a_file(self, path: Path) -> None:
+        ended = run("ping", path)
+        assert ended.stdout.startswith(f"{path}: opens (")
+        path.write_bytes(b"junk" * 100)
+        assert fault("ping", path) == f"{path}: not a hashrange database; name another file"
+
+    def test_a_missing_file(self, tmp_path: Path) -> None:
+        assert fault("ping", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
+
+
+# ---- a container's volume ----
+
+
+def test_a_volume_that_is_not_mounted_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    with serving(path, HASHRANGE_VOLUME=str(tmp_path)) as server:
+        status, said = server.end(signal.SIGTERM)
+    assert status == 0
+    assert said == (
+        f"WARNING: no volume is mounted at {tmp_path}: {path} will be lost with this container\n"
+    )
+
+
+@pytest.mark.parametrize("volume", ["", "/", "/elsewhere"])
+def test_a_database_elsewhere_or_on_a_mounted_volume(tmp_path: Path, volume: str) -> None:
+    with serving(tmp_path / "app.db", HASHRANGE_VOLUME=volume) as server:
+        assert server.end(signal.SIGTERM) == (0, "")
+
+
+def test_a_volume_that_may_not_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    if os.access(tmp_path, os.W_OK):
+        tmp_path = tmp_path / "missing"  # this user may write everything that is there
+    line = fault("serve", tmp_path / "app.db", "--port", 0, HASHRANGE_VOLUME=str(tmp_path))
+    assert line == (
+        f"{tmp_path}: user {os.getuid()} may not write there; give the volume to that user"
+    )

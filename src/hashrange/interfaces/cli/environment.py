@@ -16,8 +16,9 @@ PREFIX = "HASHRANGE_"
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}
 """By argument, the variables with names of their own: HASHRANGE_KEYS holds the keys themselves."""
 
-ONLY_VARIABLES = ("HASHRANGE_KEYS", "HASHRANGE_ADMIN_TOKEN")
-"""Secrets have no option: other users can read the arguments of a process."""
+ONLY_VARIABLES = ("HASHRANGE_KEYS", "HASHRANGE_ADMIN_TOKEN", "HASHRANGE_VOLUME")
+"""Secrets have no option, because other users can read the arguments of a process. The volume is
+a property of a container's image."""
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 PORT_MAX = 65535
 TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
 TOKEN_LETTERS_MIN = 16
+VOLUME_VARIABLE = "HASHRANGE_VOLUME"
 
 NO_AUTH = """\
 WARNING: --no-auth: every client that reaches {address} can read, change and delete everything.
 WARNING: Use it only on a network that nobody else can reach."""
+
+NO_VOLUME = "WARNING: no volume is mounted at {volume}: {path} will be lost with this container"
 
 
 def add(commands: "Commands") -> None:
@@ -141,6 +144,7 @@ def serve(
     from hashrange.interfaces.server.server import Beside
 
     logs.configure(log_format, access_log)
+    _check_volume(path)
     with told_in_one_line(), ExitStack() as opened:
         tls = tls_context(tls_cert, tls_key)
         accepted = configured_keys(keys, os.environ)
@@ -177,6 +181,17 @@ def serve(
             beside,
             together(observers),
         )
+
+
+def _check_volume(path: Path | None) -> None:
+    """In a container: the folder of the database should be a volume that this user may write."""
+    volume = os.environ.get(VOLUME_VARIABLE)
+    if path is None or not volume or not path.absolute().is_relative_to(volume):
+        return
+    if not os.access(volume, os.W_OK | os.X_OK):
+        fail(f"{volume}: user {os.getuid()} may not write there; give the volume to that user")
+    if not os.path.ismount(volume):
+        print(NO_VOLUME.format(volume=volume, path=path), file=sys.stderr)
 
 
 def _url(scheme: str, host: str, port: int) -> str:

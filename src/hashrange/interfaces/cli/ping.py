@@ -1,0 +1,65 @@
+"""hashrange ping"""
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+
+SECONDS_MAX = 5.0
+_SHOWN_BYTES_MAX = 200
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, ping)
+    parser.add_argument(
+        "db",
+        metavar="DB",
+        help="a server's URL, e.g. http://127.0.0.1:8000, a path of its admin port, "
+        "e.g. http://127.0.0.1:9000/readyz, or a database file",
+    )
+
+
+def ping(db: str) -> None:
+    """Tell whether a server answers, or a file opens. Exit status 1 if not."""
+    began = perf_counter()
+    if db.startswith(("http://", "https://")):
+        said = _ask(db)
+    else:
+        _open(existing(Path(db)))
+        said = "opens"
+    print(f"{db}: {said} ({(perf_counter() - began) * 1000:.1f} ms)")
+
+
+def _ask(url: str) -> str:
+    """The server's answer to a GET of the URL, if its status is 200."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import ProxyHandler, build_opener
+
+    try:  # never through a proxy: it is this server that is asked, not another
+        with build_opener(ProxyHandler({})).open(url, timeout=SECONDS_MAX) as response:
+            return _shown(response.read(_SHOWN_BYTES_MAX))
+    except HTTPError as error:
+        fail(f"{url}: status {error.code}: {_shown(error.read(_SHOWN_BYTES_MAX))}")
+    except TimeoutError:
+        fail(f"{url}: no answer within {SECONDS_MAX:g} seconds")
+    except OSError as error:
+        reason = getattr(error, "reason", error)  # a URLError has the cause as its reason
+        fail(f"{url}: {getattr(reason, 'strerror', None) or reason}")
+    except (HTTPException, ValueError) as error:
+        fail(f"{url}: {type(error).__name__}: {error}")
+
+
+def _shown(body: bytes) -> str:
+    return "".join(filter(str.isprintable, body.decode("utf-8", "replace"))).strip()
+
+
+def _open(path: Path) -> None:
+    import hashrange
+
+    with told_in_one_line(), hashrange.connect(path) as database:
+        database.execute("ListTables", {"Limit": 1})
