@@ -11,6 +11,7 @@ BELOW = {
     "execute": {"execute", "plan", "declare"},
     "tools": {"tools", "execute", "plan", "declare"},
     "drawing": {"drawing", "tools", "execute", "plan", "declare"},
+    "exchange": {"exchange", "tools", "execute", "plan", "declare"},
 }
 SHARED = {"declare": {"errors"}, "plan": {"errors"}, "execute": {"errors"}}
 """Modules of the room itself. The tools may also use `table`, which puts the others together."""

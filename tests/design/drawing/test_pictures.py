@@ -8,9 +8,10 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.design.drawing.draw import sample_items, views
+from hashrange.design.drawing.draw import views
 from hashrange.design.drawing.page import page
 from hashrange.design.drawing.svg import columns, cut
+from hashrange.design.tools.sample_items import sample_items
 
 from ..models import GET_A, ORDER, ORDERS, A, item, model, patterns
 from ..test_examples import example

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-from hashrange.design.declare.item import Item
 from hashrange.design.drawing.entity_view import draw_entities
 from hashrange.design.drawing.item_collections import read_rows
 from hashrange.design.drawing.pattern_view import draw_patterns
 from hashrange.design.drawing.table_view import draw_source
-from hashrange.design.errors import BadValue, DesignError, suggest
+from hashrange.design.errors import DesignError, suggest
 from hashrange.design.table import Table
-from hashrange.design.tools.sample import sample
+from hashrange.design.tools.sample_items import sample_items
 from hashrange.model.values import Item as WireItem
-
-PARENTS, CHILDREN = 2, 5
 
 
 def views(table: Table) -> list[str]:
@@ -36,32 +33,3 @@ def draw(table: Table, view: str = "table", items: Sequence[WireItem] | None = N
         raise DesignError(f"{table.name!r} has no view {view!r}{suggest(view, views(table))}")
     stored = sample_items(table) if items is None else items
     return draw_source(table, source, read_rows(table.model, stored))
-
-
-def sample_items(table: Table) -> list[WireItem]:
-    """Generated items, in wire form."""
-    items = sample(table, parents=PARENTS, children=CHILDREN, readable=True)
-    found = []
-    for item in items:
-        try:
-            found.append(table.dump(_with_copies(table, item, items)))
-        except BadValue:  # its index key could also be another entity's
-            continue
-    return found
-
-
-def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:
-    """The item with its copies filled in from the first fitting owner, as a store does."""
-    entity = table.model.entity(type(item))
-    copied = {}
-    for name, copy in entity.copies.items():
-        held = table.model.identity_in(entity, table.model.entity(copy.owner))
-        for owner in items:
-            if type(owner) is copy.owner and all(
-                getattr(owner, theirs) == getattr(item, mine) for theirs, mine in held.items()
-            ):
-                copied[name] = getattr(owner, copy.field)
-                break
-        else:
-            raise BadValue("its owner was not generated", entity=entity, field=name)
-    return item.replace(**copied) if copied else item

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from hashrange.design.drawing.draw import draw, sample_items, views
+from hashrange.design.drawing.draw import draw, views
 from hashrange.design.drawing.svg import printable
 from hashrange.design.table import Table
+from hashrange.design.tools.sample_items import sample_items
 from hashrange.model.values import Item as WireItem
 
 _STYLE = """\

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
     """Add a command that calls the function; the function's docstring is the command's help."""
     assert function.__doc__
+    name = function.__name__.rstrip("_")  # `import` is a word of Python
     parser = commands.add_parser(
-        function.__name__, help=function.__doc__, description=function.__doc__, allow_abbrev=False
+        name, help=function.__doc__, description=function.__doc__, allow_abbrev=False
     )
     parser.set_defaults(run=function, parser=parser)
     return parser

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli import design_draw
+from hashrange.interfaces.cli import design_draw, design_exchange
 from hashrange.interfaces.cli.commands import command, fail
 from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
 
@@ -33,6 +33,8 @@ def add(commands: "Commands") -> None:
     add_endpoint(parsers[create])
     command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
     design_draw.add_arguments(command(tools, design_draw.draw))
+    design_exchange.add_export_arguments(command(tools, design_exchange.export))
+    design_exchange.add_import_arguments(command(tools, design_exchange.import_))
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:

@@ -1,0 +1,1 @@
+"""Models in other formats: templates of infrastructure, Workbench files, policies, and Python."""

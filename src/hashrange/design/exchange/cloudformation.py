@@ -1,0 +1,220 @@
+"""CloudFormation templates in JSON: a resource for each table, and updates of one index each.
+
+An update of a stack can create or delete at most one global index of a table, while a new table can
+have all of them. So a change of several indexes is a sequence of templates; `next_update` gives the
+next one from the template that is deployed.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hashrange.design.exchange.exported import ExchangeError, Exported, unsaid
+from hashrange.design.table import Table
+from hashrange.design.tools.create import request
+
+TABLE_TYPE = "AWS::DynamoDB::Table"
+FORMAT = "CloudFormation"
+KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+"""A table survives the removal of its stack, and a change of its key."""
+UNDERSTOOD = {
+    "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema",
+    "LocalSecondaryIndexes", "TableName", "TimeToLiveSpecification",
+}  # fmt: skip
+"""The properties of a table that a model has words for."""
+Json = dict[str, Any]
+
+
+def export(tables: Sequence[Table]) -> Exported:
+    """A template that creates the tables with all of their indexes."""
+    resources: Json = {}
+    for table in tables:
+        resources[_logical_id(table.name, resources)] = _resource(table)
+    names = ", ".join(table.name for table in tables)
+    template = {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"DynamoDB tables: {names}",
+        "Resources": resources,
+    }
+    warnings = [line for table in tables for line in unsaid(table, FORMAT)]
+    return Exported(text(template), tuple(warnings))
+
+
+def text(template: Json) -> str:
+    return json.dumps(template, indent=2, ensure_ascii=False) + "\n"
+
+
+def _logical_id(name: str, taken: Mapping[str, Any]) -> str:
+    words = [word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name) if word]
+    wanted = f"{''.join(words)}Table"
+    numbers = ("", *map(str, range(2, 100)))
+    return next(wanted + number for number in numbers if wanted + number not in taken)
+
+
+def _resource(table: Table) -> Json:
+    properties = request(table.model)
+    properties["AttributeDefinitions"].sort(key=lambda d: d["AttributeName"])
+    if table.model.ttl_attribute is not None:
+        properties["TimeToLiveSpecification"] = {
+            "AttributeName": table.model.ttl_attribute,
+            "Enabled": True,
+        }
+    return {"Type": TABLE_TYPE, **KEPT, "Properties": properties}
+
+
+# ---- one index for each update ----
+
+
+def next_update(tables: Sequence[Table], deployed: str) -> Exported:
+    """The next template to deploy over `deployed`, which adds or drops one index of each table.
+
+    The last warning says what it does and how many updates follow. Everything in the deployed
+    template that the model does not describe stays. Raises ExchangeError if an update would have to
+    replace a table.
+    """
+    template = parse(deployed)
+    left = 0
+    lines: list[str] = []
+    resources = template["Resources"]
+    for table in tables:
+        wanted = _resource(table)
+        name = _find(resources, table.name)
+        if name is None:
+            name = _logical_id(table.name, resources)
+            resources[name] = wanted
+            lines.append(f"creates the table {table.name}")
+            left = max(left, 1)
+            continue
+        changes, merged = _update(table.name, resources[name]["Properties"], wanted["Properties"])
+        resources[name] = {**resources[name], "Properties": merged}
+        lines += changes[:1]
+        left = max(left, len(changes))
+    if left:
+        more = f"; {left - 1} more to follow, each from the template before" if left > 1 else ""
+        lines = [f"this update {' and '.join(lines)}{more}"]
+    else:
+        lines = ["every index is deployed"]
+    return Exported(text(template), tuple(lines))
+
+
+def _find(resources: Json, table: str) -> str | None:
+    for name, resource in resources.items():
+        properties = resource.get("Properties", {}) if isinstance(resource, dict) else {}
+        if resource.get("Type") == TABLE_TYPE and properties.get("TableName") == table:
+            return str(name)
+    return None
+
+
+def _update(table: str, there: Json, wanted: Json) -> tuple[list[str], Json]:
+    """The changes that are left, the first of which is made, and the properties after it."""
+    _expect_same_table(table, there, wanted)
+    has = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
+    needs = {index["IndexName"]: index for index in wanted.get("GlobalSecondaryIndexes", [])}
+    added = [name for name in needs if name not in has]
+    changed = [n for n in needs if n in has and _shape(needs[n]) != _shape(has[n])]
+    dropped = [name for name in has if name not in needs]
+    changes = [f"adds {name}" for name in added]
+    for name in changed:
+        changes += [f"drops {name}, whose key or projection changes", f"adds {name} again"]
+    changes += [f"drops {name}" for name in dropped]
+    after = dict(has)
+    if added:
+        after[added[0]] = needs[added[0]]
+    elif changed or dropped:
+        del after[(changed + dropped)[0]]
+    merged = {**there, **{n: v for n, v in wanted.items() if n != "GlobalSecondaryIndexes"}}
+    merged["GlobalSecondaryIndexes"] = list(after.values())
+    if not after:
+        del merged["GlobalSecondaryIndexes"]
+    merged["AttributeDefinitions"] = _definitions(merged, wanted, there)
+    return changes, merged
+
+
+def _expect_same_table(table: str, there: Json, wanted: Json) -> None:
+    if _types(there, there["KeySchema"]) != _types(wanted, wanted["KeySchema"]):
+        raise ExchangeError(
+            f"{table}: the key of the deployed table differs, and CloudFormation would replace the "
+            "table with an empty one: create a table of another name and copy the items"
+        )
+    local = "LocalSecondaryIndexes"
+    has = sorted(_shape(index) for index in there.get(local, []))
+    if has != sorted(_shape(index) for index in wanted.get(local, [])):
+        raise ExchangeError(
+            f"{table}: the local indexes of the deployed table differ, and they cannot be changed "
+            "after a table is created"
+        )
+
+
+def _types(properties: Json, schema: Sequence[Json]) -> list[tuple[str, str, str]]:
+    tags = {d["AttributeName"]: d["AttributeType"] for d in properties["AttributeDefinitions"]}
+    return [(k["AttributeName"], k["KeyType"], tags.get(k["AttributeName"], "")) for k in schema]
+
+
+def _shape(index: Json) -> str:
+    """What cannot be changed in an index."""
+    projection = index["Projection"]
+    return json.dumps(
+        [
+            index["IndexName"],
+            [(key["AttributeName"], key["KeyType"]) for key in index["KeySchema"]],
+            projection["ProjectionType"],
+            sorted(projection.get("NonKeyAttributes", [])),
+        ]
+    )
+
+
+def _definitions(properties: Json, *known: Json) -> list[Json]:
+    """The definitions of exactly those attributes that a key uses, as CloudFormation expects."""
+    types = {
+        d["AttributeName"]: d for source in reversed(known) for d in source["AttributeDefinitions"]
+    }
+    indexes = properties.get("GlobalSecondaryIndexes", []) + properties.get(
+        "LocalSecondaryIndexes", []
+    )
+    schemas = [properties["KeySchema"], *(index["KeySchema"] for index in indexes)]
+    names = {key["AttributeName"] for schema in schemas for key in schema}
+    return [types[name] for name in sorted(names)]
+
+
+# ---- reading ----
+
+
+def parse(document: str) -> Json:
+    """A template with resources. Raises ExchangeError."""
+    try:
+        template = json.loads(document)
+    except ValueError as error:
+        raise ExchangeError(f"it is not JSON ({error}); convert a YAML template first") from None
+    resources = template.get("Resources") if isinstance(template, dict) else None
+    if not isinstance(resources, dict):
+        raise ExchangeError("it is not a CloudFormation template: it has no Resources")
+    return dict(template)
+
+
+def table_resources(template: Json) -> dict[str, Json]:
+    """The properties of each table, by its name in the template's parameters or resources.
+
+    Raises ExchangeError if there is no table, or if one lacks what it needs.
+    """
+    found = {}
+    for logical_id, resource in template["Resources"].items():
+        kind = resource.get("Type") if isinstance(resource, dict) else None
+        if kind not in (TABLE_TYPE, "AWS::DynamoDB::GlobalTable"):
+            continue
+        properties = resource.get("Properties", {})
+        for member in ("KeySchema", "AttributeDefinitions"):
+            if not isinstance(properties.get(member), list):
+                raise ExchangeError(f"the table {logical_id} has no list of {member}")
+        found[_name(template, logical_id, properties)] = properties
+    if not found:
+        raise ExchangeError("it has no table: no resource is an AWS::DynamoDB::Table")
+    return found
+
+
+def _name(template: Json, logical_id: str, properties: Json) -> str:
+    name = properties.get("TableName", logical_id)
+    if isinstance(name, dict) and len(name) == 1:
+        parameter = template.get("Parameters", {}).get(name.get("Ref"), {})
+        name = parameter.get("Default", logical_id)
+    return name if isinstance(name, str) else logical_id

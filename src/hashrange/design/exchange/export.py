@@ -1,0 +1,28 @@
+"""Writing a model in another format."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hashrange.design.errors import suggest
+from hashrange.design.exchange import cloudformation, description, iam, terraform, workbench
+from hashrange.design.exchange.exported import ExchangeError, Exported
+from hashrange.design.table import Table
+
+WRITERS: Mapping[str, Callable[[Sequence[Table]], Exported]] = {
+    "cloudformation": cloudformation.export,
+    "terraform": terraform.export,
+    "nosql-workbench": workbench.export,
+    "iam": iam.export,
+    "json": description.export,
+}
+
+
+def export(tables: Table | Sequence[Table], to: str) -> Exported:
+    """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json".
+
+    `.text` is the document, and `.warnings` has a line for each thing that it does not say.
+    Raises ExchangeError for an unknown format.
+    """
+    writer = WRITERS.get(to)
+    if writer is None:
+        raise ExchangeError(f"{to!r} is not a format{suggest(to, WRITERS)}")
+    return writer([tables] if isinstance(tables, Table) else tables)

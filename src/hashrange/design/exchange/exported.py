@@ -1,0 +1,38 @@
+"""The result of an export, and what no format of infrastructure can say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hashrange.design.errors import DesignError
+from hashrange.design.table import Table
+
+
+class ExchangeError(DesignError):
+    """A file cannot be read, or a model cannot be written, in the format that was named."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A document, with a line for each thing that its format has no word for."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+def unsaid(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:
+    """The parts of a model that a description of tables leaves out, one line each.
+
+    With `entities`, the format knows the keys of entities, but nothing of what they do.
+    """
+    model = table.model
+    if not entities:
+        names = ", ".join(str(entity) for entity in model.entities)
+        yield f"{table.name}: {format} has no entities and key templates: {names}"
+    if table.plans:
+        yield f"{table.name}: {format} has no access patterns: {len(table.plans)} are left out"
+    unique = [f"{e}.{u.name}" for e in model.entities for u in e.unique]
+    if unique:
+        yield f"{table.name}: {format} has no unique texts: {', '.join(unique)}"
+    copies = [f"{entity}.{name}" for entity in model.entities for name in entity.copies]
+    if copies:
+        yield f"{table.name}: {format} has no copies: {', '.join(copies)}"

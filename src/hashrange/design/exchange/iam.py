@@ -1,0 +1,158 @@
+"""An IAM policy that allows what a model's patterns and writes need, and nothing else.
+
+With a tenant, each statement has a condition on the partition keys that it may touch
+(`dynamodb:LeadingKeys`): those whose template has the caller's own tenant, which is the tag of the
+same name on the role or user.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.templates import Template
+from hashrange.design.errors import suggest
+from hashrange.design.exchange.exported import ExchangeError, Exported
+from hashrange.design.execute.writes.unique_markers import MARKER_TYPE
+from hashrange.design.plan.planner import Plan
+from hashrange.design.table import Table
+
+WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
+LEADING_KEYS = "dynamodb:LeadingKeys"
+Statement = dict[str, Any]
+
+
+def export(tables: Sequence[Table], tenant: str | None = None) -> Exported:
+    """A policy for the tables; `tenant` is the field that holds an item's tenant.
+
+    A pattern that reads several tenants is left out, with a warning. Raises ExchangeError if no
+    entity has the tenant's field in its partition key.
+    """
+    policies = [_Policy(table, tenant) for table in tables]
+    statements = [statement for policy in policies for statement in policy.statements()]
+    if not statements:
+        fields = {f for t in tables for e in t.model.entities for f in e.key_fields}
+        raise ExchangeError(
+            f"no entity has {tenant!r} in its partition key{suggest(str(tenant), fields)}"
+        )
+    document = {"Version": "2012-10-17", "Statement": statements}
+    warnings = [line for policy in policies for line in policy.warnings]
+    return Exported(json.dumps(document, indent=2, ensure_ascii=False) + "\n", tuple(warnings))
+
+
+class _Policy:
+    def __init__(self, table: Table, tenant: str | None) -> None:
+        self.table = table
+        self.tenant = tenant
+        self.warnings: list[str] = []
+        self.name = re.sub(r"[^A-Za-z0-9]", "", table.name)
+
+    def statements(self) -> Iterator[Statement]:
+        wanted: dict[tuple[str, str | None], dict[str, None]] = {}
+        for plan in self.table.plans.values():
+            if not isinstance(plan, Plan):
+                self.warnings.append(f"{plan.pattern}: nothing serves it, so it is left out")
+                continue
+            keys = self._keys_of(plan)
+            if keys is None:
+                continue
+            wanted.setdefault((plan.operation, plan.source.name), {}).update(dict.fromkeys(keys))
+            if plan.followed is not None:
+                more = self._entity_keys([plan.followed])
+                wanted.setdefault(("BatchGetItem", None), {}).update(dict.fromkeys(more))
+        for (operation, index), leading in wanted.items():
+            yield self._statement([operation], index, [*leading])
+        yield from self._writes()
+
+    def _writes(self) -> Iterator[Statement]:
+        """What a store's writes send: edits read the item, and batches and transactions check."""
+        entities = self.table.model.entities
+        kept = [e for e in entities if self.tenant is None or self._own(e.key)]
+        for entity in entities:
+            if entity not in kept:
+                self.warnings.append(
+                    f"{entity}: {self.tenant} is not in its partition key, so the policy does not "
+                    "allow to write it"
+                )
+        leading = self._entity_keys(kept)
+        for entity in kept:
+            leading += [
+                text for unique in entity.unique for text in self._marker_texts(entity, unique)
+            ]
+        if kept:
+            actions = ["GetItem", "BatchGetItem", *WRITES]
+            yield self._statement(actions, None, [*dict.fromkeys(leading)], "Write")
+
+    def _statement(
+        self, operations: Sequence[str], index: str | None, leading: list[str], name: str = ""
+    ) -> Statement:
+        resource = f"arn:aws:dynamodb:*:*:table/{self.table.name}"
+        named = re.sub(r"[^A-Za-z0-9]", "", index or "")
+        found: Statement = {
+            "Sid": f"{self.name}{name or operations[0]}{named}",
+            "Effect": "Allow",
+            "Action": [f"dynamodb:{operation}" for operation in operations],
+            "Resource": resource if index is None else f"{resource}/index/{index}",
+        }
+        if self.tenant is not None:
+            found["Condition"] = {"ForAllValues:StringLike": {LEADING_KEYS: leading}}
+        return found
+
+    # ---- the partition keys of a tenant ----
+
+    def _keys_of(self, plan: Plan) -> list[str] | None:
+        """The partition keys that a pattern reads; None if it reads those of other tenants."""
+        if self.tenant is None:
+            return []
+        shared = plan.operation == "Scan" or plan.pattern.by_type is not None
+        if shared or not all(self._own(route.key) for route in plan.routes):
+            where = "the whole table" if plan.operation == "Scan" else str(plan.source)
+            self.warnings.append(
+                f"{plan.pattern}: it reads {where} across tenants, so it is left out"
+            )
+            return None
+        return [text for route in plan.routes for text in self._hash_texts(route.key.hash)]
+
+    def _own(self, key: EntityKey) -> bool:
+        return any(self.tenant in column.template.fields for column in key.hash[:1])
+
+    def _entity_keys(self, entities: Sequence[Entity]) -> list[str]:
+        if self.tenant is None:
+            return []
+        return [text for entity in entities for text in self._hash_texts(entity.key.hash)]
+
+    def _hash_texts(self, columns: Sequence[KeyColumn]) -> list[str]:
+        return self._texts(str(columns[0].attribute), columns[0].template)
+
+    def _marker_texts(self, entity: Entity, unique: UniqueTemplate) -> list[str]:
+        if self.tenant is None:
+            return []
+        where, before = f"{entity}.{unique.name}", f"{MARKER_TYPE}#{unique.namespace}#"
+        return self._texts(where, unique.template, _literal(before))
+
+    def _texts(self, where: str, template: Template, before: str = "") -> list[str]:
+        """The template with the caller's tag for the tenant and a wildcard for other fields."""
+        text, seen = before, False
+        for part in template.parts:
+            if isinstance(part, str):
+                text += _literal(part)
+            elif part.field == self.tenant and not part.shards:
+                if "*" in text.removeprefix(before):
+                    self.warnings.append(
+                        f"{where}: a wildcard stands before the tenant in {template}: a value that "
+                        "contains another tenant's text would match"
+                    )
+                text += f"${{aws:PrincipalTag/{self.tenant}}}"
+                seen = True
+            else:
+                text += "*"
+        if not seen:
+            self.warnings.append(f"{where}: {template} is not of one tenant, so it is left out")
+        return [re.sub(r"\*+", "*", text)] if seen else []
+
+
+def _literal(text: str) -> str:
+    """Text in which wildcards and variables stand for themselves."""
+    return re.sub(r"[*?$]", lambda found: f"${{{found[0]}}}", text)

@@ -1,0 +1,42 @@
+"""Reading a model from another format, as the source of a Python module."""
+
+from collections.abc import Callable, Mapping
+
+from hashrange.design.errors import suggest
+from hashrange.design.exchange import cloudformation
+from hashrange.design.exchange.bare_model import bare_table
+from hashrange.design.exchange.exported import ExchangeError, Exported
+from hashrange.design.exchange.model_source import write
+from hashrange.design.exchange.table_shape import TableShape, shape_of
+
+
+def read(document: str, source: str) -> Exported:
+    """The Python source of the model in a "cloudformation" or "nosql-workbench" document.
+
+    Raises ExchangeError if the document is not of that format.
+    """
+    reader = READERS.get(source)
+    if reader is None:
+        raise ExchangeError(f"{source!r} is not a format{suggest(source, READERS)}")
+    return reader(document)
+
+
+def _cloudformation(document: str) -> Exported:
+    template = cloudformation.parse(document)
+    shapes: list[TableShape] = []
+    warnings: list[str] = []
+    for name, properties in cloudformation.table_resources(template).items():
+        ttl = properties.get("TimeToLiveSpecification") or {}
+        attribute = ttl.get("AttributeName") if ttl.get("Enabled", True) else None
+        shapes.append(shape_of(name, properties, attribute))
+        warnings += [
+            f"{name}: a model does not have {member}, so it is left out"
+            for member in properties
+            if member not in cloudformation.UNDERSTOOD
+        ]
+    tables = [bare_table(shape) for shape in shapes]
+    text = write(tables, "The tables of a CloudFormation template.")
+    return Exported(text, tuple(warnings))
+
+
+READERS: Mapping[str, Callable[[str], Exported]] = {"cloudformation": _cloudformation}

@@ -1,0 +1,107 @@
+"""Terraform: an `aws_dynamodb_table` for each table, for version 6 of the AWS provider.
+
+That version has `key_schema` blocks for the keys of global indexes; `hash_key` and `range_key` are
+deprecated there, but not for the table itself.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hashrange.design.declare.schema import Source
+from hashrange.design.exchange.exported import Exported, unsaid
+from hashrange.design.table import Table
+
+FORMAT = "Terraform"
+HEAD = """\
+terraform {
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = ">= 6.28"
+    }
+  }
+}
+"""
+
+
+def export(tables: Sequence[Table]) -> Exported:
+    """A configuration that creates the tables. The provider adds and drops indexes one by one."""
+    taken: set[str] = set()
+    blocks = [HEAD]
+    for table in tables:
+        name = _label(table.name, taken)
+        taken.add(name)
+        lines = "\n".join(f"  {line}".rstrip() for line in _table(table))
+        blocks.append(f'resource "aws_dynamodb_table" {quoted(name)} {{\n{lines}\n}}\n')
+    warnings = [line for table in tables for line in unsaid(table, FORMAT)]
+    return Exported("\n".join(blocks), tuple(warnings))
+
+
+def _label(name: str, taken: set[str]) -> str:
+    """A resource's name: letters, digits, `_` and `-`, and no digit first."""
+    label = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    label = f"_{label}" if label[0].isdigit() else label
+    numbers = ("", *(f"_{n}" for n in range(2, 100)))
+    return next(label + number for number in numbers if label + number not in taken)
+
+
+def _table(table: Table) -> Iterator[str]:
+    model = table.model
+    yield f"name         = {quoted(model.name)}"
+    yield 'billing_mode = "PAY_PER_REQUEST"'
+    yield f"hash_key     = {quoted(model.table.hash[0].attribute)}"
+    for column in model.table.range:
+        yield f"range_key    = {quoted(column.attribute)}"
+    for column in dict.fromkeys(c for source in model.sources for c in source.columns):
+        yield ""
+        yield from _block(
+            "attribute", [f"name = {quoted(column.attribute)}", f'type = "{column.tag}"']
+        )
+    for source in model.indexes:
+        yield ""
+        global_index = source.kind == "GSI"
+        kind = "global_secondary_index" if global_index else "local_secondary_index"
+        yield from _block(kind, [*(_global(source) if global_index else _local(source))])
+    if model.ttl_attribute is not None:
+        yield ""
+        yield from _block(
+            "ttl", [f"attribute_name = {quoted(model.ttl_attribute)}", "enabled        = true"]
+        )
+
+
+def _global(source: Source) -> Iterator[str]:
+    yield f"name            = {quoted(source.name or '')}"
+    yield from _projection(source)
+    for columns, kind in ((source.hash, "HASH"), (source.range, "RANGE")):
+        for column in columns:
+            yield ""
+            yield from _block(
+                "key_schema",
+                [f"attribute_name = {quoted(column.attribute)}", f'key_type       = "{kind}"'],
+            )
+
+
+def _local(source: Source) -> Iterator[str]:
+    yield f"name            = {quoted(source.name or '')}"
+    yield f"range_key       = {quoted(source.range[0].attribute)}"
+    yield from _projection(source)
+
+
+def _projection(source: Source) -> Iterator[str]:
+    if isinstance(source.project, str):
+        yield f'projection_type = "{source.project}"'
+        return
+    yield 'projection_type = "INCLUDE"'
+    yield f"non_key_attributes = [{', '.join(map(quoted, source.project))}]"
+
+
+def _block(kind: str, lines: Sequence[str]) -> Iterator[str]:
+    yield f"{kind} {{"
+    yield from (f"  {line}" for line in lines)
+    yield "}"
+
+
+def quoted(text: str) -> str:
+    """The text as a literal, in which `${` and `%{` do not begin a template."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return '"' + escaped.replace("${", "$${").replace("%{", "%%{") + '"'
