@@ -343,7 +343,7 @@ def test_the_meter_agrees_with_a_model_of_it(seed: int) -> None:
     """One provisioned table with one partition: two buckets, of the table and of the partition."""
     random = Random(seed)
     rate, cap = random.choice([1, 3, 20, 150]), 40
-    enforced = Enforced(partition_write_units=cap, burst_seconds=30)
+    enforced = Enforced(partition_write_units=cap, burst_seconds=30, heat_seconds=1e9)
     enforced.create("table", 1, rate)
     table, partition = float(rate), float(cap)
     for number in range(300):

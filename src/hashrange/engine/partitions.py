@@ -26,19 +26,27 @@ CHUNK_BYTES = 1024 * 1024
 
 class Found(NamedTuple):
     table: Table
-    source: Table | Index
+    owner: Table | Index
     partition: Partition
+
+
+def source(table: Table, index_name: str | None) -> Table | Index | None:
+    """The table, or its global index of this name."""
+    if index_name is None:
+        return table
+    index = table.index(index_name)
+    return None if index is None or index.local else index
 
 
 def find(table_name: str, index_name: str | None, number: int) -> Fetch[Found | None]:
     """The partition of this number, of a table or of one of its global indexes."""
     table = yield from fetch.find_table(table_name)
-    for source in sources(table) if table is not None else ():
-        if (source.name if isinstance(source, Index) else None) == index_name:
-            for partition in source.partitions:
-                if partition.number == number:
-                    assert table is not None, "it has partitions"
-                    return Found(table, source, partition)
+    owner = source(table, index_name) if table else None
+    if table is None or owner is None:
+        return None
+    for partition in owner.partitions:
+        if partition.number == number:
+            return Found(table, owner, partition)
     return None
 
 
@@ -47,18 +55,18 @@ def sources(table: Table) -> list[Table | Index]:
     return [table, *(index for index in table.indexes if not index.local)]
 
 
-def with_partitions(table: Table, source: Table | Index, partitions: Sequence[Partition]) -> Table:
+def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
     """The table with other partitions of itself or of an index."""
-    if isinstance(source, Table):
+    if isinstance(owner, Table):
         return replace(table, partitions=tuple(partitions))
-    changed = replace(source, partitions=tuple(partitions))
-    indexes = [changed if index.name == source.name else index for index in table.indexes]
+    changed = replace(owner, partitions=tuple(partitions))
+    indexes = [changed if index.name == owner.name else index for index in table.indexes]
     return replace(table, indexes=tuple(indexes))
 
 
-def end_of(source: Table | Index, partition: Partition) -> bytes | None:
+def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
     """The key at which a partition ends; None for the last one."""
-    return next((start for start in source.partition_starts if start > partition.start), None)
+    return next((start for start in owner.partition_starts if start > partition.start), None)
 
 
 # ---- splits ----
@@ -70,14 +78,14 @@ def split(found: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
     Nothing changes if the partition does not have this key any more, begins there, or is itself
     still being counted. A split between item collections also divides the open shard.
     """
-    table, source, old = found
-    if source.partition_at(at) != old or old.start == at or old.counted_in is not None:
+    table, owner, old = found
+    if owner.partition_at(at) != old or old.start == at or old.counted_in is not None:
         return []
-    new = Partition(max(other.number for other in source.partitions) + 1, at, old.number, at)
-    partitions = sorted([*source.partitions, new], key=attrgetter("start"))
-    changed = with_partitions(table, source, partitions)
+    new = Partition(max(other.number for other in owner.partitions) + 1, at, old.number, at)
+    partitions = sorted([*owner.partitions, new], key=attrgetter("start"))
+    changed = with_partitions(table, owner, partitions)
     stream = table.stream
-    if not isinstance(source, Table) or stream is None or table.log is None:
+    if not isinstance(owner, Table) or stream is None or table.log is None:
         return [TableChange(table, changed)]
     divided = _with_slot_split(stream, at, milliseconds)
     return [TableChange(table, replace(changed, stream=divided)), StreamChange(stream, divided)]
@@ -106,26 +114,26 @@ def _with_slot_split(stream: Stream, at: bytes, milliseconds: int) -> Stream:
     return replace(stream, slots=(*(closed if s is slot else s for s in stream.slots), *children))
 
 
-def split_for_throughput(source: Table | Index) -> tuple[int, bytes] | None:
-    """The next split that the source's throughput needs: the widest partition's, in the middle.
+def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
+    """The next split that the owner's throughput needs: the widest partition's, in the middle.
 
     None if there are enough partitions, or one of them is still being counted.
     """
-    partitions = source.partitions
-    if len(partitions) >= partitions_needed(source.throughput, source.warm):
+    partitions = owner.partitions
+    if len(partitions) >= partitions_needed(owner.throughput, owner.warm):
         return None
     if any(partition.counted_in is not None for partition in partitions):
         return None
-    places = [(*_width(source, partition), partition.number) for partition in partitions]
+    places = [(*_width(owner, partition), partition.number) for partition in partitions]
     _, start, number = max(places)
     width = max(places)[0]
     return number, (start + width // 2).to_bytes(HASH_BYTES, "big")
 
 
-def _width(source: Table | Index, partition: Partition) -> tuple[int, int]:
+def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
     """How much of the hash a partition has, and where that begins."""
     whole = 1 << 8 * HASH_BYTES
-    start, end = partition.start, end_of(source, partition)
+    start, end = partition.start, end_of(owner, partition)
     first = int.from_bytes(start[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
     last = (
         whole if end is None else int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
@@ -139,10 +147,10 @@ def middle(found: Found, size: int) -> Fetch[bytes | None]:
     Item collections stay whole where that is possible, and always in a table with local indexes
     and in a provisioned table with a stream.
     """
-    table, source, partition = found
-    start, end, before = partition.start, end_of(source, partition), 0
+    table, owner, partition = found
+    start, end, before = partition.start, end_of(owner, partition), 0
     while True:
-        page: kv.Page = yield kv.Range(source.space, start, end, weight_max=CHUNK_BYTES)
+        page: kv.Page = yield kv.Range(owner.space, start, end, weight_max=CHUNK_BYTES)
         for key, value in page.rows:
             [weight] = kv.unpack_weight(value)
             before += weight
@@ -166,16 +174,16 @@ def _boundary(table: Table, partition: Partition, key: bytes) -> bytes | None:
 
 def count_step(found: Found) -> Fetch[list[AnyChange]]:
     """Count the next rows of a partition that was split from another one."""
-    table, source, partition = found
+    table, owner, partition = found
     assert partition.counted_in is not None
-    end = end_of(source, partition)
-    page: kv.Page = yield kv.Range(source.space, partition.counted_to, end, rows_max=COUNTED_ROWS)
+    end = end_of(owner, partition)
+    page: kv.Page = yield kv.Range(owner.space, partition.counted_to, end, rows_max=COUNTED_ROWS)
     size = sum(kv.unpack_weight(value)[0] for _, value in page.rows)
     rows = len(page.rows)
-    moved = Recount(source.space, partition.counted_in, partition.number, rows, size)
+    moved = Recount(owner.space, partition.counted_in, partition.number, rows, size)
     if page.exhausted:
         counted = Partition(partition.number, partition.start)
     else:
         counted = replace(partition, counted_to=page.rows[-1][0] + b"\x00")
-    partitions = [counted if other is partition else other for other in source.partitions]
-    return [moved, TableChange(table, with_partitions(table, source, partitions))]
+    partitions = [counted if other is partition else other for other in owner.partitions]
+    return [moved, TableChange(table, with_partitions(table, owner, partitions))]

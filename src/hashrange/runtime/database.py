@@ -40,7 +40,7 @@ class Database:
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
-        self._upkeep = Upkeep(self.runtime, settings)
+        self._upkeep = Upkeep(self.runtime, settings, asked=self.runtime.take_steps)
         self._store = store
         self._caller = Caller(region)
 

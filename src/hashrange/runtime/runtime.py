@@ -3,6 +3,7 @@
 from asyncio import get_running_loop
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import Any
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER, Caller
@@ -46,8 +47,8 @@ class Runtime:
         self._store = store
         bring_up_to_date(store)
         settings.check()
-        meter = Meter(settings) if settings.throughput != "off" else None
-        environment = Environment(Catalog(), Clock.of(clock), settings, meter)
+        self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
+        environment = Environment(Catalog(), Clock.of(clock), settings, self._meter)
         self._reads = Reads(store, environment)
         self._committer = Committer(store, environment, wake_upkeep, executor)
 
@@ -103,6 +104,10 @@ class Runtime:
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
         probe(self._store)
+
+    def take_steps(self) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for, such as splits of hot partitions."""
+        return self._meter.take_steps() if self._meter is not None else []
 
     def close(self) -> None:
         """Wait for commits under way, then close the store."""

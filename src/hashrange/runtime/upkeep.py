@@ -26,7 +26,8 @@ class Runtime(Protocol):
 class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none.
 
-    `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
+    `asked` returns steps to do besides those that are found in the database. `timer` counts
+    seconds. As a default argument it stays the system's, even if a test replaces
     `time.monotonic` to freeze the time.
     """
 
@@ -35,7 +36,9 @@ class Upkeep(forks.Forkable):
         runtime: Runtime,
         settings: Settings = DEFAULT_SETTINGS,
         timer: Callable[[], float] = monotonic,
+        asked: Callable[[], list[dict[str, Any]]] = list,
     ) -> None:
+        self._asked = asked
         self._timer = timer
         self._runtime = runtime
         self._settings = settings
@@ -69,6 +72,7 @@ class Upkeep(forks.Forkable):
     def run_once(self, expire: bool = True) -> bool:
         """One step of each kind of work that is waiting. Returns whether there was any."""
         steps = self._call("upkeep.Pending", {})["Steps"]
+        steps += self._asked()
         steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
         worked, deleted = False, 0
         for step in steps:

@@ -14,6 +14,7 @@ from hashrange.operations.upkeep import (
     forget_tokens,
     halve_partition,
     pending,
+    raise_warm_throughput,
     split_partition,
     trim_stream,
 )
@@ -29,6 +30,12 @@ UPKEEP = {
         ),
         Operation(
             "upkeep.CountPartition", count_partition.parse, count_partition.decide, writes=True
+        ),
+        Operation(
+            "upkeep.RaiseWarmThroughput",
+            raise_warm_throughput.parse,
+            raise_warm_throughput.decide,
+            writes=True,
         ),
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),

@@ -1,5 +1,8 @@
 """A token bucket: credit that grows with time up to a capacity, and may become a debt."""
 
+Place = tuple[int, int | None, bool]
+"""Where units are counted: a space, the number of a partition (None: all), and whether written."""
+
 
 class Bucket:
     """Units that are left at a time. A request is admitted while there is credit.

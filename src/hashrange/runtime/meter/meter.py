@@ -5,7 +5,8 @@ index has a bucket for its units. On demand it has one only if OnDemandThroughpu
 Each partition has one for what a partition serves. Reads and writes are counted separately.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hashrange.engine.capacity import Charge, Receipt
@@ -16,13 +17,12 @@ from hashrange.model.errors import ConditionalCheckFailedException
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.runtime.decisions import Steps
-from hashrange.runtime.meter.buckets import Bucket
+from hashrange.runtime.meter.buckets import Bucket, Place
+from hashrange.runtime.meter.growth import Growth
+from hashrange.runtime.meter.heat import Heat
 
 INITIAL_BURST_SECONDS = 1.0
 """(?) How many seconds of its provisioned units a new table or index can use at once."""
-
-Place = tuple[int, int | None, bool]
-"""A space, the number of a partition (None: the whole), and whether it is about writes."""
 
 
 class Rate:
@@ -48,9 +48,17 @@ class Meter:
     met, makes no difference that a user could see.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
         self._settings = settings
+        self._wake_upkeep = wake_upkeep
         self._buckets: dict[Place, Bucket] = {}
+        self._heat = Heat(settings.heat_share, settings.heat_seconds)
+        self._growth = Growth(settings.growth_seconds)
+        self._steps: deque[dict[str, Any]] = deque()
+
+    def take_steps(self) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for."""
+        return [self._steps.popleft() for _ in range(len(self._steps))]
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted; none if it is.
@@ -68,6 +76,8 @@ class Meter:
                 expected[place][2] if place in expected else 0
             ):
                 found.append(Limit(table, index, written, rate.kind))
+                if place[1] is not None:
+                    self._heat.note_refused(place, asked.key, now)
         if written:
             for other in table.indexes:
                 if not other.local:
@@ -114,15 +124,32 @@ class Meter:
     # ---- charges ----
 
     def _pay(self, charge: Charge, now: float) -> None:
-        source = _owner(charge.table, charge.index or charge.table)
-        for place, rate in self._rates(charge.table, source, charge.key, charge.written):
-            bucket = self._bucket(charge.table, place, rate)
-            bucket.pay(charge.units, rate.rate, rate.capacity, now)
+        table, written, units = charge.table, charge.written, charge.units
+        source = _owner(table, charge.index or table)
+        for place, rate in self._rates(table, source, charge.key, written):
+            self._bucket(table, place, rate).pay(units, rate.rate, rate.capacity, now)
+            if place[1] is not None:
+                at = self._heat.note(place, table, source, charge.key, units, rate.rate, now)
+                if at is not None:
+                    self._ask("SplitPartition", table, source, Number=place[1], At=at)
+        if table.on_demand:
+            warm = source.warm.write if written else source.warm.read
+            wanted = self._growth.note(source.space, written, units, warm, now)
+            if wanted is not None:
+                read, write = (0, wanted) if written else (wanted, 0)
+                self._ask("RaiseWarmThroughput", table, source, Read=read, Write=write)
+
+    def _ask(self, name: str, table: Table, source: Table | Index, **members: Any) -> None:
+        """Ask upkeep for a change of the table. It decides whether that still makes sense."""
+        index_name = source.name if isinstance(source, Index) else None
+        body = {"TableName": table.name, "IndexName": index_name, **members}
+        self._steps.append({"Operation": f"upkeep.{name}", "Body": body})
+        self._wake_upkeep()
 
     # ---- rates ----
 
     def _rates(
-        self, table: Table, source: TableOrIndex, key: bytes, written: bool
+        self, table: Table, source: Table | Index, key: bytes, written: bool
     ) -> list[tuple[Place, Rate]]:
         """The buckets for the row `key`, with their rates: of the whole, and of its partition."""
         number = source.partition_at(key).number
@@ -130,9 +157,8 @@ class Meter:
         whole = self._rate(table, source, written)
         return [part] if whole is None else [((source.space, None, written), whole), part]
 
-    def _rate(self, table: Table, source: TableOrIndex, written: bool) -> Rate | None:
+    def _rate(self, table: Table, source: Table | Index, written: bool) -> Rate | None:
         """What is provisioned, or the maximum on demand, if there is one."""
-        assert isinstance(source, Table | Index)
         if not table.on_demand:
             units = source.throughput.write if written else source.throughput.read
             most = units * self._settings.burst_seconds
@@ -196,6 +222,6 @@ class Account:
         return answer
 
 
-def _owner(table: Table, source: TableOrIndex) -> TableOrIndex:
+def _owner(table: Table, source: TableOrIndex) -> Table | Index:
     """A local index shares the partitions and the units of its table."""
-    return table if isinstance(source, Index) and source.local else source
+    return source if isinstance(source, Index) and not source.local else table

@@ -1,0 +1,37 @@
+"""Raise the warm throughput of a table or index on demand to what its peak asks for."""
+
+import msgspec
+from msgspec.structs import replace
+
+from hashrange.engine import fetch, partitions
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import limits
+from hashrange.model.tables import Table
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    table_name: str
+    index_name: str | None
+    read: int
+    write: int
+
+
+def parse(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    table = yield from fetch.find_table(request.table_name)
+    source = partitions.source(table, request.index_name) if table else None
+    if table is None or source is None or not table.on_demand:
+        return answer({"Done": True})
+    read = min(request.read, limits.TABLE_READ_UNITS_MAX)
+    write = min(request.write, limits.TABLE_WRITE_UNITS_MAX)
+    raised = replace(source, warm=source.warm.raised(read, write))
+    if isinstance(raised, Table):
+        changed = raised
+    else:
+        indexes = [raised if index.name == raised.name else index for index in table.indexes]
+        changed = replace(table, indexes=tuple(indexes))
+    return Decision([TableChange(table, changed)], {"Done": False})

@@ -1,0 +1,119 @@
+"""Finds partitions that are split because of their load.
+
+The load of each partition is watched in windows of `heat_seconds`. If one was hot in a window, the
+median of a sample of its keys is tried: when each side of it gets at least a quarter of the load in
+the next window, and the partition is hot again, it is split there. So one hot key, or keys that
+rise, lead to no split, because it would not help. DynamoDB does not publish its rules (?).
+"""
+
+from random import Random
+
+from hashrange.kv import PARTITION_BYTES
+from hashrange.model.tables import Index, Table
+from hashrange.runtime.meter.buckets import Place
+
+SAMPLE_KEYS = 64
+SIDE_SHARE = 0.25
+
+
+class Window:
+    """The load of one partition, in one direction, since a time."""
+
+    __slots__ = ("at", "below", "keys", "refused", "seen", "since", "units")
+
+    def __init__(self, since: float, at: bytes | None = None) -> None:
+        self.since = since
+        self.at = at
+        """The key that is tried, and `below` are the units of the keys before it."""
+        self.below = 0.0
+        self.units = 0.0
+        self.refused = False
+        self.seen = 0
+        self.keys: list[bytes] = []
+
+    def note(self, key: bytes, units: float, random: Random) -> None:
+        """Count units, and keep a sample in which each of the keys seen has the same chance."""
+        self.units += units
+        if self.at is not None and key < self.at:
+            self.below += units
+        self.seen += 1
+        if len(self.keys) < SAMPLE_KEYS:
+            self.keys.append(key)
+        elif (place := random.randrange(self.seen)) < SAMPLE_KEYS:
+            self.keys[place] = key
+
+    def is_hot(self, units_per_second: float, share: float, seconds: float) -> bool:
+        return self.refused or self.units >= share * units_per_second * seconds
+
+    def sides_balance(self) -> bool:
+        least = SIDE_SHARE * self.units
+        return self.below >= least and self.units - self.below >= least
+
+    def median(self, table: Table, source: Table | Index) -> bytes | None:
+        """Where the partition might be split. Item collections stay whole where they must."""
+        keys = sorted(self.keys)
+        middle = keys[len(keys) // 2]
+        start = source.partition_at(middle).start
+        collection = middle[:PARTITION_BYTES]
+        if collection > max(start, keys[0][:PARTITION_BYTES]):
+            return collection
+        whole = table.has_local_indexes or (table.log is not None and not table.on_demand)
+        return None if whole or middle in (start, keys[0]) else middle
+
+
+class Heat:
+    """The windows of all partitions. The same requests at the same times give the same splits."""
+
+    def __init__(self, share: float, seconds: float) -> None:
+        self._share = share
+        self._seconds = seconds
+        self._windows: dict[Place, Window] = {}
+        self._random = Random(0)
+
+    def note(
+        self,
+        place: Place,
+        table: Table,
+        source: Table | Index,
+        key: bytes,
+        units: float,
+        most: float,
+        now: float,
+    ) -> bytes | None:
+        """Count units of a partition that serves at most `most` a second.
+
+        Returns the key at which it should be split, if it should.
+        """
+        at = self._roll(place, table, source, most, now)
+        self._windows[place].note(key, units, self._random)
+        return at
+
+    def note_refused(self, place: Place, key: bytes, now: float) -> None:
+        """A refused request counts as load of one unit, so that it is seen which keys are hot."""
+        window = self._windows.setdefault(place, Window(now))
+        window.refused = True
+        window.note(key, 1, self._random)
+
+    def _roll(
+        self,
+        place: Place,
+        table: Table,
+        source: Table | Index,
+        most: float,
+        now: float,
+    ) -> bytes | None:
+        """Begin another window if the last one is over."""
+        window = self._windows.get(place)
+        if window is None or now >= window.since + 2 * self._seconds:
+            self._windows[place] = Window(now)
+            return None
+        if now < window.since + self._seconds:
+            return None
+        tried: bytes | None = None
+        if window.is_hot(most, self._share, self._seconds):
+            if window.at is not None and window.sides_balance():
+                self._windows[place] = Window(now)
+                return window.at
+            tried = window.median(table, source)
+        self._windows[place] = Window(now, tried)
+        return None

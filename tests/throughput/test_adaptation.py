@@ -1,0 +1,118 @@
+"""Partitions follow the load: splits by heat, and growth of tables on demand."""
+
+from random import Random
+from typing import Any
+
+from test_admission import Enforced, units
+
+HOT: Any = {"heat_seconds": 60, "growth_seconds": 600}
+
+
+def load(enforced: Enforced, seconds: int, keys: Any, writes: int = 20) -> int:
+    """Write at a steady rate for so many seconds; return how many writes were refused."""
+    refused = 0
+    for _ in range(seconds):
+        enforced.clock.advance(1)
+        for _ in range(writes):
+            item = {"pk": {"S": next(keys)}}
+            request = {"TableName": "table", "Item": item}
+            refused += enforced.refusal("PutItem", request) is not None
+    return refused
+
+
+def rest(enforced: Enforced) -> None:
+    while enforced.db._upkeep.run_once():
+        pass
+
+
+def any_key(random: Random) -> Any:
+    while True:
+        yield str(random.randrange(100))
+
+
+def one_key() -> Any:
+    while True:
+        yield "a"
+
+
+def shards(enforced: Enforced) -> int:
+    """The number of partitions, which each have an open shard."""
+    table = enforced.db.execute("DescribeTable", {"TableName": "table"})["Table"]
+    stream = enforced.db.execute("DescribeStream", {"StreamArn": table["LatestStreamArn"]})
+    ranges = [shard["SequenceNumberRange"] for shard in stream["StreamDescription"]["Shards"]]
+    return sum("EndingSequenceNumber" not in numbers for numbers in ranges)
+
+
+STREAM: Any = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
+
+
+def test_a_hot_partition_is_split_where_that_helps() -> None:
+    """Twenty writes a second on a partition that serves ten: after the splits, all are served."""
+    enforced = Enforced(partition_write_units=10, **HOT)
+    enforced.create("table", 100, 100, **STREAM)
+    keys = any_key(Random(1))
+    assert shards(enforced) == 1
+    before = load(enforced, 60, keys)
+    for _ in range(8):
+        load(enforced, 60, keys)
+        rest(enforced)
+    assert shards(enforced) > 2
+    after = load(enforced, 60, keys)
+    assert before > 500
+    assert after < 50
+    assert list(enforced.db.check()) == []
+
+
+def test_one_hot_key_is_not_helped_by_a_split() -> None:
+    enforced = Enforced(partition_write_units=10, **HOT)
+    enforced.create("table", 100, 100, **STREAM)
+    for _ in range(6):
+        assert load(enforced, 60, one_key()) > 500
+        rest(enforced)
+    assert shards(enforced) == 1
+
+
+def test_a_cold_partition_is_not_split() -> None:
+    enforced = Enforced(partition_write_units=100, **HOT)
+    enforced.create("table", 100, 100, **STREAM)
+    for _ in range(6):
+        assert load(enforced, 60, any_key(Random(2))) == 0
+        rest(enforced)
+    assert shards(enforced) == 1
+
+
+def warm(enforced: Enforced) -> int:
+    table = enforced.db.execute("DescribeTable", {"TableName": "table"})["Table"]
+    units: int = table["WarmThroughput"]["WriteUnitsPerSecond"]
+    return units
+
+
+def test_a_table_on_demand_grows_past_its_peak() -> None:
+    enforced = Enforced(growth_seconds=90, heat_seconds=10**9)
+    enforced.create("table", **STREAM)
+    assert (warm(enforced), shards(enforced)) == (4000, 4)
+    found = []
+    for _ in range(4):
+        for second in range(60):
+            enforced.clock.advance(1)
+            for number in range(8):  # 3,000 units a second
+                enforced.put("table", str((second * 8 + number) % 40), 375)
+        rest(enforced)
+        found.append((warm(enforced), shards(enforced)))
+    assert found[:2] == [(4000, 4)] * 2, "the first minute ends the peak, then growth takes time"
+    assert 4000 < found[3][0] <= 6000
+    assert found[3][1] > 4
+    assert list(enforced.db.check()) == []
+
+
+def test_provisioned_tables_do_not_grow_by_themselves() -> None:
+    enforced = Enforced(growth_seconds=1)
+    enforced.create("table", 100, 100, **STREAM)
+    for _ in range(5):
+        load(enforced, 60, any_key(Random(3)), writes=50)
+        rest(enforced)
+    assert (warm(enforced), shards(enforced)) == (100, 1)
+    request = {"TableName": "table", "ProvisionedThroughput": units(100, 1500)}
+    enforced.db.execute("UpdateTable", request)
+    rest(enforced)
+    assert (warm(enforced), shards(enforced)) == (1500, 2)
