@@ -27,6 +27,7 @@ PAGES = [
     if BLOCK.search(page.read_text())
 ]
 TESTS = "docs/how-to/test-with-pytest.md"
+TUTORIALS = ["animals", "chat", "orders", "organisations", "sensors"]
 SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
 
@@ -68,7 +69,10 @@ def test_the_lambda_function_answers() -> None:
     assert found == {"members": [], "next": None}
 
 
-@pytest.mark.parametrize("page", ["tutorials/sensors.md", "reference/command-line.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["reference/command-line.md", *(f"tutorials/{name}.md" for name in TUTORIALS)],
+)
 def test_commands_print_what_is_shown(
     page: str, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

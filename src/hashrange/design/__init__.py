@@ -73,6 +73,9 @@ from hashrange.design.table import Table
 
 if TYPE_CHECKING:
     from hashrange.design.drawing.draw import draw
+    from hashrange.design.tools.cost.cost import cost
+    from hashrange.design.tools.cost.price_list import NoPrices
+    from hashrange.design.tools.cost.report import Cost
     from hashrange.design.tools.lint import Report, lint, rule
     from hashrange.design.tools.prove import Proof, prove
     from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
@@ -80,6 +83,9 @@ if TYPE_CHECKING:
 
 _LATER = {
     "draw": "drawing.draw",
+    "Cost": "tools.cost.report",
+    "NoPrices": "tools.cost.price_list",
+    "cost": "tools.cost.cost",
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
@@ -112,6 +118,7 @@ __all__ = [
     "Condition",
     "ConditionFailed",
     "Conflict",
+    "Cost",
     "Day",
     "DeclarationError",
     "DesignError",
@@ -121,6 +128,7 @@ __all__ = [
     "Item",
     "ItemError",
     "Month",
+    "NoPrices",
     "NotFound",
     "NotUnique",
     "Page",
@@ -144,6 +152,7 @@ __all__ = [
     "between",
     "consistent",
     "copy",
+    "cost",
     "counts",
     "day",
     "draw",

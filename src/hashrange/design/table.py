@@ -36,8 +36,10 @@ class Table:
     `keys` and `index_keys` name the attributes that templates write; the default for an index
     `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
     is None, an item's key tells its entity. `by_type` is the name of an index over it. With
-    `hide_expired`, reads leave out items whose st.TTL has passed. `volumes`, `writes` and `ignore`
-    are for the linter.
+    `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`, the table has a
+    stream of old and new items. `volumes`, `writes` and `ignore` are for the linter; `volumes`,
+    `writes`, `recovery` (point-in-time recovery) and `backups` (how many full backups are kept)
+    are for the cost.
 
     Raises DeclarationError for a model that cannot work.
     """
@@ -52,6 +54,9 @@ class Table:
         type_attribute: str | None = "entityType",
         by_type: str | None = None,
         hide_expired: bool = False,
+        stream: bool = False,
+        recovery: bool = False,
+        backups: int = 0,
         volumes: Volumes | None = None,
         writes: Sequence[Writes] = (),
         ignore: Sequence[Ignored] = (),
@@ -68,7 +73,10 @@ class Table:
             type_attribute=type_attribute,
             by_type=by_type,
             hide_expired=hide_expired,
+            stream=stream,
         )
+        self.recovery = recovery
+        self.backups = backups
         self.volumes = volumes or Volumes()
         self.writes = tuple(writes)
         self.ignore = tuple(ignore)

@@ -152,6 +152,41 @@ def test_an_invalid_item_is_raised_or_collected(db: Events, database: hashrange.
     assert [error.key["sk"] for error in page.errors] == [{"S": "003"}]
 
 
+class Note(st.Item):
+    key = st.key(st.attr("owner"), st.attr("number"))
+    by_title = st.local("by_title", st.attr("title"), project="KEYS_ONLY")
+
+    owner: str
+    number: int
+    title: str
+    text: str = ""
+
+
+class Title(st.View[Note]):
+    number: int
+    title: str
+
+
+class Notes(st.Store, Protocol):
+    def titles(self, owner: str, title: st.Prefix[str]) -> st.Query[Title]: ...
+
+    @st.where("contains(text, :word)")
+    def titles_about(self, owner: str, title: st.Prefix[str], word: str) -> st.Query[Title]: ...
+
+    def notes(self, owner: str, title: st.Prefix[str]) -> st.Query[Note]: ...
+
+
+def test_a_local_index_reads_the_table_only_for_missing_fields() -> None:
+    notes = st.Table("notes", Notes)
+    asked = {
+        "titles": notes.request(Notes.titles, "a", "b"),
+        "titles_about": notes.request(Notes.titles_about, "a", "b", "c"),
+        "notes": notes.request(Notes.notes, "a", "b"),
+    }
+    selected = {name: found.requests[0][1].get("Select") for name, found in asked.items()}
+    assert selected == {"titles": None, "titles_about": "ALL_ATTRIBUTES", "notes": "ALL_ATTRIBUTES"}
+
+
 def test_explain_and_observe(db: Events, database: hashrange.Database) -> None:
     seen: list[Observation] = []
     watched = table.open(Events, database, observe=seen.append)

@@ -29,6 +29,7 @@ class TableModel:
     type_attribute: str | None
     clean: Chars
     hide_expired: bool = False
+    stream: bool = False
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -114,6 +115,7 @@ def build(
     type_attribute: str | None,
     by_type: str | None,
     hide_expired: bool,
+    stream: bool,
 ) -> TableModel:
     """Raises DeclarationError if the declarations contradict each other or DynamoDB's rules."""
     if not NAME(name):
@@ -140,6 +142,7 @@ def build(
         type_attribute=type_attribute,
         clean=clean,
         hide_expired=hide_expired,
+        stream=stream,
     )
     if hide_expired:
         _expect_expiry_projected(model)

@@ -110,6 +110,7 @@ class Writes:
     create: float
     edit: tuple[str, ...]
     rate: float
+    delete: float = 0
 
     def check(self, model: TableModel) -> None:
         """Raises DeclarationError for fields that the entity does not have."""
@@ -122,10 +123,15 @@ class Writes:
 
 
 def writes(
-    entity: type[Item], *, create: float = 0, edit: Sequence[str] = (), rate: float = 0
+    entity: type[Item],
+    *,
+    create: float = 0,
+    edit: Sequence[str] = (),
+    rate: float = 0,
+    delete: float = 0,
 ) -> Writes:
-    """Writes per second: `create` items, and `rate` edits of the fields in `edit`."""
-    return Writes(entity, create, tuple(edit), rate)
+    """Writes per second: `create` and `delete` items, and `rate` edits of the fields in `edit`."""
+    return Writes(entity, create, tuple(edit), rate, delete)
 
 
 @dataclass(frozen=True)

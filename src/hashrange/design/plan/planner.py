@@ -66,6 +66,17 @@ class Plan:
         return self.filter is not None or bool(self.outsiders)
 
     @property
+    def fetches(self) -> bool:
+        """Whether a local index lacks needed fields, so that the table's items are read as well."""
+        if self.source.kind != "LSI" or self.pattern.shape == "count":
+            return False
+        compared = self.filter.fields if self.filter is not None else ()
+        return any(
+            missing_fields([*needed_fields(self.pattern, e), *compared], e, self.source)
+            for e in self.entities
+        )
+
+    @property
     def limited(self) -> bool:
         """Whether the request can have Limit=1."""
         one = self.pattern.shape == "one" and self.operation == "Query"

@@ -9,6 +9,7 @@ from hashrange.design.errors import DesignError
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, run
 
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 POLL_SECONDS = 0.2
 POLLS_MAX = 1500
 """Five minutes: a table with indexes usually takes seconds."""
@@ -37,6 +38,8 @@ def request(model: TableModel) -> dict[str, Any]:
         indexes = [_index(source) for source in model.indexes if source.kind == kind]
         if indexes:
             found[member] = indexes
+    if model.stream:
+        found["StreamSpecification"] = STREAM
     return found
 
 
@@ -130,6 +133,8 @@ def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
             lines.append(f"there is no index {source.name}")
             continue
         lines += _compare_one(source, index, tags)
+    if model.stream and there.get("StreamSpecification") != STREAM:
+        lines.append("it has no stream of old and new images")
     return lines + [f"the index {name} is not in the model" for name in found]
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli import design_draw, design_exchange
+from hashrange.interfaces.cli import design_cost, design_draw, design_exchange
 from hashrange.interfaces.cli.commands import command, fail
 from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
 
@@ -31,6 +31,7 @@ def add(commands: "Commands") -> None:
         help="seed of the generated data; default: 0",
     )
     add_endpoint(parsers[create])
+    design_cost.add_arguments(command(tools, design_cost.cost))
     command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
     design_draw.add_arguments(command(tools, design_draw.draw))
     design_exchange.add_export_arguments(command(tools, design_exchange.export))

@@ -19,7 +19,6 @@ from hashrange.design.declare.templates import HIGHEST
 from hashrange.design.declare.types import encode
 from hashrange.design.errors import BadValue
 from hashrange.design.plan.planner import Plan
-from hashrange.design.plan.projections import missing_fields
 from hashrange.design.plan.routes import SortTest
 from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item, compare, equal
@@ -142,18 +141,12 @@ class RequestBuilder:
             request["ConsistentRead"] = True
         if plan.pattern.shape == "count":
             request["Select"] = "COUNT"
-        elif plan.source.kind == "LSI" and plan.source.project != "ALL" and self._incomplete:
+        elif plan.fetches:
             request["Select"] = "ALL_ATTRIBUTES"
         if self.limited:
             request["Limit"] = 1
         request["ReturnConsumedCapacity"] = "TOTAL"
         return request
-
-    @cached_property
-    def _incomplete(self) -> bool:
-        """Whether a local index lacks fields, so that DynamoDB has to read the table as well."""
-        source = self.plan.source
-        return any(missing_fields(list(e.fields), e, source) for e in self.plan.entities)
 
     @cached_property
     def _projection(self) -> tuple[str, ...]:

@@ -1,0 +1,73 @@
+"""The largest expenses of a table, and what would lower each of them."""
+
+from collections.abc import Iterator
+
+from hashrange.design.plan.planner import Plan
+from hashrange.design.table import Table
+from hashrange.design.tools.cost.lines import CostLine
+from hashrange.design.tools.cost.report import Cost, Expense
+from hashrange.design.tools.cost.units import TABLE
+
+SHOWN = 3
+
+
+def largest(table: Table, cost: Cost) -> tuple[Expense, ...]:
+    """The three largest items of a month's bill on demand."""
+    found = [*_calls(table, cost), *_stored(cost)]
+    found = [expense for expense in found if expense.usd > 0]
+    return tuple(sorted(found, key=lambda expense: -expense.usd)[:SHOWN])
+
+
+def _calls(table: Table, cost: Cost) -> Iterator[Expense]:
+    for line in cost.lines:
+        usd = cost.usd_of(line)
+        if usd:
+            plan = table.plans.get(line.name)
+            advice = _read(line, plan, usd) if isinstance(plan, Plan) else _written(line)
+            yield Expense(line.name, usd, advice)
+
+
+def _read(line: CostLine, plan: Plan, usd: float) -> str:
+    facts = plan.pattern.facts
+    if facts.consistent:
+        return f"Without @st.consistent it would be ${usd / 2:,.2f}."
+    if plan.operation == "Scan":
+        return "An index of the wanted items would replace the scan."
+    if plan.filter is not None:
+        return "A sparse index (when=) of the wanted items would leave out those that it drops."
+    if plan.outsiders:
+        others = " and ".join(str(entity) for entity in plan.outsiders)
+        return f"With another delimiter in its keys it would not read {others}."
+    if plan.followed is not None:
+        return f"A copy of the needed fields would save reading each {plan.followed}."
+    if plan.route_shards:
+        return f"It queries {plan.route_shards} shards: fewer would do for less traffic."
+    if plan.pattern.shape == "many" and line.read_units > 1:
+        return "An index that projects only the needed fields, or smaller pages, would read less."
+    return "A cache before the table would save repeated reads."
+
+
+def _written(line: CostLine) -> str:
+    indexes = {name: units for name, units in line.writes.items() if name != TABLE}
+    if line.copies:
+        return f"{line.copies:g} copies are written each time: @st.through reads the owner instead."
+    if indexes and sum(indexes.values()) >= line.writes.get(TABLE, 0) / 2:
+        name = max(indexes, key=lambda one: indexes[one])
+        return (
+            f"{name} takes {indexes[name]:g} of {line.write_units:g} units: project fewer fields, "
+            "or leave items out of it."
+        )
+    if line.writes.get(TABLE, 0) > 1:
+        return "A write costs the whole item: split off the part that changes, or shorten it."
+    return "One unit is the least that a write costs: write less often, or several facts at once."
+
+
+def _stored(cost: Cost) -> Iterator[Expense]:
+    for line in cost.storage:
+        where = "" if line.source == TABLE else f" in {line.source}"
+        advice = (
+            "Old items can expire (st.TTL), or be moved elsewhere."
+            if line.source == TABLE
+            else "The index can project fewer fields, or hold fewer items (when=)."
+        )
+        yield Expense(f"storage of {line.entity}{where}", cost.storage_usd(line.size), advice)

@@ -1,0 +1,111 @@
+"""Example items of every entity, from which the sizes of items and index entries are taken.
+
+An item has its declared size; without one, it has the size of its example. Examples are given by
+the caller or generated; of the generated ones, the one that is in the most indexes is taken.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Copy, Item
+from hashrange.design.declare.schema import Source
+from hashrange.design.errors import BadValue, ConditionFailed
+from hashrange.design.execute.steps import run
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.table import Table
+from hashrange.design.tools.cost.metered_table import Meter, MeteredTable
+from hashrange.design.tools.cost.units import entry
+from hashrange.design.tools.sample import sample
+from hashrange.model.values import Item as WireItem
+from hashrange.model.values import item_size
+
+
+class Examples:
+    """The example items, and stores that contain them."""
+
+    def __init__(self, table: Table, given: Sequence[Item] = ()) -> None:
+        self.table = table
+        self.model = table.model
+        self.declared = {
+            str(entity): size
+            for entity in self.model.entities
+            if (size := table.volumes.of(entity).size) is not None
+        }
+        known = {type(item) for item in given}
+        self.items = [*given, *(i for i in sample(table) if type(i) not in known)]
+        self.core = StoreSteps(self.model, [], None, None)
+        self.stored = self.filled().items
+
+    def filled(self) -> MeteredTable:
+        """A table with all examples, whose meter is at zero."""
+        table = MeteredTable(self.model, self.declared)
+        for item in self.items:
+            try:
+                run(self.core.write("create", item), table)
+            except (BadValue, ConditionFailed):
+                continue  # e.g. a generated item whose owner was left out
+        table.meter = Meter()
+        return table
+
+    def of(self, entity: Entity) -> list[Item]:
+        """The entity's examples: those in the most indexes first, then those with most fields."""
+        found = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
+        return sorted(found, key=self._coverage)
+
+    def raw(self, item: Item) -> WireItem | None:
+        """The example as it is stored."""
+        table = MeteredTable(self.model, {})
+        key = self.model.entity(type(item)).primary_key(vars(item))
+        return self.stored.get(table.name(key))
+
+    def _coverage(self, item: Item) -> tuple[int, int]:
+        raw = self.raw(item) or {}
+        indexes = sum(entry(self.model, source, raw) is not None for source in self.model.indexes)
+        return -indexes, -len(raw)
+
+    # ---- sizes ----
+
+    def size(self, entity: Entity, source: Source) -> int:
+        """Bytes of an item of the entity in the table, or of its entry in an index."""
+        declared = self.declared.get(str(entity))
+        if declared is not None and (source.name is None or source.project == "ALL"):
+            return declared
+        for item in self.of(entity)[:1]:
+            raw = self.raw(item)
+            found = raw if source.name is None else entry(self.model, source, raw)
+            return item_size(found or raw or {})
+        return 0
+
+    # ---- other values ----
+
+    def other_value(self, entity: Entity, item: Item, field: str) -> Any:
+        """Another value of the field, of the same size if possible. Raises LookupError."""
+        now = getattr(item, field)
+        others = [getattr(other, field) for other in self.of(entity)]
+        for value in [*others, *_variations(now)]:
+            if value == now or value is None or isinstance(value, Copy):
+                continue
+            try:
+                item.replace(**{field: value})
+            except ValidationError:
+                continue
+            return value
+        raise LookupError(f"no other value of {entity}.{field} is known")
+
+
+def _variations(value: Any) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, (int, Decimal)):
+        yield value + 1 if value % 10 < 9 else value - 1
+    elif isinstance(value, datetime):
+        yield value + timedelta(seconds=1)
+    elif isinstance(value, date):
+        yield value + timedelta(days=1)
+    elif isinstance(value, str) and value:
+        yield value[:-1] + ("b" if value[-1] != "b" else "c")

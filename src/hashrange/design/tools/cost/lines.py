@@ -1,0 +1,51 @@
+"""The cost of one call of a pattern or a write."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["pattern", "create", "edit", "delete"]
+SECONDS_PER_MONTH = 730 * 60 * 60
+"""A month of 730 hours, as AWS's price calculator has it."""
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """What one call consumes on average, and how often it is made.
+
+    `reads` and `writes` are capacity units by table and index. `copies` is the number of copied
+    fields' items that it writes. `rate` is in calls per second, None if it is not declared.
+    `notes` say where the numbers are from, if not from the declarations.
+    """
+
+    name: str
+    kind: Kind
+    reads: Mapping[str, float] = field(default_factory=dict)
+    writes: Mapping[str, float] = field(default_factory=dict)
+    requests: float = 1
+    copies: float = 0
+    rate: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def read_units(self) -> float:
+        return sum(self.reads.values())
+
+    @property
+    def write_units(self) -> float:
+        return sum(self.writes.values())
+
+    @property
+    def calls(self) -> float | None:
+        """Calls in a month."""
+        return None if self.rate is None else self.rate * SECONDS_PER_MONTH
+
+
+@dataclass(frozen=True)
+class StorageLine:
+    """The bytes that the items of an entity take in the table or in an index."""
+
+    entity: str
+    source: str
+    size: float
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,78 @@
+"""Prices of a region, from a dated file that a user can replace."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from hashrange.design.errors import DesignError, suggest
+
+NAMES = (
+    "on_demand_reads", "on_demand_writes", "provisioned_reads", "provisioned_writes",
+    "storage", "recovery", "backups", "stream_reads",
+)  # fmt: skip
+
+
+class NoPrices(DesignError):
+    """There is no price file for a region, or it cannot be used."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """`usd` for each `per` units. `confirmed` says whether a second source agrees."""
+
+    usd: float
+    per: float
+    unit: str
+    source: str
+    confirmed: bool
+
+    def of(self, units: float) -> float:
+        return units / self.per * self.usd
+
+    def __str__(self) -> str:
+        doubt = "" if self.confirmed else "; unconfirmed"
+        return f"${self.usd:g} for {self.per:,.0f} {self.unit} ({self.source}{doubt})"
+
+
+@dataclass(frozen=True)
+class Prices:
+    region: str
+    date: str
+    items: Mapping[str, Price]
+
+    def __getitem__(self, name: str) -> Price:
+        return self.items[name]
+
+
+def prices_of(region: str, file: Path | None = None) -> Prices:
+    """The prices in a file, or those of a region that the package has. Raises NoPrices."""
+    if file is not None:
+        try:
+            text, name = file.read_text(), str(file)
+        except OSError as error:
+            raise NoPrices(f"{file}: {error.strerror}") from error
+    else:
+        folder = files("hashrange.design.tools.cost") / "prices"
+        known = [path.name.removesuffix(".toml") for path in folder.iterdir()]
+        if region not in known:
+            raise NoPrices(f"no prices for {region}{suggest(region, known)}: give a file")
+        name = region
+        text = (folder / f"{region}.toml").read_text()
+    try:
+        found = tomllib.loads(text)
+        items = {item: _price(found[item]) for item in NAMES}
+        return Prices(str(found["region"]), str(found["date"]), items)
+    except KeyError as error:
+        raise NoPrices(f"{name}: {error.args[0]} is missing") from error
+    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        raise NoPrices(f"{name}: {error}") from error
+
+
+def _price(found: Mapping[str, Any]) -> Price:
+    usd, per = float(found["usd"]), float(found["per"])
+    if usd < 0 or per <= 0:
+        raise ValueError(f"a price of {usd} for {per}")
+    return Price(usd, per, str(found["unit"]), str(found["source"]), bool(found["confirmed"]))

@@ -1,0 +1,140 @@
+"""What a call of a pattern reads, from the declared numbers of items and their sizes."""
+
+import math
+from collections.abc import Iterator
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.schema import Source
+from hashrange.design.plan.planner import Plan
+from hashrange.design.tools.cost.examples import Examples
+from hashrange.design.tools.cost.lines import CostLine
+from hashrange.design.tools.cost.units import TABLE, added, page_units, read_units
+from hashrange.design.tools.rules.rule import Context
+
+BATCH_KEYS_MAX = 100
+SCAN_PARTITIONS = 4
+"""The partitions of a new table on demand. A Scan is rounded for each of them."""
+
+
+class ReadCosts:
+    def __init__(self, context: Context, examples: Examples) -> None:
+        self.context = context
+        self.examples = examples
+        self.model = context.model
+
+    def line(self, plan: Plan) -> CostLine:
+        call = _Call(self, plan)
+        if plan.operation == "GetItem":
+            call.get()
+        elif plan.operation == "Scan":
+            call.scan()
+        else:
+            call.query()
+        rate = plan.pattern.facts.rate
+        return CostLine(
+            str(plan.pattern), "pattern", call.units, {}, call.requests, 0, rate, tuple(call.notes)
+        )
+
+
+class _Call:
+    def __init__(self, costs: ReadCosts, plan: Plan) -> None:
+        self.context, self.examples, self.model = costs.context, costs.examples, costs.model
+        self.plan = plan
+        self.facts = plan.pattern.facts
+        self.units: dict[str, float] = {}
+        self.requests: float = 1
+        self.notes: list[str] = []
+
+    def get(self) -> None:
+        size = self._size(self.plan.entities[0], self.plan.source)
+        self.units = {TABLE: read_units(size, self.facts.consistent)}
+
+    def scan(self) -> None:
+        total = 0.0
+        for entity in self.model.entities:
+            count = self.context.table.volumes.count(entity)
+            if count is None:
+                self.notes.append(f"the number of {entity} items is not declared: none")
+            total += (count or 0) * self.examples.size(entity, self.model.table)
+        self.notes.append(f"estimate: a scan of {SCAN_PARTITIONS} partitions")
+        share = page_units(total / SCAN_PARTITIONS, 1, self.facts.consistent)
+        self.units = {TABLE: share[0] * SCAN_PARTITIONS}
+        self.requests = max(1, math.ceil(total / (1024 * 1024)))
+
+    def query(self) -> None:
+        items, size = self._read_items()
+        if self.plan.limited:
+            items = min(items, 1)
+        queries = max(1, self.plan.route_shards)
+        if queries > 1:
+            self.notes.append("estimate: all shards have the same number of items")
+        units, pages = page_units(items / queries, size, self.facts.consistent)
+        self.units = {self._arm: units * queries}
+        self.requests = pages * queries
+        if self.plan.fetches:
+            fetched = self._size(self.plan.entities[0], self.model.table, fact=False)
+            each = items * read_units(fetched, self.facts.consistent)
+            self.units = added(self.units, {TABLE: each})
+        if self.plan.followed is not None:
+            self._follow(self.plan.followed, items)
+
+    @property
+    def _arm(self) -> str:
+        return self.plan.source.name or TABLE
+
+    def _follow(self, followed: Entity, items: float) -> None:
+        if followed.key_fields <= self.plan.route.equal_fields:
+            items = min(items, 1)  # all of them have the same key
+        size = self._size(followed, self.model.table, fact=False)
+        self.units = added(self.units, {TABLE: items * read_units(size, False)})
+        self.requests += math.ceil(items / BATCH_KEYS_MAX)
+
+    # ---- numbers of items ----
+
+    def _read_items(self) -> tuple[float, float]:
+        """(number, mean size in bytes) of the items that a Query reads."""
+        shares = [*self._shares()]
+        items = sum(count for count, _ in shares)
+        total = sum(count * size for count, size in shares)
+        outside = [*self._outsiders()]
+        items += sum(count for count, _ in outside)
+        total += sum(count * size for count, size in outside)
+        return items, total / items if items else 0
+
+    def _shares(self) -> Iterator[tuple[float, float]]:
+        plan, filtered = self.plan, self.plan.filter is not None
+        if plan.pattern.shape == "one" and not filtered:
+            yield 1, self._size(plan.entities[0], plan.source)
+            return
+        entities = plan.entities or tuple(self.model.entities)
+        declared = self.facts.items
+        if declared is not None and not filtered:
+            sizes = [self._size(entity, plan.source) for entity in entities]
+            if len(sizes) > 1:
+                self.notes.append("estimate: as many items of each entity")
+            yield declared, sum(sizes) / len(sizes)
+            return
+        for number, entity in enumerate(entities):
+            bound = plan.routes[number].bound if plan.routes else ()
+            each = self.context.each("cost", entity, bound)
+            if each is None and declared is not None:
+                self.notes.append("estimate: nothing is filtered out")
+            elif each is None:
+                self.notes.append(f"the number of {entity} items is not declared: one")
+            count = each.mean if each is not None else declared or 1
+            yield count, self._size(entity, plan.source)
+
+    def _outsiders(self) -> Iterator[tuple[float, float]]:
+        for entity in self.plan.outsiders:
+            each = self.context.each("cost", entity, self.plan.route.bound)
+            if each is None:
+                self.notes.append(f"the number of {entity} items in between is not declared: none")
+            else:
+                yield each.mean, self._size(entity, self.plan.source, fact=False)
+
+    def _size(self, entity: Entity, source: Source, *, fact: bool = True) -> float:
+        if fact and self.facts.size is not None and not self.plan.fetches:
+            return self.facts.size
+        if str(entity) not in self.examples.declared or source.project != "ALL":
+            self.notes.append(f"estimate: the size of an example of {entity}")
+        return self.examples.size(entity, source)

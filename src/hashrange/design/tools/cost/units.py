@@ -1,0 +1,87 @@
+"""DynamoDB's arithmetic of capacity units, by the developer guide's page on them.
+
+A read takes one unit for 4 KB, or half if it is eventually consistent; a write takes one for 1 KB.
+Every item that a request reads by its key is rounded up by itself, a page of a Query as a whole.
+"""
+
+import math
+from collections.abc import Mapping
+
+from hashrange.design.declare.schema import Source
+from hashrange.design.declare.table_model import TableModel
+from hashrange.model import limits
+from hashrange.model.values import Item, equal, item_size
+
+TABLE = "table"
+OVERHEAD_BYTES = 100
+"""What DynamoDB adds to each item and to each index entry in its storage."""
+
+
+def read_units(size: float, consistent: bool) -> float:
+    """For one item, or for one page. Nothing costs as much as one byte."""
+    units = max(1, math.ceil(size / limits.READ_UNIT_BYTES))
+    return units if consistent else units / 2
+
+
+def page_units(items: float, size: float, consistent: bool) -> tuple[float, int]:
+    """(units, pages) of a Query that reads items of a mean size; a page ends beyond 1 MB."""
+    a_page = int(limits.PAGE_BYTES_MAX // size) + 1 if size else math.inf
+    if items <= a_page:
+        return read_units(items * size, consistent), 1
+    pages = math.ceil(items / a_page)
+    last = items - (pages - 1) * a_page
+    units = (pages - 1) * read_units(a_page * size, consistent)
+    return units + read_units(last * size, consistent), pages
+
+
+def write_units(size: float) -> int:
+    return max(1, math.ceil(size / limits.WRITE_UNIT_BYTES))
+
+
+def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
+    """The item's entry in an index; None if the index leaves the item out."""
+    if item is None or any(column.attribute not in item for column in source.columns):
+        return None
+    if source.project == "ALL":
+        return item
+    names = {column.attribute for column in (*model.table.columns, *source.columns)}
+    if source.project != "KEYS_ONLY":
+        names |= set(source.project)
+    return {name: value for name, value in item.items() if name in names}
+
+
+def charges(
+    model: TableModel, old: Item | None, new: Item | None, *, transaction: bool
+) -> dict[str, float]:
+    """The write units of the table and of each index for a change of one item.
+
+    A transaction doubles the units of the table, not those of the indexes.
+    """
+    sizes = [item_size(item) for item in (old, new) if item is not None]
+    units = write_units(max(sizes, default=0))
+    found: dict[str, float] = {TABLE: units * (2 if transaction else 1)}
+    for source in model.indexes:
+        charged = _index_charge(source, entry(model, source, old), entry(model, source, new))
+        if charged:
+            found[str(source.name)] = charged
+    return found
+
+
+def _index_charge(source: Source, old: Item | None, new: Item | None) -> float:
+    sizes = [item_size(item) for item in (old, new) if item is not None]
+    if not sizes:
+        return 0
+    if old is None or new is None:
+        return write_units(sizes[0])
+    if any(not equal(old[c.attribute], new[c.attribute]) for c in source.columns):
+        return write_units(sizes[0]) + write_units(sizes[1])
+    return 0 if equal({"M": old}, {"M": new}) else write_units(max(sizes))
+
+
+def added(*all_charges: Mapping[str, float]) -> dict[str, float]:
+    """The sum of charges, by table and index."""
+    total: dict[str, float] = {}
+    for one in all_charges:
+        for name, units in one.items():
+            total[name] = total.get(name, 0) + units
+    return total

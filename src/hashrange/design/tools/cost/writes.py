@@ -1,0 +1,173 @@
+"""What a write sends and consumes: its requests are made for examples, on a metered table.
+
+If the write updates copied fields, there is one copy in the metered table; its part of the requests
+and units is then multiplied by the declared number of copies.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Item
+from hashrange.design.declare.volumes import Writes
+from hashrange.design.errors import BadValue, ConditionFailed
+from hashrange.design.execute import batches
+from hashrange.design.execute.steps import run
+from hashrange.design.execute.writes.commit import ACTIONS_MAX
+from hashrange.design.tools.cost.examples import Examples
+from hashrange.design.tools.cost.lines import CostLine, Kind
+from hashrange.design.tools.cost.metered_table import Meter, MeteredTable, MeteredWrite
+from hashrange.design.tools.cost.units import TABLE, added, page_units, read_units
+from hashrange.design.tools.rules.rule import Context
+from hashrange.model.values import Item as WireItem
+
+
+class WriteCosts:
+    def __init__(self, context: Context, examples: Examples) -> None:
+        self.context = context
+        self.examples = examples
+        self.model = context.model
+
+    def lines(self, declared: Writes) -> Iterator[CostLine]:
+        entity = self.model.entity(declared.entity)
+        if declared.create or not (declared.edit or declared.delete):
+            yield self._line(f"create {entity}", "create", entity, declared.create)
+        if declared.edit:
+            name = f"edit {entity}: {', '.join(declared.edit)}"
+            yield self._line(name, "edit", entity, declared.rate, declared.edit)
+        if declared.delete:
+            yield self._line(f"delete {entity}", "delete", entity, declared.delete)
+
+    def _line(
+        self, name: str, kind: Kind, entity: Entity, rate: float, fields: tuple[str, ...] = ()
+    ) -> CostLine:
+        line = CostLine(name, kind, rate=rate)
+        if str(entity) not in self.examples.declared:
+            line = replace(line, notes=(f"estimate: the size of an example of {entity}",))
+        items = self.examples.of(entity)
+        if not items:
+            return replace(line, notes=(f"there is no example of {entity}",))
+        item = self._with_copies(entity, items) if kind == "edit" else items[0]
+        table = self.examples.filled()
+        try:
+            self._send(kind, table, entity, item, fields)
+        except (BadValue, ConditionFailed, LookupError) as error:
+            return replace(line, notes=(f"not known: {error}",))
+        return self._scaled(line, entity, table.meter)
+
+    def _send(
+        self, kind: Kind, table: MeteredTable, entity: Entity, item: Item, fields: tuple[str, ...]
+    ) -> None:
+        core = self.examples.core
+        raw = self._stored(table, item)
+        if kind == "edit":
+            self._leave_one_copy(table, entity, raw)
+            _get(table, raw)
+            found = entity.load(raw)
+            for field in fields:
+                vars(found)[field] = self.examples.other_value(entity, found, field)
+            run(core.save_in_place(found), table)
+            return
+        run(core.delete_item(entity.load(raw)), table)
+        if kind == "create":
+            table.meter = Meter()
+            run(core.write("create", item), table)
+
+    @staticmethod
+    def _stored(table: MeteredTable, item: Item) -> WireItem:
+        key = table.model.entity(type(item)).primary_key(vars(item))
+        return table.items[table.name(key)]
+
+    # ---- copies ----
+
+    def _copying(self, owner: Entity) -> list[Entity]:
+        """The entities that copy fields of this one."""
+        return [
+            entity
+            for entity in self.model.entities
+            if any(copy.owner is owner.model for copy in entity.copies.values())
+        ]
+
+    def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
+        """An example of the owner that other examples have copied from, if there is one."""
+        copying = self._copying(owner)
+        return max(
+            items,
+            key=lambda item: sum(_is_copy(owner, item, other) for other in self.examples.items
+                                 if any(type(other) is e.model for e in copying)),
+        )  # fmt: skip
+
+    def _leave_one_copy(self, table: MeteredTable, owner: Entity, raw: WireItem) -> None:
+        item = owner.load(raw)
+        for entity in self._copying(owner):
+            mine = [other for other in self.examples.of(entity) if _is_copy(owner, item, other)]
+            for other in mine[1:]:
+                table.items.pop(table.name(self._stored(table, other)), None)
+
+    def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:
+        """The line of a write, with what its copies take multiplied by their declared number."""
+        notes = [*line.notes]
+        number: dict[str, float] = {}
+        read = {name for one in meter.reads for name in one.sizes}
+        for other in self._copying(entity) if line.kind == "edit" else ():
+            if str(other) in read:
+                number[str(other)] = self._copies(other, entity, notes)
+        written = {write.entity for write in meter.writes}
+        copies = sum(count for name, count in number.items() if name in written)
+        # Copies that do not fit into one transaction with their owner are written after it, in
+        # transactions that each check the owner.
+        apart = bool(copies) and any(_checks(write, entity) for write in meter.writes)
+        chunks = math.ceil(copies / (ACTIONS_MAX - 1)) if apart else 1
+        writes: dict[str, float] = {}
+        for write in meter.writes:
+            times = chunks if apart and _checks(write, entity) else number.get(write.entity, 1)
+            writes = added(writes, {name: units * times for name, units in write.units.items()})
+        reads, pages = _reads(meter, number)
+        return replace(
+            line,
+            reads=reads,
+            writes=writes,
+            requests=len(meter.operations) + pages + chunks - 1,
+            copies=copies,
+            notes=tuple(notes),
+        )
+
+    def _copies(self, entity: Entity, owner: Entity, notes: list[str]) -> float:
+        per = self.context.table.volumes.per(entity, owner)
+        if per is None:
+            notes.append(f"the number of {entity} items of a {owner} is not declared: one")
+            return 1
+        return per.mean
+
+
+def _checks(write: MeteredWrite, entity: Entity) -> bool:
+    """Whether it is a check that the owner of copies has not changed."""
+    return write.kind == "ConditionCheck" and write.entity == str(entity)
+
+
+def _is_copy(owner: Entity, item: Item, other: Item) -> bool:
+    return all(getattr(other, name, None) == getattr(item, name) for name in owner.key_fields)
+
+
+def _get(table: MeteredTable, raw: WireItem) -> None:
+    """The read before an edit."""
+    key = {column.attribute: raw[column.attribute] for column in table.model.table.columns}
+    table.call("GetItem", {"Key": key, "ConsistentRead": True})
+
+
+def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, float], int]:
+    """(units, further requests) of the reads, with those of copies multiplied by their number."""
+    units: dict[str, float] = {}
+    further = 0
+    for read in meter.reads:
+        sizes = {name: size * number.get(name, 1) for name, size in read.sizes.items()}
+        if read.operation == "BatchGetItem":
+            times = number.get(next(iter(sizes)), 1)
+            found = times * read_units(sum(read.sizes.values()), read.consistent)
+            requests = math.ceil(times / batches.READS_MAX)
+        else:
+            found, requests = page_units(sum(sizes.values()), 1, read.consistent)
+        units = added(units, {read.source or TABLE: found})
+        further += requests - 1
+    return units, further
