@@ -1,16 +1,32 @@
-"""The registry of objects that must act when the process forks.
+"""The registry of objects that must act when the process forks or ends.
 
 A child process has one thread, so locks that other threads held are never released in it, and
 work that they began is never finished. SQLite's connections and file locks do not survive a fork
 either: they have to be closed before it and opened again after it, on both sides.
+
+When the main thread has ended, Python takes the interpreter down while daemon threads still run.
+One that comes back from SQLite then finds no interpreter, and the process may crash. So their work
+must be over by then, and no more may begin.
 """
 
+import atexit
 import os
-from weakref import WeakSet
+import threading
+from itertools import count
+from weakref import WeakValueDictionary
+
+WAIT_SECONDS_MAX = 5.0
+
+
+def wait_seconds() -> float:
+    """How long a fork, or the end of the process, waits for the work of other threads."""
+    return WAIT_SECONDS_MAX if threading.active_count() > 1 else 0.0
 
 
 class Forkable:
-    """The methods that are called around a fork; each does nothing unless it is overridden."""
+    """The methods that are called around a fork and at the end of the process. Each does nothing
+    unless it is overridden.
+    """
 
     def before_fork(self) -> None:
         """Called in the parent before the fork."""
@@ -21,31 +37,44 @@ class Forkable:
     def after_fork_in_child(self) -> None:
         """Called in the child before any other code runs there."""
 
+    def at_exit(self) -> None:
+        """Called when the main thread has ended, while daemon threads may still run."""
 
-_watched: WeakSet[Forkable] = WeakSet()
+
+_watched: WeakValueDictionary[int, Forkable] = WeakValueDictionary()
+_numbers = count()
 
 
 def watch(forkable: Forkable) -> None:
-    """Call the methods of `forkable` around each fork, for as long as the object lives."""
-    _watched.add(forkable)
+    """Call the methods of `forkable` for as long as the object lives.
+
+    Those before a fork and at the end are called in reverse order, as an object uses older ones.
+    """
+    _watched[next(_numbers)] = forkable
 
 
 def _before() -> None:
-    for forkable in list(_watched):
+    for forkable in reversed(list(_watched.values())):
         forkable.before_fork()
 
 
 def _after_in_parent() -> None:
-    for forkable in list(_watched):
+    for forkable in list(_watched.values()):
         forkable.after_fork_in_parent()
 
 
 def _after_in_child() -> None:
-    for forkable in list(_watched):
+    for forkable in list(_watched.values()):
         forkable.after_fork_in_child()
+
+
+def _at_exit() -> None:
+    for forkable in reversed(list(_watched.values())):
+        forkable.at_exit()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
     )
+atexit.register(_at_exit)

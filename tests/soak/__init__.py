@@ -4,5 +4,7 @@
 that it must find on each run.
 
 test_power_cuts     a disk that loses what was not synced
+test_forks          forks while other threads read and write
+test_exits          programs that end while daemon threads write
 test_abuse_*        clients that take more than their share: waits and memory have limits
 """

@@ -1,5 +1,6 @@
 """A flipped bit in the log after a crash: SQLite drops all later commits without a word."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copy
 from struct import unpack
@@ -8,6 +9,7 @@ import pytest
 
 from hashrange.kv import SYSTEM_SPACE, Damaged, Put, Range
 from hashrange.storage import SqliteStore
+from hashrange.storage.sqlite.log import Frame, Log
 from hashrange.testing.store_access import commit, keys, read
 from hashrange.testing.store_model import value_of
 
@@ -117,6 +119,32 @@ def test_another_process_does_not_refuse_what_the_first_one_goes_on_with(killed:
     assert rows_in(second) == rows_in(first)
     second.close()
     first.close()
+
+
+def test_a_frame_that_is_just_being_written_is_not_damage(
+    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here another process commits while the log is looked at, and one frame is half written."""
+    writer = open_store()
+    commit(writer, Put(SYSTEM_SPACE, b"a", value_of(1)))
+    frames = Log.frames
+    end = (log_of(path).stat().st_size - HEADER) // FRAME
+    looks: list[int] = []
+
+    def half_written(log: Log, first: int) -> Iterator[Frame]:
+        if looks or first <= end:
+            yield from frames(log, first)
+            return
+        looks.append(first)
+        for number in range(3):
+            commit(writer, Put(SYSTEM_SPACE, b"a", value_of(number)))
+        one, *others = frames(log, first)
+        yield one._replace(data=bytes(len(one.data)))
+        yield from others
+
+    monkeypatch.setattr(Log, "frames", half_written)
+    SqliteStore(str(path)).close()
+    assert looks
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from hashrange import kv
+from hashrange import forks, kv
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
@@ -24,7 +24,7 @@ from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 
 
-class Runtime:
+class Runtime(forks.Forkable):
     """Operations over one store. Its methods may be called from any thread.
 
     `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
@@ -51,6 +51,7 @@ class Runtime:
         environment = Environment(Catalog(), Clock.of(clock), settings, self._meter)
         self._reads = Reads(store, environment)
         self._committer = Committer(store, environment, wake_upkeep, executor)
+        forks.watch(self)
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
@@ -115,6 +116,10 @@ class Runtime:
         self._committer.close()
         self._reads.forget_closed_loops()
         self._store.close()
+
+    def at_exit(self) -> None:
+        """Let daemon threads begin nothing more. The store waits for what they have begun."""
+        self._closed = True
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         try:

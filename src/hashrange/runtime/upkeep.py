@@ -54,6 +54,12 @@ class Upkeep(forks.Forkable):
         self._thread: Thread | None = None
         self._lock = Lock()
 
+    def at_exit(self) -> None:
+        self._closing = True
+        self._wake.set()
+        if self._thread:
+            self._thread.join(forks.wait_seconds())
+
     def wake(self) -> None:
         with self._lock:
             if self._thread is None and not self._closing:

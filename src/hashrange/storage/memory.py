@@ -12,6 +12,7 @@ from heapq import merge
 from operator import itemgetter
 from typing import Generic, NamedTuple, TypeVar
 
+from hashrange import forks
 from hashrange.kv import (
     SYSTEM_SPACE,
     Add,
@@ -75,7 +76,7 @@ Undo = dict[int, dict[bytes, bytes | None]]
 """By space and key, the value (None: absent) that a row had before the open transaction."""
 
 
-class MemoryStore:
+class MemoryStore(forks.Forkable):
     """A store whose rows are lost when the process ends. It opens in microseconds."""
 
     slow_commits = False
@@ -90,6 +91,8 @@ class MemoryStore:
         self._snapshots: set[MemorySnapshot] = set()
         self._lock = threading.Lock()  # held for one step
         self._writing = threading.Lock()  # held for one transaction
+        self._stopped = False
+        forks.watch(self)
 
     def snapshot(self, brief: bool = False, /) -> "MemorySnapshot":
         with self._lock:
@@ -134,6 +137,18 @@ class MemoryStore:
 
     def close(self) -> None:
         """Does nothing: there is no file to close."""
+
+    def before_fork(self) -> None:
+        """Wait for the steps of other threads, which would never end in the child."""
+        self._stopped = self._writing.acquire(timeout=forks.wait_seconds())
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._lock.release()
+        if self._stopped:
+            self._writing.release()
+
+    after_fork_in_child = after_fork_in_parent
 
 
 class MemorySnapshot:

@@ -18,9 +18,9 @@ has at most one commit frame, its last.
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from struct import Struct, unpack
+from time import sleep
 from typing import Literal, NamedTuple, Self
 
 import apsw
@@ -32,6 +32,8 @@ _CHECKED_FRAME_BYTES = 8
 _BIG_ENDIAN_MAGIC = 0x377F0683
 _LITTLE_ENDIAN_MAGIC = 0x377F0682
 _MASK = 0xFFFFFFFF
+_LOOKS = 100
+_PAUSE_SECONDS = 0.002
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]
@@ -111,29 +113,49 @@ def lost_commits(connection: apsw.Connection, path: str) -> str | None:
     if not os.path.exists(log_path) or os.path.getsize(log_path) <= _HEADER.size:
         return None
     connection.pragma("user_version")  # any read: SQLite looks for the end of the log
-    end = _end(connection)
-    with Log(log_path, connection.pragma("page_size")) as log:
-        if log.sound:
-            return _behind_a_bad_frame(log, end)
-        return None if end else _behind_a_bad_header(log, connection)
+    return _found(connection, log_path, _lost)
 
 
 def problems(connection: apsw.Connection, path: str) -> Iterator[str]:
-    """Yield one line for each problem in the log of an open file, while it is in use.
-
-    The log may be started again meanwhile; then what has been found says nothing.
-    """
+    """Yield one line for each problem in the log of an open file, while it is in use."""
     log_path = f"{path}-wal"
-    if not os.path.exists(log_path):
-        return
-    page_size = connection.pragma("page_size")
-    end = _end(connection)
-    with closing(Log(log_path, page_size)) as log:
-        found = _first_bad_frame(log, end) or (_behind_a_bad_frame(log, end) if log.sound else None)
-    if found and os.path.exists(log_path):
-        with Log(log_path, page_size) as now:
-            if now.sums == log.sums and _end(connection) >= end:
-                yield f"{log_path}: {found}"
+    if os.path.exists(log_path):
+        found = _found(connection, log_path, _damaged)
+        if found:
+            yield f"{log_path}: {found}"
+
+
+Look = Callable[["Log", int, apsw.Connection], str | None]
+
+
+def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
+    """What `look` finds in a log that nobody writes to meanwhile.
+
+    A frame that is just being written looks damaged. Then the end of the log has moved afterwards,
+    or another log has begun.
+    """
+    for _ in range(_LOOKS):
+        end = _end(connection)
+        with Log(log_path, connection.pragma("page_size")) as log:
+            found = look(log, end, connection)
+        if found is None:
+            return None
+        with Log(log_path, connection.pragma("page_size")) as now:
+            if now.sums == log.sums and _end(connection) == end:
+                return found
+        sleep(_PAUSE_SECONDS)
+    return None
+
+
+def _lost(log: Log, end: int, connection: apsw.Connection) -> str | None:
+    if log.sound:
+        return _behind_a_bad_frame(log, end)
+    return None if end else _behind_a_bad_header(log, connection)
+
+
+def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
+    bad = _first_bad_frame(log, end)
+    return bad or (_behind_a_bad_frame(log, end) if log.sound else None)
 
 
 def _end(connection: apsw.Connection) -> int:

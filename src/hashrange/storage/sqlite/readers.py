@@ -49,7 +49,22 @@ class Readers:
         """The connections that are in use are the parent's."""
         self._open = len(self._idle)
         self._waiting = 0
+        self._stopped = False
         self._given = Condition()
+
+    def stop(self, seconds: float) -> bool:
+        """Close all connections, and open no other one before `resume`, so that threads wait.
+
+        Returns whether all of them were given back within so many seconds.
+        """
+        with self._given:
+            self._stopped = True
+            return self._given.wait_for(self._close_idle, seconds)
+
+    def resume(self) -> None:
+        with self._given:
+            self._stopped = False
+            self._given.notify_all()
 
     def take(self) -> apsw.Connection:
         """A connection, which must be given back. Raises what `connect` raises, or Busy."""
@@ -60,7 +75,7 @@ class Readers:
 
     def give(self, connection: apsw.Connection, sound: bool) -> None:
         """Give a connection back. One that is not sound is closed."""
-        if sound:
+        if sound and not self._stopped:
             self._idle.append(connection)
             if self._waiting:
                 with self._given:
@@ -68,6 +83,16 @@ class Readers:
         else:
             connection.close()
             self._closed(1)
+
+    def _close_idle(self) -> bool:
+        """Returns whether no connection is open. The caller holds the lock."""
+        while self._idle:
+            connection = self._idle.pop()
+            # The store makes the last checkpoint, and reports its errors.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+            connection.close()
+            self._open -= 1
+        return not self._open
 
     def take_idle(self) -> list[apsw.Connection]:
         """All idle connections, which the caller closes."""
@@ -80,7 +105,10 @@ class Readers:
     def _closed(self, count: int) -> None:
         with self._given:
             self._open -= count
-            self._given.notify(count)
+            if self._stopped:
+                self._given.notify_all()
+            else:
+                self._given.notify(count)
 
     def _open_or_wait(self) -> apsw.Connection:
         most = readers_max()
@@ -88,6 +116,8 @@ class Readers:
 
         def found_one() -> bool:
             """An idle connection (another thread may take it first), or leave to open one."""
+            if self._stopped:
+                return False
             try:
                 found.append(self._idle.pop())
             except IndexError:

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import contextmanager, suppress
 from typing import get_args
 
 import apsw
@@ -31,6 +31,10 @@ _log = logging.getLogger("hashrange")
 _PAUSE_SECONDS_MAX = 0.02
 _ANYTHING = "SELECT number FROM sequence"
 """Any read will do: SQLite takes a transaction's snapshot at its first read."""
+
+_inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
+"""By path, the reason why a file cannot be used in this process, which was forked while it was in
+use, and the connection that must not be closed: SQLite would wait for threads of the parent."""
 
 
 class SqliteStore(forks.Forkable):
@@ -65,8 +69,11 @@ class SqliteStore(forks.Forkable):
         self._commits = 0
         self._broken = ""
         self._closed = False
-        self._forking = False
+        self._stopped = False
+        self._abandoned = ""
         check_folder(self.path)
+        if self.path in _inherited:
+            raise StoreError(_inherited[self.path][0])
         self._writer: apsw.Connection | None = self._open_writer()
         forks.watch(self)
 
@@ -131,12 +138,12 @@ class SqliteStore(forks.Forkable):
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         """See `kv.Store`. After an error no file is left under `path`."""
-        with closing(self._open()) as connection:
+        with self._borrowed() as connection:
             maintenance.backup(connection, os.path.abspath(path), compact)
 
     def verify(self) -> Iterator[str]:
         """Check SQLite's own structures, and the checksum of each value."""
-        with closing(self._open()) as connection:
+        with self._borrowed() as connection:
             yield from log.problems(connection, self.path)
             yield from maintenance.verify(connection)
 
@@ -153,7 +160,18 @@ class SqliteStore(forks.Forkable):
     def _connect(self) -> apsw.Connection:
         return connect(self.path, self._durability, self._busy_seconds)
 
+    @contextmanager
+    def _borrowed(self) -> Iterator[apsw.Connection]:
+        """A connection for a long time, which is closed afterwards."""
+        connection = self._readers.take()
+        try:
+            yield connection
+        finally:
+            self._readers.give(connection, sound=False)
+
     def _open(self) -> apsw.Connection:
+        if self._abandoned:
+            raise StoreError(self._abandoned)
         if self._closed:
             raise StoreError(f"{self.path}: the store is closed; open it again")
         try:
@@ -279,21 +297,52 @@ class SqliteStore(forks.Forkable):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
             connection.close()
 
+    # ---- forks, and the end of the process ----
+
     def before_fork(self) -> None:
-        """Close the idle connections. A transaction that is still open stays with the parent."""
-        if self._writing.acquire(timeout=self._busy_seconds):
-            self._using.acquire()
-            self._forking = True
+        """Close all connections: a child that inherits one takes its locks for its own."""
+        self._stopped = self._stop()
+        if self._stopped:
             self._disconnect(checkpoint=False)
 
     def after_fork_in_parent(self) -> None:
-        if self._forking:
-            self._forking = False
+        self._readers.resume()
+        if self._stopped:
             self._ended()
 
     def after_fork_in_child(self) -> None:
         self._readers.after_fork_in_child()
-        self.after_fork_in_parent()
+        self._writing, self._using = threading.Lock(), threading.Lock()
+        if not self._stopped:
+            self._abandoned = (
+                f"{self.path}: cannot be used in this process, because it was forked while the "
+                "database was in use; end all reads, transactions and backups before a fork, or "
+                "open the database in a process that is spawned"
+            )
+            _inherited[self.path] = self._abandoned, self._writer
+            self._writer = None
+
+    def at_exit(self) -> None:
+        self._closed = True
+        if self._stop():
+            self._disconnect(checkpoint=True)
+            self._ended()
+        self._readers.resume()
+
+    def _stop(self) -> bool:
+        """Wait until no connection is in use, and let none be used until `_ended` and `resume`.
+
+        Returns whether that was reached in time; if not, the locks are as they were.
+        """
+        deadline = time.monotonic() + min(forks.wait_seconds(), self._busy_seconds)
+        if not self._readers.stop(deadline - time.monotonic()):
+            return False
+        if not self._writing.acquire(timeout=max(0, deadline - time.monotonic())):
+            return False
+        if not self._using.acquire(timeout=max(0, deadline - time.monotonic())):
+            self._writing.release()
+            return False
+        return True
 
 
 class SqliteSnapshot:
