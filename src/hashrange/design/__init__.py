@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from hashrange.design.tools.cost.cost import cost
     from hashrange.design.tools.cost.price_list import NoPrices
     from hashrange.design.tools.cost.report import Cost
+    from hashrange.design.tools.diff import Diff, diff
     from hashrange.design.tools.lint import Report, lint, rule
     from hashrange.design.tools.prove import Proof, prove
     from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
@@ -86,6 +87,8 @@ _LATER = {
     "Cost": "tools.cost.report",
     "NoPrices": "tools.cost.price_list",
     "cost": "tools.cost.cost",
+    "Diff": "tools.diff",
+    "diff": "tools.diff",
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
@@ -122,6 +125,7 @@ __all__ = [
     "Day",
     "DeclarationError",
     "DesignError",
+    "Diff",
     "Explanation",
     "Hour",
     "InvalidCursor",
@@ -155,6 +159,7 @@ __all__ = [
     "cost",
     "counts",
     "day",
+    "diff",
     "draw",
     "each",
     "equal",

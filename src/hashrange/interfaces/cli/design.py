@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli import design_cost, design_draw, design_exchange
+from hashrange.interfaces.cli import design_cost, design_diff, design_draw, design_exchange
 from hashrange.interfaces.cli.commands import command, fail
 from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
 
@@ -32,6 +32,7 @@ def add(commands: "Commands") -> None:
     )
     add_endpoint(parsers[create])
     design_cost.add_arguments(command(tools, design_cost.cost))
+    design_diff.add_arguments(command(tools, design_diff.diff))
     command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
     design_draw.add_arguments(command(tools, design_draw.draw))
     design_exchange.add_export_arguments(command(tools, design_exchange.export))

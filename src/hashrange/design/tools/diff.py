@@ -1,0 +1,306 @@
+"""`st.diff`: what the change of a model means for the items that are already stored.
+
+Each change is one of four kinds, from harmless to costly:
+
+nothing     stored items stay as they are and can be read
+additive    DynamoDB does the work, or only new items have something new
+backfill    stored items are written again, with the same primary keys
+new keys    stored items are copied to other primary keys, or to another table
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.schema import EntityKey, Source
+from hashrange.design.errors import DesignError
+from hashrange.design.table import Table
+from hashrange.design.tools.cost.examples import Examples
+from hashrange.design.tools.cost.price_list import prices_of
+from hashrange.design.tools.cost.units import read_units, write_units
+
+Kind = Literal["nothing", "additive", "backfill", "new keys"]
+KINDS: tuple[Kind, ...] = ("nothing", "additive", "backfill", "new keys")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change. `where` is the table, an index, an entity or a field.
+
+    `items` is how many stored items it concerns, `usd` an estimate of what it costs on demand in
+    us-east-1; both are None if the number of items is not declared, or if nothing is written.
+    """
+
+    kind: Kind
+    where: str
+    text: str
+    items: float | None = None
+    usd: float | None = None
+
+    def __str__(self) -> str:
+        line = f"{self.kind}: {self.where}: {self.text}"
+        if self.items is not None:
+            line += f" ({self.items:,.0f} items"
+            line += f", about ${self.usd:,.2f})" if self.usd is not None else ")"
+        return line
+
+
+@dataclass(frozen=True)
+class Diff:
+    """The result of `diff`: the changes, the costliest kinds first."""
+
+    table: str
+    changes: tuple[Change, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The costliest kind of change."""
+        return max((c.kind for c in self.changes), key=KINDS.index, default="nothing")
+
+    @property
+    def needs_work(self) -> bool:
+        """Whether stored items have to be written, for the exit status of a CI run."""
+        return self.kind in ("backfill", "new keys")
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.changes), f"{self.table}: {self.kind}"])
+
+    def json(self) -> str:
+        found = {"table": self.table, "kind": self.kind, "changes": [vars(c) for c in self.changes]}
+        return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def diff(old: Table, new: Table) -> Diff:
+    """Compare two declarations of one table. Entities are the same if their stored names are.
+
+    Numbers of items and their sizes are those of `new`, or else of `old`.
+    """
+    comparison = _Comparison(old, new)
+    found = [*comparison.table(), *comparison.indexes(), *comparison.entities()]
+    ordered = sorted(dict.fromkeys(found), key=lambda change: -KINDS.index(change.kind))
+    return Diff(new.name, tuple(ordered))
+
+
+class _Comparison:
+    def __init__(self, old: Table, new: Table) -> None:
+        self.old, self.new = old.model, new.model
+        self.tables = (new, old)
+        self.common = [
+            (entity, self.new.by_name[entity.name])
+            for entity in self.old.entities
+            if entity.name in self.new.by_name
+        ]
+
+    # ---- the table ----
+
+    def table(self) -> Iterator[Change]:
+        old, new = self.old, self.new
+        if old.name != new.name:
+            yield self._all("new keys", "table", f"{old.name} becomes {new.name}: another table")
+        if old.table.columns != new.table.columns:
+            yield self._all("new keys", "table", "its key attributes change: another table")
+        if old.type_attribute != new.type_attribute:
+            text = f"items tell their type by {new.type_attribute}, not {old.type_attribute}"
+            yield self._all("backfill", "table", text)
+        if old.ttl_attribute != new.ttl_attribute and old.ttl_attribute is not None:
+            text = f"items expire by {new.ttl_attribute}, not by {old.ttl_attribute}"
+            yield self._all("backfill", "table", text)
+        if new.stream and not old.stream:
+            yield Change("additive", "table", "a stream is switched on")
+
+    def _all(self, kind: Kind, where: str, text: str) -> Change:
+        return self._change(kind, where, text, [entity for entity, _ in self.common])
+
+    # ---- indexes ----
+
+    def indexes(self) -> Iterator[Change]:
+        old = {source.name: source for source in self.old.indexes}
+        new = {source.name: source for source in self.new.indexes}
+        for name in [*old, *(name for name in new if name not in old)]:
+            if name not in new:
+                yield from self._dropped(old[name])
+            elif name not in old:
+                yield from self._added(new[name])
+            elif old[name] != new[name]:
+                text = "it is dropped and created again, or added under another name"
+                yield Change("additive", str(new[name]), f"its key or projection changes: {text}")
+                yield from self._added(new[name])
+
+    def _dropped(self, source: Source) -> Iterator[Change]:
+        if source.kind == "LSI":
+            yield self._all("new keys", str(source), "a local index goes: another table")
+        else:
+            yield Change("additive", str(source), "it is dropped, one index for each UpdateTable")
+
+    def _added(self, source: Source) -> Iterator[Change]:
+        if source.kind == "LSI":
+            yield self._all("new keys", str(source), "a local index comes: another table")
+            return
+        inside = [e for e in self.new.entities if _key(e, source) or source == self.new.by_type]
+        stored = [entity for entity, new in self.common if new in inside]
+        text = "DynamoDB fills it, one index for each UpdateTable"
+        yield self._change("additive", str(source), text, stored)
+
+    # ---- entities ----
+
+    def entities(self) -> Iterator[Change]:
+        known = {entity.name for entity, _ in self.common}
+        for entity in self.old.entities:
+            if entity.name not in known:
+                yield self._removed(entity)
+        for entity in self.new.entities:
+            if entity.name not in known:
+                yield Change("additive", str(entity), "a new entity")
+        for old, new in self.common:
+            yield from self._keys(old, new)
+            yield from self._uniques(old, new)
+            yield from self._fields(old, new)
+
+    def _removed(self, entity: Entity) -> Change:
+        renamed = [
+            other
+            for other in self.new.entities
+            if other.name not in self.old.by_name and _texts(other.key) == _texts(entity.key)
+        ]
+        if renamed:
+            text = f"its items are no {renamed[0]}: declare class {renamed[0]}(..., "
+            text += f'name="{entity.name}"), or write their type again'
+            return self._change("backfill", str(entity), text, [entity])
+        text = "its items stay in the table, and reads leave them out"
+        return self._change("nothing", str(entity), text, [entity])
+
+    def _keys(self, old: Entity, new: Entity) -> Iterator[Change]:
+        if _texts(old.key) != _texts(new.key):
+            text = f"its key {_shown(old.key)} becomes {_shown(new.key)}"
+            yield self._change("new keys", str(new), text, [old])
+        for source in self.new.indexes:
+            was, now = _key(old, source), _key(new, source)
+            if was is None and now is not None and all(c.natural for c in now.columns):
+                continue  # the attributes are there
+            if _rule(was) == _rule(now):
+                continue
+            if now is None:
+                text = f"its items stay in {source} until they are written again"
+            elif was is None:
+                text = f"items need the attributes of {source}: {_shown(now)}"
+            else:
+                text = f"its key in {source} {_shown(was)} becomes {_shown(now)}"
+            yield self._change("backfill", str(new), text, [old])
+
+    def _uniques(self, old: Entity, new: Entity) -> Iterator[Change]:
+        was = {(u.namespace, str(u.template)) for u in old.unique}
+        now = {(u.namespace, str(u.template)) for u in new.unique}
+        if was != now:
+            text = "its unique texts change: run st.rebuild_markers"
+            yield self._change("backfill", str(new), text, [old])
+
+    def _fields(self, old: Entity, new: Entity) -> Iterator[Change]:
+        upgraded = new.model.entity_shape > old.model.entity_shape
+        for name in [*old.fields, *(name for name in new.fields if name not in old.fields)]:
+            where = f"{new}.{name}"
+            if name not in new.fields:
+                yield Change("nothing", where, "it goes; stored items keep the attribute")
+                continue
+            kind, text = self._field(old, new, name)
+            if kind == "backfill" and upgraded:
+                kind, text = "nothing", f"{text}; items are upgraded when they are read"
+            if text and kind == "backfill":
+                yield self._change(kind, where, text, [old])
+            elif text:
+                yield Change(kind, where, text)
+
+    @staticmethod
+    def _field(old: Entity, new: Entity, name: str) -> tuple[Kind, str]:
+        info = new.model.model_fields[name]
+        if name in new.copies and name not in old.copies:
+            return "backfill", "it becomes a copy: run db.sync for each owner"
+        if name not in old.fields:
+            if info.is_required():
+                return "backfill", "it is required, and stored items do not have it"
+            return "additive", "a new field with a default"
+        was, now = old.fields[name], new.fields[name]
+        if old.attributes[name] != new.attributes[name]:
+            text = f"its attribute {old.attributes[name]} becomes {new.attributes[name]}"
+            return "backfill", text
+        if was.tag != now.tag:
+            return "backfill", f"it is stored as {now.tag}, not as {was.tag}"
+        if was.optional and not now.optional:
+            return "backfill", "it can no longer be None"
+        if set(now.choices) < set(was.choices) or (now.choices and not was.choices):
+            return "backfill", "not all stored values are allowed any more"
+        if _facts(old, name) != _facts(new, name):
+            return "backfill", "its type or its constraints change: stored values may not fit"
+        return "nothing", ""
+
+    # ---- numbers ----
+
+    def _change(self, kind: Kind, where: str, text: str, entities: Sequence[Entity]) -> Change:
+        counts = [self._count(entity) for entity in entities]
+        if not entities or None in counts:
+            return Change(kind, where, text)
+        usd = None
+        if kind != "nothing":
+            usd = sum(self._usd(kind, e, n or 0) for e, n in zip(entities, counts, strict=True))
+        return Change(kind, where, text, sum(count or 0 for count in counts), usd)
+
+    def _count(self, entity: Entity) -> float | None:
+        found = (table.volumes.count(entity) for table in self.tables)
+        return next((count for count in found if count is not None), None)
+
+    def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
+        """A Scan of the items, and for each a write; for new keys a put and a delete."""
+        size = self._size(entity)
+        prices = prices_of("us-east-1")
+        writes = write_units(size) * (2 if kind == "new keys" else 1)
+        reads = read_units(size * count, False) if kind != "additive" else 0
+        return prices["on_demand_writes"].of(count * writes) + prices["on_demand_reads"].of(reads)
+
+    def _size(self, entity: Entity) -> int:
+        for table in self.tables:
+            size = table.volumes.of(entity).size
+            if size is not None:
+                return size
+        old = self.tables[1]
+        try:
+            return Examples(old).size(entity, old.model.table)
+        except DesignError:  # no example satisfies the fields' constraints
+            return 0
+
+
+def _key(entity: Entity, source: Source) -> EntityKey | None:
+    return next((key for key in entity.indexes if key.source.name == source.name), None)
+
+
+def _texts(key: EntityKey) -> list[str]:
+    return [f"{c.attribute} {c.natural is None} {c.template}" for c in key.columns]
+
+
+def _rule(key: EntityKey | None) -> Any:
+    """What decides about an entry: its templates, and the condition with its values."""
+    if key is None:
+        return None
+    when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
+    return _texts(key), when
+
+
+def _shown(key: EntityKey) -> str:
+    return " / ".join(str(column.template) for column in key.columns)
+
+
+def _facts(entity: Entity, name: str) -> tuple[str, str]:
+    """A field's type and constraints."""
+    info = entity.model.model_fields[name]
+    return repr(entity.fields[name].python), repr(info.metadata)
+
+
+def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:
+    """The tables of two models by name. If each has one table, they may differ in their names."""
+    if len(old) == len(new) == 1:
+        yield old[0], new[0]
+        return
+    names = {table.name: table for table in new}
+    for table in old:
+        if table.name in names:
+            yield table, names[table.name]

@@ -1,0 +1,168 @@
+"""What a change of a model means for stored items, change by change."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hashrange
+from hashrange import design as st
+
+from ..models import PRELUDE, A, item, model, patterns
+
+OLD = item(
+    "A",
+    "'a#{id}', 'info'",
+    "id: st.Slug; x: str = ''; n: int = 0; note: str | None = None",
+    "by_x = st.index('GSI1', 'x#{x}', 'a#{id}')",
+)
+GET_A = "def a(self, id: str) -> A | None: ..."
+REST = patterns(GET_A, table=", volumes=st.volumes(A=st.total(1_000_000, size=1500))")
+CASES = {
+    "the same": ("", "", "nothing", ""),
+    "a new field": ("n: int = 0", "n: int = 0\n    m: int = 0", "additive", "A.m: a new field"),
+    "a required field": ("n: int = 0", "n: int = 0\n    m: int", "backfill", "A.m: it is required"),
+    "a field less": ("n: int = 0\n", "\n", "nothing", "A.n: it goes"),
+    "another type": ("n: int = 0", "n: str = '0'", "backfill", "stored as S, not as N"),
+    "no longer None": ("note: str | None = None", "note: str = ''", "backfill", "A.note"),
+    "may be None": ("x: str = ''", "x: str | None = ''", "nothing", ""),
+    "a constraint": (
+        "n: int = 0",
+        "n: Annotated[int, Field(ge=0)] = 0",
+        "backfill",
+        "A.n: its type or its",
+    ),
+    "an alias": ("n: int = 0", "n: int = Field(0, alias='m')", "backfill", "n becomes m"),
+    "another primary key": (
+        "'a#{id}', 'info'",
+        "'a#{id}', 'meta'",
+        "new keys",
+        "becomes a#{id} / meta",
+    ),
+    "another index key": ("'x#{x}'", "'y#{x}'", "backfill", "its key in GSI 1"),
+    "a condition": ("'a#{id}')", "'a#{id}', when='n = :o', o=1)", "backfill", "its key in GSI 1"),
+    "another projection": (
+        "'a#{id}')",
+        "'a#{id}', project='KEYS_ONLY')",
+        "additive",
+        "dropped and",
+    ),
+    "an index less": ("by_x = st.index('GSI1', 'x#{x}', 'a#{id}')", "pass", "additive", "dropped"),
+    "a computed index": (
+        "by_x =",
+        "by_n = st.index('GSI2', 'n#{n}')\n    by_x =",
+        "backfill",
+        "attributes of GSI 2",
+    ),
+    "a natural index": (
+        "by_x =",
+        "by_n = st.index('GSI2', st.attr('n'))\n    by_x =",
+        "additive",
+        "DynamoDB fills it",
+    ),
+    "a local index": (
+        "by_x =",
+        "by_n = st.local('LSI1', st.attr('n'))\n    by_x =",
+        "new keys",
+        "local index comes",
+    ),
+    "a unique text": (
+        "by_x =",
+        "u = st.unique('{x}')\n    by_x =",
+        "backfill",
+        "st.rebuild_markers",
+    ),
+    "another class": ("class A(", "class A2(", "backfill", 'name="A"'),
+    "another class of the same name": (
+        "class A(st.Item)",
+        "class A2(st.Item, name='A')",
+        "nothing",
+        "",
+    ),
+    "another table": ("'app'", "'app2'", "new keys", "app becomes app2"),
+    "a stream": ("'app', P", "'app', P, stream=True", "additive", "a stream is switched on"),
+    "another type attribute": ("'app', P", "'app', P, type_attribute='t'", "backfill", "by t, not"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_change(case: str) -> None:
+    before, after, kind, message = CASES[case]
+    text = OLD + REST
+    assert before in text
+    changed = text.replace(before, after)
+    if "A2" in after:
+        changed = changed.replace("-> A ", "-> A2 ").replace("(A=", "(A2=")
+    found = st.diff(model(text), model(changed))
+    assert found.kind == kind, found
+    assert found.needs_work == (kind in ("backfill", "new keys"))
+    assert message in str(found)
+
+
+def test_an_upgrade_on_read_needs_no_backfill() -> None:
+    new = OLD.replace("n: int = 0", "n: str").replace("st.Item)", "st.Item, shape=2)")
+    new = new.replace("by_x =", "@staticmethod\n    @st.upgrade(from_version=1)\n"
+                      "    def one(values: dict) -> dict: return values\n    by_x =")  # fmt: skip
+    found = st.diff(model(OLD + REST), model(new + REST))
+    assert found.kind == "nothing"
+    assert "upgraded when they are read" in str(found)
+
+
+def test_new_and_removed_entities() -> None:
+    b = item("B", "'b#{id}', 'info'", "id: st.Slug")
+    one, two = model(A + patterns()), model(A + b + patterns(table=", B"))
+    assert str(st.diff(one, two)) == "additive: B: a new entity\napp: additive"
+    assert "reads leave them out" in str(st.diff(two, one))
+
+
+def test_numbers_of_items_and_their_cost() -> None:
+    """A million items of 1,500 bytes: 2 write units each, and a Scan of 1.4 GB."""
+    old = model(OLD + REST)
+    [change] = st.diff(old, model((OLD + REST).replace("'x#{x}'", "'y#{x}'"))).changes
+    assert change.items == 1_000_000
+    assert change.usd == pytest.approx(
+        2 * 0.625 + 1_000_000 * 1500 / 4096 / 2 / 1e6 * 0.125, rel=1e-3
+    )
+    moved = st.diff(old, model((OLD + REST).replace("'info'", "'meta'"))).changes[0]
+    assert moved.usd is not None
+    assert moved.usd > 2 * 2 * 0.625
+
+
+def test_what_is_called_nothing_can_still_be_read(database: hashrange.Database) -> None:
+    old = model(OLD + REST)
+    text = (OLD + REST).replace("x: str = ''", "x: str | None = ''")
+    new = model(text.replace("n: int = 0", ""))
+    old.create(database)
+    [entity] = old.model.entities
+    old.open(old.protocols[0], database).put(
+        entity.model.model_validate({"id": "1", "n": 5, "x": "y"})
+    )
+    assert st.diff(old, new).kind == "nothing"
+    assert new.open(new.protocols[0], database).a("1") is not None
+
+
+def test_the_command(tmp_path: Path) -> None:
+    files = {}
+    for name, change in {"old": "", "same": "", "more": "\n    m: int = 0"}.items():
+        files[name] = tmp_path / f"{name}.py"
+        files[name].write_text(PRELUDE + OLD.replace("n: int = 0", f"n: int = 0{change}") + REST)
+    files["moved"] = tmp_path / "moved.py"
+    files["moved"].write_text(PRELUDE + (OLD + REST).replace("'info'", "'meta'"))
+    files["wrong"] = tmp_path / "wrong.py"
+    files["wrong"].write_text("import nowhere")
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        line = [sys.executable, "-m", "hashrange", "design", "diff", *arguments]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    same = run(str(files["old"]), str(files["same"]))
+    assert (same.returncode, same.stdout) == (0, "app: nothing\n")
+    assert run(str(files["old"]), str(files["more"])).returncode == 0
+    moved = run(str(files["old"]), str(files["moved"]), "--json")
+    assert moved.returncode == 1
+    assert json.loads(moved.stdout)["kind"] == "new keys"
+    wrong = run(str(files["old"]), str(files["wrong"]))
+    assert wrong.returncode == 1
+    assert wrong.stderr.count("\n") == 1
