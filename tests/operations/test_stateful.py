@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import capacity
 import drawn
 import msgspec
 import oracle
@@ -68,6 +69,18 @@ class Operations(RuleBasedStateMachine):
         self.upkeep = Upkeep(self.runtime)
 
     def execute(self, operation: str, request: Request) -> Any:
+        """The response. What the request consumes is compared with its explanation."""
+        if operation not in capacity.MEASURED:
+            return self.answer(operation, request)
+        request = {**request, "ReturnConsumedCapacity": "INDEXES"}
+        explained = self.runtime.explain(operation, msgspec.json.encode(request))
+        response = self.answer(operation, request)
+        assert capacity.consumed(response.pop("ConsumedCapacity", [])) == capacity.explained(
+            explained
+        )
+        return response
+
+    def answer(self, operation: str, request: Request) -> Any:
         return msgspec.json.decode(self.runtime.call(operation, msgspec.json.encode(request)))
 
     def refused_alike(self, operation: str, request: Request, refusal: Refused) -> None:

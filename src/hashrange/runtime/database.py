@@ -76,6 +76,18 @@ class Database:
             error.add_note(_WIRE_FORM)
             raise
 
+    def explain(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """What a request would consume now, and why. Nothing is written or charged.
+
+        Returns the members of `hashrange.runtime.explain.Explanation`: units read and written, the
+        partitions they are consumed in, rows read and items returned, and what a write does to
+        each index. A request that is invalid raises the error of the service; `error` is the one
+        that the state of the database would cause.
+        """
+        explained = self.runtime.explain(operation, _encode(request), self._caller)
+        found: dict[str, Any] = msgspec.to_builtins(explained)
+        return found
+
     def check(self) -> Iterator[str]:
         """Yield every problem found: damaged rows, and index entries or counters that are wrong."""
         return problems(self._store)

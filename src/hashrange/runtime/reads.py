@@ -23,31 +23,36 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.admission import WAIT_SECONDS_MAX, Admission, throttled
-from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error
+from hashrange.runtime.batch import (
+    ENTROPY_BYTES,
+    Done,
+    Outcome,
+    encode_response,
+    internal_error,
+)
 from hashrange.runtime.decisions import Steps, begin
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.explain import Explanation, explain
 from hashrange.runtime.meter.meter import Account
 
 
 class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it."""
 
-    __slots__ = ("_meter", "_now", "_settings", "_tables", "snapshot")
+    __slots__ = ("_meter", "_settings", "now", "snapshot", "tables")
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
         self._meter = environment.meter
-        self._tables, self._now = environment.at(
-            cast(tuple[bytes | None, int], snapshot.read(HEAD))
-        )
+        self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
-        moment = Moment(self._now, b"", caller, self._settings)
-        steps = begin(operation, request, moment, self._tables)
-        return steps if self._meter is None else Account(self._meter, self._now).steps(steps)
+        moment = Moment(self.now, b"", caller, self._settings)
+        steps = begin(operation, request, moment, self.tables)
+        return steps if self._meter is None else Account(self._meter, self.now).steps(steps)
 
     def close(self) -> None:
         self.snapshot.close()
@@ -174,6 +179,15 @@ class Reads:
             return _response(decision)
         self._add(LongRead(operation, request, caller, done, self._environment.clock.timer()))
         return None
+
+    def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
+        """What a request, also one that writes, would consume now."""
+        with closing(self._open(False)) as opened:
+            tables, now = opened.tables, opened.now
+            settings = self._environment.settings._replace(throughput="measured")
+            moment = Moment(now, bytes(ENTROPY_BYTES), caller, settings)
+            steps = begin(operation, request, moment, tables)
+            return explain(operation, steps, opened.snapshot, now)
 
     def forget_closed_loops(self) -> None:
         """From any thread: close the snapshots of reads whose callers are gone."""

@@ -17,6 +17,7 @@ from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.explain import Explanation
 from hashrange.runtime.health import probe
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.names import API, closed, unknown
@@ -91,6 +92,16 @@ class Runtime(forks.Forkable):
             outcome = internal_error(error)
         if outcome is not None:
             done(outcome)
+
+    def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
+        """What a request would consume now; nothing is written. Raises ApiError if it is invalid.
+
+        A refusal by the state of the database is part of the explanation.
+        """
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            raise self._refused(name)
+        return self._reads.explain(operation, operation.request(body), caller)
 
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""

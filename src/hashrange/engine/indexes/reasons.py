@@ -1,0 +1,40 @@
+"""Says in words what a change of an item does to each index: why it costs what it costs."""
+
+from collections.abc import Iterator
+
+from hashrange.engine.decision import ItemChange
+from hashrange.engine.indexes.maintainer import is_built
+from hashrange.engine.indexes.secondary import Entry, entry_of
+from hashrange.model.tables import Index
+
+
+def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
+    """Each secondary index of the item's table, and what happens to the item's entry in it."""
+    for index in change.table.indexes:
+        if index.building and not is_built(index, change.key):
+            yield index, "is being built and has yet to come to the item: no write"
+        else:
+            yield index, _reason(index, change)
+
+
+def _reason(index: Index, change: ItemChange) -> str:
+    gone, come = _entries(index, change)
+    if gone is None and come is None:
+        missing = ", ".join(index.key)
+        return f"the item has no entry, because it lacks a key attribute ({missing}): no write"
+    if gone is None:
+        return "the entry is added: one write"
+    if come is None:
+        return "the entry is deleted: one write"
+    if gone.key.key != come.key.key:
+        return "the entry moves to another key: two writes"
+    if gone.shown == come.shown:
+        return "nothing that the index shows changes: no write"
+    return "the entry is rewritten: one write"
+
+
+def _entries(index: Index, change: ItemChange) -> tuple[Entry | None, Entry | None]:
+    table, key, old, new = change.table, change.key, change.old, change.new
+    gone = None if old is None else entry_of(table, index, key, old.item, old.size)
+    come = None if new is None else entry_of(table, index, key, new, change.new_size)
+    return gone, come

@@ -1,0 +1,132 @@
+"""What a request would consume now, and why: decided on a snapshot, with nothing written."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct, field
+
+from hashrange import kv
+from hashrange.engine import transition
+from hashrange.engine.capacity import Charge
+from hashrange.engine.decision import Decision, ItemChange
+from hashrange.engine.indexes.reasons import reasons
+from hashrange.model.errors import ApiError
+from hashrange.model.tables import TableOrIndex
+from hashrange.operations.operation import Operation
+from hashrange.runtime.decisions import Steps
+
+
+class Consumed(Struct):
+    """Units that are consumed in one partition of a table, or of one of its indexes.
+
+    A local index lies in the partitions of its table. `index` is None for the table itself.
+    """
+
+    table: str
+    index: str | None
+    partition: int
+    read_units: float = 0
+    write_units: float = 0
+
+
+class Explanation(Struct):
+    """`rows_read` counts items and index entries, and `bytes_read` is their size.
+
+    `items_returned` is what the client gets of them. `error` is the body of the error, if the
+    request would be refused. `notes` say what a write does to each index.
+    """
+
+    operation: str
+    read_units: float = 0
+    write_units: float = 0
+    rows_read: int = 0
+    bytes_read: int = 0
+    items_returned: int = 0
+    consumed: list[Consumed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    error: dict[str, Any] | None = None
+
+
+def explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
+    """Drive a decision over a snapshot; `steps` fill the receipt of what they read."""
+    found = Explanation(operation.name)
+    try:
+        decision = _drive(steps, snapshot, found)
+        if decision.changes:
+            transition.derive(decision, now)
+    except ApiError as refusal:
+        found.error = refusal.body()
+        return found
+    if decision.receipt is not None:
+        _add_charges(found, decision.receipt.charges)
+    found.notes += _notes(decision)
+    found.items_returned = _returned(decision)
+    return found
+
+
+def _drive(steps: Steps, snapshot: kv.Snapshot, found: Explanation) -> Decision:
+    reply: Any = None
+    try:
+        while True:
+            read = steps.send(reply)
+            reply = snapshot.read(read)
+            for value in _rows(read, reply):
+                found.rows_read += 1
+                found.bytes_read += kv.unpack_weight(value)[0]
+    except StopIteration as end:
+        return cast(Decision, end.value)
+
+
+def _rows(read: kv.Read, reply: kv.Answer) -> Iterator[bytes]:
+    """The items and entries among the rows that were read."""
+    if isinstance(read, kv.Get):
+        values = cast(list[bytes | None], reply)
+        for (space, _), value in zip(read.keys, values, strict=True):
+            if value is not None and space != kv.SYSTEM_SPACE:
+                yield value
+    elif isinstance(read, kv.Range) and read.space != kv.SYSTEM_SPACE:
+        for _, value in cast(kv.Page, reply).rows:
+            yield value
+
+
+def _add_charges(found: Explanation, charges: list[Charge]) -> None:
+    """One line for each partition of a table or index, in the order in which they were used."""
+    lines: dict[tuple[str, str | None, int], Consumed] = {}
+    for charge in charges:
+        index = charge.index
+        owner: TableOrIndex = charge.table if index is None or index.local else index
+        number = owner.partition_at(charge.key).number
+        place = charge.table.name, index.name if index else None, number
+        line = lines.setdefault(place, Consumed(*place))
+        if charge.written:
+            line.write_units += charge.units
+            found.write_units += charge.units
+        else:
+            line.read_units += charge.units
+            found.read_units += charge.units
+    found.consumed += lines.values()
+
+
+def _notes(decision: Decision) -> Iterator[str]:
+    changes = [change for change in decision.changes if isinstance(change, ItemChange)]
+    for change in changes:
+        if change.check:
+            continue
+        for index, reason in reasons(change):
+            yield f"{change.table.name}, index {index.name}: {reason}"
+    if decision.transactional:
+        yield "a transaction doubles the units of tables, not those of their indexes"
+
+
+def _returned(decision: Decision) -> int:
+    if decision.changes:
+        return 0
+    response = msgspec.json.decode(msgspec.json.encode(decision.response()) or b"{}")
+    if "Count" in response:
+        return cast(int, response["Count"])
+    if "Item" in response:
+        return 1
+    found = response.get("Items") or response.get("Responses") or ()
+    groups = found.values() if isinstance(found, dict) else [found]
+    return sum(len(group) for group in groups)
