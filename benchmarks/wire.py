@@ -26,7 +26,7 @@ import uvloop
 from benchmarks import load, processor
 from benchmarks.servers import free_port
 from hashrange.interfaces.calls import Done
-from hashrange.interfaces.server import serve
+from hashrange.interfaces.server import Server, serve
 from hashrange.interfaces.server.listener import open_listener
 from hashrange.model.caller import Caller
 
@@ -85,7 +85,7 @@ async def serve_bare(port: int) -> None:
 
 SERVERS: dict[str, Callable[[int], None]] = {
     "hashrange": lambda port: serve(
-        ConstantRuntime(), open_listener("127.0.0.1", port), lambda: None
+        Server(ConstantRuntime(), open_listener("127.0.0.1", port)), lambda: None
     ),
     "bare": lambda port: uvloop.run(serve_bare(port)),
 }

@@ -3,7 +3,7 @@
 import sys
 
 import hashrange
-from hashrange.interfaces.server import serve
+from hashrange.interfaces.server import Server, serve
 from hashrange.interfaces.server.listener import open_listener
 
 if __name__ == "__main__":
@@ -11,4 +11,4 @@ if __name__ == "__main__":
     listener = open_listener("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.port}"
     with hashrange.connect(settings=settings) as database:
-        serve(database.runtime, listener, lambda: print(url, flush=True))
+        serve(Server(database.runtime, listener), lambda: print(url, flush=True))

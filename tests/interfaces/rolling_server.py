@@ -4,11 +4,11 @@ import sys
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.server import serve
+from hashrange.interfaces.server import Server, serve
 from hashrange.interfaces.server.listener import open_listener
 
 if __name__ == "__main__":
     listener = open_listener("127.0.0.1", 0)
     settings = Settings(shard_seconds=float(sys.argv[1]))
     with listener.sock, hashrange.connect(settings=settings) as database:
-        serve(database.runtime, listener, lambda: print(listener.port, flush=True))
+        serve(Server(database.runtime, listener), lambda: print(listener.port, flush=True))

@@ -27,8 +27,10 @@ GAUGES = {
     "wal_bytes": "The size of the write-ahead log, which the next checkpoints shorten.",
     "disk_free_bytes": "The room on the file system of the database.",
     "checkpoint_failures": "Checkpoints that have failed since the last one that succeeded.",
+    "connections": "Clients that are connected now.",
+    "connections_max": "How many clients can be connected at once.",
 }
-"""Figures of the store that rise and fall."""
+"""Figures of the store and of the server that rise and fall; all others only rise."""
 
 
 class _Operation:
@@ -45,7 +47,7 @@ class _Operation:
 
 
 class Metrics:
-    """`figures` returns those of the store: sizes, and counts since it was opened."""
+    """`figures` returns those of the store and the server: sizes, and counts since the start."""
 
     def __init__(self, figures: Figures) -> None:
         self._figures = figures
@@ -80,7 +82,7 @@ class Metrics:
     def collect(self) -> "Iterator[Metric]":
         """Called by the registry of prometheus-client."""
         yield from self._of_requests()
-        yield from self._of_store()
+        yield from self._of_figures()
 
     def _of_requests(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
@@ -102,7 +104,7 @@ class Metrics:
                 errors.add_metric([name, error], number)
         yield from (latency, sent, answers, errors)
 
-    def _of_store(self) -> "Iterator[Metric]":
+    def _of_figures(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         for name, value in self._figures().items():

@@ -129,6 +129,7 @@ def serve(
     """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
     import hashrange
     from hashrange.interfaces import logs
+    from hashrange.interfaces.server import Server
     from hashrange.interfaces.server import serve as serve_at
     from hashrange.interfaces.server.access_log import log_access
     from hashrange.interfaces.server.clients import Observer, together
@@ -170,17 +171,13 @@ def serve(
         if admin is not None:
             from hashrange.interfaces.admin import AdminPort, Health, Metrics
 
-            health, metrics = Health(database.runtime), Metrics(database.figures)
+            health = Health(database.runtime)
+            metrics = Metrics(lambda: database.figures() | server.figures())
             observers += [health.observe, metrics.observe]
             routes = {**health.routes(), **metrics.routes()}
             beside.append(AdminPort(admin, token, routes, origins))
-        serve_at(
-            database.runtime,
-            listener,
-            lambda: print(*greeting, sep="\n", flush=True),
-            beside,
-            together(observers),
-        )
+        server = Server(database.runtime, listener, observer=together(observers))
+        serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside)
 
 
 def _check_volume(path: Path | None) -> None:

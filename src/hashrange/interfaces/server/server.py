@@ -76,6 +76,13 @@ class Server:
         self._sweeper.cancel()
         await self.clients.drain(DRAIN_SECONDS_MAX)
 
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name. Called from any thread while the server runs."""
+        return {
+            "connections": len(self.clients.connected),
+            "connections_max": self.clients.connections_max,
+        }
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
@@ -90,16 +97,10 @@ class Beside(Protocol):
     def stop(self) -> None: ...
 
 
-def serve(
-    runtime: Runtime,
-    listener: Listener,
-    ready: Callable[[], None],
-    beside: Sequence[Beside] = (),
-    observer: Observer | None = None,
-) -> None:
+def serve(server: Server, ready: Callable[[], None], beside: Sequence[Beside] = ()) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_serve(Server(runtime, listener, observer=observer), beside, ready))
+        runner.run(_serve(server, beside, ready))
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
