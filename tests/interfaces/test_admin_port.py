@@ -24,11 +24,21 @@ from hashrange.interfaces.admin import (
     port,
     text_answer,
 )
+from hashrange.interfaces.admin.health import FREE_BYTES_MIN, FULL_SECONDS
+from hashrange.interfaces.server.clients import Answered
 from hashrange.interfaces.server.listener import listening_socket
 from hashrange.kv import Full, ReadOnly, StoreError
+from hashrange.model.caller import Caller
+from hashrange.model.errors import InternalServerError
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
+from hashrange.wire import PLAIN, Call
 
+TABLE = (
+    b'{"TableName": "Things", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],'
+    b'"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],'
+    b'"BillingMode": "PAY_PER_REQUEST"}'
+)
 TOKEN = "a token of some length"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -238,7 +248,7 @@ def ready(health: Health) -> tuple[int, str]:
 def test_readiness_follows_the_store(step: str, fault: type[StoreError], text: str) -> None:
     store = FaultyStore(MemoryStore(), faults={step: [fault]})
     with Database(store, settings=Settings()) as database:
-        health = Health(database.runtime, Clock())
+        health = Health(database.runtime, clock=Clock())
         assert ready(health) == (200, "ready")
         store.rate = 1.0
         assert ready(health) == (503, text)
@@ -249,7 +259,7 @@ def test_readiness_follows_the_store(step: str, fault: type[StoreError], text: s
 def test_a_store_that_refuses_writes_stays_unready() -> None:
     store = FaultyStore(MemoryStore(), faults={"commit": [ReadOnly]})
     with Database(store) as database:
-        health = Health(database.runtime, Clock())
+        health = Health(database.runtime, clock=Clock())
         store.rate = 1.0
         assert ready(health)[0] == 503
         store.rate = 0.0
@@ -268,7 +278,7 @@ class Probed:
 
 def test_probes_within_a_second_are_one() -> None:
     runtime = Probed(lambda: None)
-    health = Health(runtime, lambda: 1.0)
+    health = Health(runtime, clock=lambda: 1.0)
     assert [ready(health) for _ in range(5)] == [(200, "ready")] * 5
     assert runtime.probes == 1
 
@@ -277,7 +287,7 @@ def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hashrange.interfaces.admin.health.PROBE_SECONDS_MAX", 0.1)
     release = threading.Event()
     runtime = Probed(lambda: release.wait(20))
-    health = Health(runtime, Clock())
+    health = Health(runtime, clock=Clock())
     first = threading.Thread(target=ready, args=(health,))
     first.start()
     try:
@@ -287,6 +297,39 @@ def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         release.set()
         first.join()
     assert ready(health) == (200, "ready")
+
+
+def test_a_disk_with_little_room() -> None:
+    figures = {"disk_free_bytes": FREE_BYTES_MIN}
+    health = Health(Probed(lambda: None), lambda: figures, Clock())
+    assert ready(health) == (200, "ready")
+    figures["disk_free_bytes"] = 1_000
+    assert ready(health) == (503, "the disk is full: 1,000 bytes are free; free some space")
+    figures["disk_free_bytes"] = FREE_BYTES_MIN
+    assert ready(health) == (200, "ready")
+
+
+def test_a_request_that_found_no_room() -> None:
+    """A quota shows only in what fails."""
+    store = FaultyStore(MemoryStore(), faults={"commit": [Full]})
+    now = [100.0]
+    with Database(store) as database:
+        health = Health(database.runtime, clock=lambda: now[0])
+        store.rate = 1.0
+        outcome: list[bytes | BaseException] = []
+        try:
+            database.runtime.call("CreateTable", TABLE)
+        except InternalServerError as error:
+            outcome.append(error)
+        call = Call("CreateTable", TABLE, Caller(), PLAIN)
+        health.observe(Answered("", call, outcome[0], b"", 0.0))
+        store.rate = 0.0
+        assert ready(health) == (
+            503,
+            "a request has just found no room on the disk; free some space",
+        )
+        now[0] += FULL_SECONDS
+        assert ready(health) == (200, "ready")
 
 
 # ---- metrics ----

@@ -21,6 +21,11 @@ def probe(store: kv.Store) -> None:
     transaction.commit()
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether an internal error was caused by a disk, a quota or a size limit that is full."""
+    return isinstance(error.__cause__, kv.Full)
+
+
 def damage(error: BaseException) -> str:
     """One line about the damage that caused an internal error; empty for any other cause."""
     cause = error.__cause__

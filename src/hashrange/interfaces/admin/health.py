@@ -1,7 +1,9 @@
 """Readiness: whether the database can read and write now.
 
-A probe reads from the store and commits to it, because only a commit tells that the disk is full,
-or that a sync has failed. Probes that arrive together, or within a second, share one.
+A probe reads from the store and commits to it, because only a commit tells that a sync has failed.
+The commit is small, so that it may still succeed on a disk that is nearly full. Therefore the room
+that is left counts too, and so do requests that have just failed for want of it. Probes that
+arrive together, or within a second, share one.
 """
 
 from collections.abc import Callable
@@ -10,13 +12,19 @@ from time import monotonic
 from typing import Protocol
 
 from hashrange import StoreError
-from hashrange.interfaces.admin.routes import Answer, Query, Route, Routes, text_answer
+from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import InternalServerError
-from hashrange.runtime.health import damage
+from hashrange.runtime.health import damage, is_full
 
 PROBE_SECONDS_MAX = 5.0
 """How long a caller waits for a probe that another caller has begun."""
+
+FREE_BYTES_MIN = 8 * 1024 * 1024
+"""With less room on the disk, a large transaction may not fit."""
+
+FULL_SECONDS = 10.0
+"""For how long a request that found no room on the disk keeps the server unready."""
 
 _FRESH_SECONDS = 1.0
 
@@ -30,24 +38,41 @@ class Runtime(Protocol):
 
 
 class Health:
-    """Probes a runtime, and remembers damage that the answers of the server have met."""
+    """Probes a runtime, and remembers what the answers of the server have met. `store_figures`
+    returns the store's, of which it uses `disk_free_bytes`.
+    """
 
-    def __init__(self, runtime: Runtime, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        store_figures: Figures = dict,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._runtime = runtime
+        self._store_figures = store_figures
         self._clock = clock
         self._probing = Lock()
         self._fresh_until = 0.0
         self._problem = ""
         self._damage = ""
+        self._full_until = 0.0
 
     def routes(self) -> Routes:
         return {"/readyz": Route(self.ready, open=True)}
 
+    def figures(self) -> dict[str, int]:
+        """Readiness as a number: 1 or 0."""
+        return {"ready": int(self.ready({}).status == 200)}
+
     def observe(self, answered: Answered) -> None:
         """An observer of the server."""
         outcome = answered.outcome
-        if isinstance(outcome, InternalServerError) and (found := damage(outcome)):
+        if not isinstance(outcome, InternalServerError):
+            return
+        if found := damage(outcome):
             self._damage = f"{found}; run hashrange check, and restore a backup"
+        if is_full(outcome):
+            self._full_until = self._clock() + FULL_SECONDS
 
     def ready(self, query: Query) -> Answer:
         """200 and `ready`, or 503 and one line that says what is wrong."""
@@ -57,10 +82,18 @@ class Health:
             if self._clock() >= self._fresh_until:
                 self._problem = self._probe()
                 self._fresh_until = self._clock() + _FRESH_SECONDS
-            problem = self._problem or self._damage
+            problem = self._problem or self._damage or self._want_of_room()
         finally:
             self._probing.release()
         return text_answer(problem, 503) if problem else text_answer("ready")
+
+    def _want_of_room(self) -> str:
+        free = self._store_figures().get("disk_free_bytes", FREE_BYTES_MIN)
+        if free < FREE_BYTES_MIN:
+            return f"the disk is full: {free:,} bytes are free; free some space"
+        if self._clock() < self._full_until:
+            return "a request has just found no room on the disk; free some space"
+        return ""
 
     def _probe(self) -> str:
         try:

@@ -7,10 +7,10 @@ no table, key or client.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.admin.routes import Answer, Query, Route, Routes, text_answer
+from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import ApiError
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 """The upper bounds of the histogram's buckets; the last one has none."""
 
-Figures = Callable[[], Mapping[str, int]]
-
 GAUGES = {
+    "ready": "1 if the database can read and commit, as /readyz says, else 0.",
     "database_bytes": "The size of the database file.",
     "wal_bytes": "The size of the write-ahead log, which the next checkpoints shorten.",
     "disk_free_bytes": "The room on the file system of the database.",
@@ -30,7 +29,7 @@ GAUGES = {
     "connections": "Clients that are connected now.",
     "connections_max": "How many clients can be connected at once.",
 }
-"""Figures of the store and of the server that rise and fall; all others only rise."""
+"""Figures that rise and fall; all others only rise."""
 
 
 class _Operation:

@@ -9,6 +9,10 @@ Query = Mapping[str, str]
 """The parameters of the request's query string; of one that is repeated, the last."""
 
 
+Figures = Callable[[], Mapping[str, int]]
+"""Returns numbers for monitoring, by name, from any thread."""
+
+
 class Answer(NamedTuple):
     """A response."""
 

@@ -171,8 +171,8 @@ def serve(
         if admin is not None:
             from hashrange.interfaces.admin import AdminPort, Health, Metrics
 
-            health = Health(database.runtime)
-            metrics = Metrics(lambda: database.figures() | server.figures())
+            health = Health(database.runtime, database.figures)
+            metrics = Metrics(lambda: database.figures() | server.figures() | health.figures())
             observers += [health.observe, metrics.observe]
             routes = {**health.routes(), **metrics.routes()}
             beside.append(AdminPort(admin, token, routes, origins))
