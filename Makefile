@@ -5,10 +5,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := $(VENV)/clients
+DOCS := $(VENV)/docs
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz soak clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz soak docs package clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
@@ -47,8 +48,16 @@ fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|state
 	$(BIN)/python $(PIP_INSTALL) -e '.[fuzz]'
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
+docs: $(DOCS)/.ready  ## The documentation site, in build/site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@echo "The site is in build/site; open build/site/index.html"
+
+package: $(READY)  ## The wheel and the sdist in dist/, checked and installed as users do
+	$(BIN)/python $(PIP_INSTALL) -e '.[package]'
+	$(BIN)/python scripts/check_package.py
+
 clean:  ## Remove the environment and the caches; what is built in .peers/ and .clients/ stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The first Python that is new enough makes the environment.
 $(READY): pyproject.toml
@@ -67,4 +76,9 @@ $(READY): pyproject.toml
 $(CLIENTS)/.ready: $(READY)
 	$(BIN)/python -m venv --clear $(CLIENTS)
 	$(CLIENTS)/bin/python $(PIP_INSTALL) -e '.[clients]'
+	touch $@
+
+$(DOCS)/.ready: $(READY)
+	$(BIN)/python -m venv --clear $(DOCS)
+	$(DOCS)/bin/python $(PIP_INSTALL) -e '.[docs]'
 	touch $@
