@@ -102,20 +102,22 @@ def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say:
     return Bench(loads, disturbed, resting, grown, in_process)
 
 
-def grids(bench: Bench) -> list[Grid]:
-    """All tables but the one of the loads, which has two forms."""
+def grids(bench: Bench, servers: list[Server]) -> list[Grid]:
+    """The tables of these servers but the one of the loads, which has two forms."""
+    names = {server.name for server in servers}
+    resting = {name: rests for name, rests in bench.resting.items() if name in names}
     return [
         *([report.disturbances(bench.disturbed)] if bench.disturbed else []),
-        report.rests(bench.resting),
+        report.rests(resting),
         *([report.growth(bench.grown)] if bench.grown else []),
         *([report.in_process(bench.in_process)] if bench.in_process else []),
-        report.verdicts(
-            [
-                *bars.ratios(bench.loads),
-                *bars.limits(bench.disturbed, bench.resting, bench.in_process),
-            ]
-        ),
     ]
+
+
+def verdicts(bench: Bench) -> Grid:
+    """The bars that we have set ourselves. They are for the terminal, not for the page."""
+    limits = bars.limits(bench.disturbed, bench.resting, bench.in_process)
+    return report.verdicts([*bars.ratios(bench.loads), *limits])
 
 
 def show_bench(given: argparse.Namespace, folder: Path, say: runs.Say, console: Console) -> None:
@@ -123,11 +125,15 @@ def show_bench(given: argparse.Namespace, folder: Path, say: runs.Say, console: 
     servers = find_servers(given, console)
     bench = measure(servers, given, folder, say)
     notes = [machine, *report.disturbing(bench.loads), *report.strained(bench.loads)]
-    report.show([report.listed(servers, bench.loads), *grids(bench)], console)
+    tables = [report.listed(servers, bench.loads), *grids(bench, servers), verdicts(bench)]
+    report.show(tables, console)
     for note in notes:
         console.print(note)
     if given.markdown:
-        tables = [report.crossed(servers, bench.loads), *grids(bench)]
+        peers_and_ours = [
+            server for server in servers if server.name not in (bars.BARE, bars.BARE_FULL)
+        ]
+        tables = [report.crossed(peers_and_ours, bench.loads), *grids(bench, peers_and_ours)]
         report.place(report.markdown(tables, notes), given.markdown)
 
 

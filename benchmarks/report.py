@@ -1,4 +1,4 @@
-"""The figures as tables, for the terminal and as Markdown for the README."""
+"""The figures as tables, for the terminal and as Markdown for docs/benchmarks.md."""
 
 import datetime
 import os

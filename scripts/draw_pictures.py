@@ -1,4 +1,5 @@
-"""Draw the pictures in docs/pictures, which the pages show, from the models in examples/.
+"""Draw the pictures in docs/pictures, which the pages show: of the models in examples/, of the
+figures in docs/benchmarks.md, and of a terminal.
 
 python scripts/draw_pictures.py            write them
 python scripts/draw_pictures.py --check    exit 1 if they differ from what would be written
@@ -9,11 +10,15 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from svg_speed import speed
+from svg_terminal import terminal
+
 from hashrange import design as st
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 DRAWN = {
+    "shop": ("table", ("patterns", "table")),
     "sensors": ("table", ("entities", "patterns", "table", "GSI1", "GSI3")),
     "chat": ("table", ("entities", "table", "gs1")),
     "organisations": ("projects", ("table", "by_last_updated", "by_owner")),
@@ -30,6 +35,8 @@ def pictures() -> dict[Path, str]:
         table: st.Table = getattr(import_module(name), attribute)
         for view in views:
             found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
+    found[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
+    found[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
     return found
 
 

@@ -102,6 +102,12 @@ def test_excerpts_are_in_the_example(name: str) -> None:
         assert all(line in lines for line in excerpt.splitlines()), excerpt
 
 
+def test_the_model_of_the_readme_is_the_example() -> None:
+    lines = (EXAMPLES / "shop.py").read_text().splitlines()
+    (model,) = (b for b in BLOCK.findall((ROOT / "README.md").read_text()) if "class Order" in b)
+    assert [line for line in model.splitlines() if line not in lines] == []
+
+
 def test_the_reference_lists_every_rule() -> None:
     text = (DOCS / "reference" / "design.md").read_text()
     listed = re.findall(r"^\| ([A-Z]\d\d) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
