@@ -17,7 +17,7 @@ import pytest
 
 HERE = Path(__file__).parent
 BUILT = HERE.parents[1] / ".clients"
-"""Programs are built in a copy, which stays: no output lands among the sources."""
+"""Programs are built in a copy, so that no output lands among the sources. The copy is kept."""
 
 KEYS = {
     "AWS_ACCESS_KEY_ID": "example",
@@ -28,7 +28,7 @@ KEYS = {
 SERVE = ("-m", "hashrange", "serve", "--port", "0")
 STEPS = ["tables", "items", "conditions", "query", "batches", "transactions", "expiry"]
 STEPS += ["streams", "end"]
-"""What the program of an SDK prints, a line for each thing that worked."""
+"""The steps that the program of an SDK prints, one on each line."""
 
 BUILD_SECONDS_MAX = 3600
 RUN_SECONDS_MAX = 300
@@ -83,9 +83,10 @@ Run = Callable[..., list[str]]
 
 @pytest.fixture(scope="module")
 def build() -> Callable[..., Path]:
-    """`build("go", "go", "build")` runs the command in a copy of tests/clients/go, and gives it.
+    """`build("go", "go", "build")` runs the command in a copy of tests/clients/go, whose path it
+    returns.
 
-    Skips the test if there is no such command.
+    It skips the test if there is no such command.
     """
 
     def building(folder: str, *command: str, env: Mapping[str, str] | None = None) -> Path:
@@ -101,10 +102,11 @@ def build() -> Callable[..., Path]:
 
 @pytest.fixture(scope="module")
 def run(environment: dict[str, str]) -> Run:
-    """`run(folder, "node", "smoke.mjs")` is the lines that the command prints. It must succeed.
+    """`run(folder, "node", "smoke.mjs")` runs a command that must succeed, and returns the lines that
+    it prints.
 
-    A program prints one line for each thing that worked, and ends with another status than 0 at
-    the first that did not. `env` is added to its environment.
+    A program prints a line for each step that succeeds. At the first step that fails it ends with
+    a status other than 0. `env` is added to its environment.
     """
 
     def running(folder: Path, *command: str, env: Mapping[str, str] | None = None) -> list[str]:
@@ -117,7 +119,7 @@ def run(environment: dict[str, str]) -> Run:
 def _succeed(
     command: tuple[str, ...], folder: Path, env: Mapping[str, str], seconds_max: float
 ) -> str:
-    """What it prints."""
+    """Run a command that must succeed, and return its output."""
     ended = subprocess.run(
         command,
         cwd=folder,

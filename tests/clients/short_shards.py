@@ -1,4 +1,6 @@
-"""A server in memory whose stream shards roll over after some seconds, for lineage readers."""
+"""A server in memory whose stream shards roll over after some seconds, for readers that follow the
+lineage of shards.
+"""
 
 import sys
 

@@ -52,7 +52,7 @@ def item(number: int) -> dict[str, Any]:
 
 
 async def write(client: Any, numbers: range) -> None:
-    """One PutItem each, all at once."""
+    """Put the items, each with a PutItem of its own, all at once."""
     puts = [client.put_item(TableName="smoke", Item=item(number)) for number in numbers]
     await asyncio.gather(*puts)
 

@@ -18,7 +18,7 @@ Aws = Callable[..., Any]
 
 @pytest.fixture
 def refused(environment: dict[str, str]) -> Callable[..., str]:
-    """The output of the command on stderr. It must fail."""
+    """The error output of a command, which must fail."""
 
     def running(*arguments: str) -> str:
         ended = call(environment, *arguments)
@@ -30,7 +30,7 @@ def refused(environment: dict[str, str]) -> Callable[..., str]:
 
 @pytest.fixture
 def aws(environment: dict[str, str]) -> Aws:
-    """The command's answer, decoded from JSON. It must succeed."""
+    """The answer of a command, which must succeed, decoded from JSON."""
 
     def running(*arguments: str) -> Any:
         ended = call(environment, *arguments)

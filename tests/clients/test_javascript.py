@@ -14,10 +14,10 @@ from .conftest import HERE, SERVE, Run, serving
 pytestmark = pytest.mark.foreign
 
 NODE_MAJOR_MIN = 20
-"""What the AWS SDK needs."""
+"""The version of node that the AWS SDK needs."""
 
 BIN = Path(sys.executable).parent
-"""Has the command `hashrange`."""
+"""The folder with the command `hashrange`."""
 
 
 @pytest.fixture(scope="module")

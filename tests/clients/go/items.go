@@ -14,7 +14,7 @@ import (
 
 type attributes = map[string]types.AttributeValue
 
-// Thing is how a Go program sees an item.
+// Thing is an item, as a Go program declares it.
 type Thing struct {
 	PK     string   `dynamodbav:"pk"`
 	SK     int      `dynamodbav:"sk"`

@@ -1,4 +1,4 @@
-// The AWS SDK for Go, version 2: one line for each thing that works.
+// Tests the AWS SDK for Go, version 2. Prints the name of each step that succeeds.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// Endpoint, region and credentials come from the environment.
+// The endpoint, the region and the credentials come from the environment.
 type clients struct {
 	db      *dynamodb.Client
 	streams *dynamodbstreams.Client

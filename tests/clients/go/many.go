@@ -36,7 +36,7 @@ func batches(ctx context.Context, c clients) {
 	expect(found == 10, found)
 }
 
-// write puts the items of a batch until none is unprocessed.
+// write puts the items of a batch, and repeats the request until none is unprocessed.
 func write(ctx context.Context, c clients, from, to int) {
 	var puts []types.WriteRequest
 	for sk := from; sk < to; sk++ {

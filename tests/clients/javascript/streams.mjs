@@ -18,7 +18,7 @@ const created = await client.createTable(
 const StreamArn = created.TableDescription.LatestStreamArn;
 const key = (pk, sk = "1") => ({ pk: { S: pk }, sk: { S: sk } });
 
-/** All shards, from pages of one. */
+/** All shards of a stream, read in pages of one. */
 async function shardsOf(StreamArn) {
   const shards = [];
   let ExclusiveStartShardId;
@@ -39,7 +39,7 @@ async function iterator(ShardId, ShardIteratorType, more = {}) {
   return (await streams.getShardIterator(given)).ShardIterator;
 }
 
-/** Reads a shard to its end; one that is still open, until nothing is left after `done()`. */
+/** Reads a shard to its end, or, if it stays open, until it has no more records after `done()`. */
 async function readShard({ ShardId }, records, done) {
   let next = await iterator(ShardId, "TRIM_HORIZON");
   while (next) {
@@ -52,7 +52,7 @@ async function readShard({ ShardId }, records, done) {
   }
 }
 
-/** Follows lineage as consumers do: a shard is begun when its parent has been read to its end. */
+/** Reads all shards as consumers do: each after its parent has been read to the end. */
 async function follow(done) {
   const records = [];
   const readers = new Map();

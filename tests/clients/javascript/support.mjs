@@ -1,4 +1,4 @@
-/** The server that the tests ask, addressed as a program says it in code. */
+/** The options of a client for the server under test, as a program passes them in code. */
 export const config = {
   endpoint: process.env.ENDPOINT,
   region: process.env.AWS_REGION,
@@ -8,7 +8,7 @@ export const config = {
   },
 };
 
-/** CreateTable's input for a table with the string keys `pk` and `sk`. */
+/** The input of CreateTable for a table with the string keys `pk` and `sk`. */
 export function singleTable(TableName, more = {}) {
   return {
     TableName,
@@ -25,7 +25,7 @@ export function singleTable(TableName, more = {}) {
   };
 }
 
-/** All that an asynchronous iterator gives, as an array. */
+/** Everything that an asynchronous iterator yields, as an array. */
 export async function collected(iterator) {
   const all = [];
   for await (const each of iterator) all.push(each);

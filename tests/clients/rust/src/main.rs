@@ -1,4 +1,4 @@
-//! The AWS SDK for Rust: one line for each thing that works.
+//! Tests the AWS SDK for Rust. Prints the name of each step that succeeds.
 
 mod items;
 mod many;
@@ -7,14 +7,14 @@ mod tables;
 
 use aws_config::BehaviorVersion;
 
-/// What any step may end with; an assertion that does not hold is a panic.
+/// The result of a step. An assertion that fails panics.
 type Step = Result<(), Box<dyn std::error::Error>>;
 
 const TABLE: &str = "smoke";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Step {
-    // Endpoint, region and credentials come from the environment.
+    // The endpoint, the region and the credentials come from the environment.
     let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
     let db = aws_sdk_dynamodb::Client::new(&config);
 

@@ -23,7 +23,7 @@ fn numbers(items: &[Item]) -> Vec<u32> {
     items.iter().map(|item| item["sk"].as_n().unwrap().parse().unwrap()).collect()
 }
 
-/// Puts items until none is unprocessed.
+/// Puts items, and repeats the request until none is unprocessed.
 async fn write(db: &Client, range: std::ops::Range<u32>) -> Step {
     let put = |sk| {
         let put = PutRequest::builder().set_item(Some(many(sk))).build()?;

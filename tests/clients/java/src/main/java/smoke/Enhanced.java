@@ -22,7 +22,7 @@ import software.amazon.awssdk.services.dynamodb.model.ConditionalCheckFailedExce
 import software.amazon.awssdk.services.dynamodb.model.ProjectionType;
 import software.amazon.awssdk.services.dynamodb.model.TransactionCanceledException;
 
-/** The enhanced client, which maps beans. */
+/** Tests the enhanced client, which maps items to beans. */
 final class Enhanced {
     static void session(DynamoDbClient db) {
         var enhanced = DynamoDbEnhancedClient.builder().dynamoDbClient(db).build();

@@ -3,9 +3,9 @@ package smoke;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient;
 
-/** The AWS SDK for Java, version 2: one line for each thing that works. */
+/** Tests the AWS SDK for Java, version 2. Prints the name of each step that succeeds. */
 public final class Main {
-    /** Endpoint, region and credentials come from the environment. */
+    /** The endpoint, the region and the credentials come from the environment. */
     public static void main(String[] arguments) {
         try (var db = DynamoDbClient.create(); var streams = DynamoDbStreamsClient.create()) {
             step("tables", () -> Tables.create(db));
@@ -32,7 +32,7 @@ public final class Main {
         }
     }
 
-    /** What it throws: it has to. */
+    /** Returns the exception that the call throws. A call that throws none is an error. */
     static <E extends Exception> E refused(Class<E> wanted, Runnable run) {
         try {
             run.run();

@@ -34,7 +34,7 @@ final class Many {
         return items.stream().map(item -> Integer.valueOf(item.get("sk").n())).toList();
     }
 
-    /** Puts items until none is unprocessed. */
+    /** Puts items, and repeats the request until none is unprocessed. */
     private static void write(DynamoDbClient db, int from, int to) {
         var left = Map.of(TABLE, IntStream.range(from, to)
                 .mapToObj(sk -> WriteRequest.builder().putRequest(put -> put.item(many(sk))))

@@ -18,8 +18,8 @@ import software.amazon.kinesis.coordinator.Scheduler;
 import software.amazon.kinesis.metrics.NullMetricsFactory;
 
 /**
- * The Kinesis Client Library, by way of the adapter for DynamoDB Streams, reads a table's changes
- * while they are made. Its leases and checkpoints are tables of the same server.
+ * Reads the changes of a table while they are made, with the Kinesis Client Library and the adapter
+ * for DynamoDB Streams. Its leases and checkpoints are tables of the same server.
  */
 public final class Main {
     private static final Duration PATIENCE = Duration.ofMinutes(4);
@@ -33,7 +33,7 @@ public final class Main {
             reader.start();
             int written = writer.write();
             awaitAll(seen, written);
-            // A little longer, since a change that came twice would come now.
+            // Wait a little longer: a change that is delivered twice would arrive now.
             TimeUnit.SECONDS.sleep(3);
             scheduler.startGracefulShutdown().get(1, TimeUnit.MINUTES);
             reader.join();

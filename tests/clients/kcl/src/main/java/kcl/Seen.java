@@ -5,7 +5,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** What was read: of each item the latest count, and what did not follow on the one before. */
+/** The latest count that was read of each item, and the changes that came out of order. */
 final class Seen {
     private final Map<String, Integer> counts = new HashMap<>();
     private final Set<String> shards = new HashSet<>();
@@ -24,7 +24,7 @@ final class Seen {
         ended++;
     }
 
-    /** How many changes, if each was read once. */
+    /** The number of changes that were read, if each was read once. */
     synchronized int count() {
         return counts.values().stream().mapToInt(Integer::intValue).sum();
     }

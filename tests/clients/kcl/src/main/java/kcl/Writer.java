@@ -11,7 +11,7 @@ import software.amazon.awssdk.services.dynamodb.model.KeyType;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 import software.amazon.awssdk.services.dynamodb.model.StreamViewType;
 
-/** Counts up in each of a few items, and deletes none: the counts are what a reader must see. */
+/** Increments a counter in each of a few items. A reader must see every count. */
 final class Writer {
     private static final String TABLE = "counts";
     private static final int ITEMS = 40;
@@ -23,7 +23,7 @@ final class Writer {
         this.db = db;
     }
 
-    /** The ARN of its stream. */
+    /** The ARN of the table's stream. */
     String makeTable() {
         db.createTable(request -> request
                 .tableName(TABLE)
@@ -37,7 +37,7 @@ final class Writer {
                 .matched().response().orElseThrow().table().latestStreamArn();
     }
 
-    /** How many changes it has made. */
+    /** The number of changes made so far. */
     int write() throws InterruptedException {
         var random = new Random(1);
         var end = Instant.now().plus(LONG);
