@@ -102,8 +102,8 @@ def build() -> Callable[..., Path]:
 
 @pytest.fixture(scope="module")
 def run(environment: dict[str, str]) -> Run:
-    """`run(folder, "node", "smoke.mjs")` runs a command that must succeed, and returns its output as
-    a list of lines.
+    """`run(folder, "node", "smoke.mjs")` runs a command that must succeed, and returns the
+    lines of its output.
 
     A program prints a line for each step that succeeds. At the first step that fails it ends with
     a status other than 0. `env` is added to its environment.
