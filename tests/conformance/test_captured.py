@@ -1,6 +1,7 @@
 """Refusals as they were captured on the service: see `captured.txt`."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,3 +89,38 @@ def test_values_of_expressions_and_start_keys_are_named_when_nested_deep(wire: W
     scan = f'{{"TableName":"AbsentTable","ExclusiveStartKey":{{"pk":{nested(63)}}}}}'
     answer = wire.send("DynamoDB_20120810.Scan", scan.encode()).json
     assert answer["message"] == f"The provided starting key is invalid: {NESTED}"
+
+
+TO_TEN = [f"a{number:03}" for number in range(10, -1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (["bcsb", "bdrw", "bugl", "pk"], "bdrw pk bcsb bugl"),
+        ([*TO_TEN, "pk"], "a010 a000 a009 a005 a006 a007 a008 pk a001 a002 a003 a004"),
+    ],
+)
+def test_a_message_shows_maps_in_hash_order_and_all_members(
+    wire: Wire, sent: list[str], shown: str
+) -> None:
+    """Captured in us-east-1 and eu-west-2 on 2026-10-10."""
+    item = {name: {"S": "v"} for name in sent}
+    puts = [{"Put": {"TableName": "AbsentTable", "Item": it}} for it in [item, *[{}] * 100]]
+    message = wire.call("TransactWriteItems", TransactItems=puts).json["message"]
+    first, _, rest = message.partition("tableName=")
+    assert first.startswith(
+        "1 validation error detected: Value '[TransactWriteItem(conditionCheck=null, put=Put(item={"
+    )
+    assert re.findall(r"(\w+)=AttributeValue\(s=v,", first) == shown.split()
+    assert rest.startswith(
+        "AbsentTable, conditionExpression=null, expressionAttributeNames=null, "
+        "expressionAttributeValues=null, returnValuesOnConditionCheckFailure=null, "
+        "workloadProfileName=null), delete=null, update=null), TransactWriteItem("
+    )
+
+
+def test_a_message_shows_the_length_of_binary_values(wire: Wire) -> None:
+    keys = [{"Key": {"pk": {"B": "YWJj"}}, "TableName": "AbsentTable"}] * 101
+    answer = wire.call("TransactGetItems", TransactItems=[{"Get": key} for key in keys]).json
+    assert "b=java.nio.HeapByteBuffer[pos=0 lim=3 cap=3]," in answer["message"]

@@ -80,7 +80,8 @@ def test_any_bytes_are_refused_or_a_request(operation: str, body: bytes) -> None
 def test_one_request_too_many_is_printed_whole() -> None:
     requests: list[Any] = [{"DeleteRequest": {"Key": {}}}] * 26
     message = refused("BatchWriteItem", json.dumps({"RequestItems": {"abc": requests}}).encode())
-    printed = ", ".join(["WriteRequest(putRequest=null, deleteRequest=DeleteRequest(key={}))"] * 26)
+    delete = "DeleteRequest(key={}, workloadProfileName=null)"
+    printed = ", ".join([f"WriteRequest(putRequest=null, deleteRequest={delete})"] * 26)
     assert message.message == (
         f"1 validation error detected: Value '{{abc=[{printed}]}}' at 'requestItems' failed to "
         "satisfy constraint: Map value must satisfy constraint: [Member must have length less "

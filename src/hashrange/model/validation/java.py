@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from hashrange.model.validation import shapes
+from hashrange.model.values import binary_size
 
 PRINTED_CHARS_MAX = 256 * 1024
 """How much of a value a message repeats: otherwise a request of 16 MB could get one of 100 MB."""
@@ -25,14 +26,28 @@ _CLASSES = {
     "double": "java.lang.Double",
     "timestamp": "java.util.Date",
 }
+_OF_ACTION = (
+    *("TableName", "ConditionExpression", "ExpressionAttributeNames"),
+    *("ExpressionAttributeValues", "ReturnValuesOnConditionCheckFailure", "WorkloadProfileName"),
+)
 _PRINTED_MEMBERS = {
     "AttributeValue": (
         *("S", "N", "B", "INT", "DECIMAL", "DOUBLE", "SS", "NS", "BS"),
         *("INTSET", "DECIMALSET", "DOUBLESET", "M", "L", "NULL", "BOOL"),
     ),
     "PutRequest": ("Item", "WorkloadProfileName"),
+    "DeleteRequest": ("Key", "WorkloadProfileName"),
+    "Get": (
+        *("Key", "TableName", "ProjectionExpression", "ExpressionAttributeNames"),
+        "WorkloadProfileName",
+    ),
+    "Put": ("Item", *_OF_ACTION),
+    "Update": ("Key", "UpdateExpression", *_OF_ACTION),
+    "Delete": ("Key", *_OF_ACTION),
+    "ConditionCheck": ("Key", *_OF_ACTION),
+    "TransactWriteItem": ("ConditionCheck", "Put", "Delete", "Update"),
 }
-"""Shapes whose class in the service has members that the model does not have."""
+"""Shapes whose class in the service has more members than the model, or another order of them."""
 _PRINTED_AS_JSON = {"BatchGetRequestMap"}
 
 
@@ -78,13 +93,17 @@ def _pieces(content: Any, name: str) -> Iterator[str]:
     if shape.kind == "list":
         yield from _enclosed("[]", (_pieces(element, shape.member) for element in content))
     elif shape.kind == "map":
-        pairs = (chain((f"{key}=",), _pieces(it, shape.value)) for key, it in content.items())
+        names = names_in_hash_order(list(content), len(content))
+        pairs = (chain((f"{key}=",), _pieces(content[key], shape.value)) for key in names)
         yield from _enclosed("{}", pairs)
     elif shape.kind == "structure":
         yield name
         yield from _enclosed("()", _members(content, name, shape))
     elif shape.kind == "boolean":
         yield str(content).lower()
+    elif shape.kind == "blob":
+        length = binary_size(content)
+        yield f"java.nio.HeapByteBuffer[pos=0 lim={length} cap={length}]"
     else:
         yield str(content)
 
