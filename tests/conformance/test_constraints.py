@@ -163,6 +163,7 @@ QUIRKS: dict[tuple[str, str, str], str] = {
 REORDERED = (
     *("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan"),
     *("BatchGetItem", "BatchWriteItem", "TransactWriteItems"),
+    *("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"),
     *("CreateTable", "UpdateTable", "ListTables"),
 )
 """Operations that were seen to report members in another order than the model's."""

@@ -42,7 +42,8 @@ DUPLICATE = "Duplicate primary key exists in table"
 class ItemWrite(Struct, gc=False):
     """A write whose old row is not known yet. `edit` maps the old image to the new one.
 
-    A write that is `new_only` fails if the item exists.
+    A write that is `new_only` fails if the item exists. One that is `failed_if_absent` succeeds if
+    there is no item, but counts as a failed condition if its transaction is cancelled.
     """
 
     table: Table
@@ -53,6 +54,7 @@ class ItemWrite(Struct, gc=False):
     size: int | None = None
     check: bool = False
     new_only: bool = False
+    failed_if_absent: bool = False
 
 
 def put(
@@ -195,7 +197,11 @@ def _check_size(write: ItemWrite, before: Old, new: Item, size: int, moment: fet
         raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
 
 
+def condition_failed() -> ConditionalCheckFailedException:
+    return ConditionalCheckFailedException(CONDITION_FAILED)
+
+
 def _refusal(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:
     if write.return_old_on_failure and old is not None:
         return ConditionalCheckFailedException(CONDITION_FAILED, Item=old.item)
-    return ConditionalCheckFailedException(CONDITION_FAILED)
+    return condition_failed()

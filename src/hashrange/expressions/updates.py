@@ -102,9 +102,9 @@ class Update(Struct, gc=False, eq=False):
     _values: Values = NO_VALUES
 
     @classmethod
-    def of(cls, changes: Sequence[Change]) -> Self:
+    def of(cls, changes: Sequence[Change], values_may_be_too_deep: bool = False) -> Self:
         """An update made from changes that contain their values."""
-        return cls(PreparedUpdate(changes))
+        return cls(PreparedUpdate(changes, values_may_be_too_deep=values_may_be_too_deep))
 
     @property
     def attributes(self) -> frozenset[str]:

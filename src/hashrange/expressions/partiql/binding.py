@@ -81,7 +81,7 @@ def update_of(assignments: Iterable[Assignment], parameters: Parameters) -> Upda
     # Of two paths, the service's messages name the later one first.
     check_disjoint("Statement", [target for _, target, _ in reversed(bound)])
     _check_count([operand for *_, operand in bound if operand is not None])
-    return Update.of([change_of(*each) for each in bound])
+    return Update.of([change_of(*each) for each in bound], values_may_be_too_deep=True)
 
 
 def _check_count(roots: Iterable[Node]) -> None:
@@ -173,7 +173,8 @@ class _Binding:
         if term.kind == "missing":
             raise ValidationException("MISSING must be compared using IS operator")
         value = value_of(term, self._parameters)
-        normalize(value)  # checks the nesting of parameters inside literals
+        if term.kind != "parameter":
+            normalize(value)  # checks the nesting of parameters inside literals
         return Value(value)
 
     # ---- updates ----

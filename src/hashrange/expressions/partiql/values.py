@@ -7,7 +7,7 @@ from hashrange.expressions.partiql.tree import Term
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import NESTING_LEVELS_MAX
-from hashrange.model.values import NESTED_TOO_DEEP, AttributeValue, Item, normalize
+from hashrange.model.values import INVALID, NESTED_TOO_DEEP, AttributeValue, Item, normalize
 
 Parameters = Sequence[AttributeValue]
 
@@ -102,6 +102,14 @@ def _set(term: Term, parameters: Parameters, under: str, level: int) -> Attribut
                 f"in bags{place}"
             )
     found = {_SETS[kind]: [member[kind] for member in members]}
+    if kind == "N" and len(set(found["NS"])) < len(members):
+        listed = ", ".join(
+            each.content["N"] if each.kind == "literal" else member["N"]
+            for each, member in zip(term.terms, members, strict=True)
+        )
+        raise ValidationException(
+            f"{INVALID}Input collection [{listed}] contains duplicates! under {under}"
+        )
     normalize(found)
     return found
 

@@ -47,9 +47,15 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
         legacy = layers.is_legacy(operation, content)
+        too_deep = not legacy and layers.is_too_deep(operation, content)
         del content  # which may be large
-        violations = constraints.violations(request, name)
-        refusal = wording.refusal(operation, request, violations, legacy)
+        refusal = None
+        if too_deep:
+            legacy = True
+            refusal = wording.of_first_stage(operation, constraints.violations(request, name))
+        if refusal is None:
+            violations = constraints.violations(request, name)
+            refusal = wording.refusal(operation, request, violations, legacy)
     except RecursionError:
         raise _too_deep(operation, body) from None
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -31,6 +31,17 @@ def is_legacy(operation: str, content: dict[str, Any]) -> bool:
     return any(map(_is_unreadable, parts.of(content, shapes.of_request(operation))))
 
 
+def is_too_deep(operation: str, content: dict[str, Any]) -> bool:
+    """Whether a request that the newer layer can read has a value that is nested too deep for it.
+
+    The newer layer finds that when it has checked sizes and limits, and hands the request on.
+    """
+    return any(
+        part.name == parts.ATTRIBUTE_VALUE and part.level > _LEVELS_MAX
+        for part in parts.of(content, shapes.of_request(operation))
+    )
+
+
 def _lacks_members(operation: str, content: dict[str, Any]) -> bool:
     named = content.get("TableName")
     if operation in ("UpdateItem", "Query", "Scan") and named is None:
@@ -45,12 +56,12 @@ def _lacks_members(operation: str, content: dict[str, Any]) -> bool:
 
 def _is_unreadable(part: Part) -> bool:
     """A boolean written as a string, an integer that does not fit, a value of no or two types."""
-    content, name, shape, level = part
+    content, name, shape, _ = part
     if shape.kind == "boolean":
         return isinstance(content, str)
     if shape.kind == "integer":
         return bool(content != fields.nearest_integer(content))
     if name == parts.ATTRIBUTE_VALUE:
         types = [member for member in shape.members if content.get(member) is not None]
-        return len(types) != 1 or level > _LEVELS_MAX
+        return len(types) != 1
     return False

@@ -7,6 +7,7 @@ size, and leaves some enums to the operations.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -28,6 +29,16 @@ _SECOND_STAGE = {
     "UpdateItem": "",
 }
 """The order in which it reports other members; those that are not named follow."""
+_STATEMENTS = {
+    "ExecuteStatement": (
+        *("returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity"),
+        "parameters",
+    ),
+    "BatchExecuteStatement": ("returnConsumedCapacity", "statements"),
+    "ExecuteTransaction": ("clientRequestToken", "transactStatements", "returnConsumedCapacity"),
+}
+_STATEMENT = ("returnValuesOnConditionCheckFailure", "statement", "parameters")
+"""The order in which the members of these requests, and of each statement, are reported."""
 _UPDATE_ENUMS = {
     "returnValues": True,
     "returnValuesOnConditionCheckFailure": False,
@@ -102,6 +113,8 @@ def refusal(
         violations = transactions.in_order(violations)
     if not legacy:
         violations = (each for each in violations if not _is_checked_later(each))
+    if operation in _STATEMENTS:
+        violations = sorted(violations, key=partial(_place_of_statements, operation))
     found = list(islice(violations, _VIOLATIONS_MAX))
     if not found:
         return None
@@ -118,6 +131,15 @@ def refusal(
     if operation == "UpdateItem":
         return _told_of_update(others)
     return _told_in_stages(operation, request, others)
+
+
+def of_first_stage(operation: str, violations: Iterable[Violation]) -> str | None:
+    """The message for the sizes and limits that the newer layer checks first, None if they fit."""
+    if operation not in _SECOND_STAGE:
+        return None
+    first = [each for each in violations if _is_first(each)]
+    first.sort(key=lambda each: _FIRST_STAGE.index(each.path))
+    return _listed(list(map(_without_value, first))) if first else None
 
 
 def of_value(operation: str, fault: str) -> str:
@@ -168,6 +190,17 @@ def _is_fault_of_name(violation: Violation) -> bool:
     return is_name and violation.constraint not in (NOT_NULL, _NOT_EMPTY)
 
 
+def _place_of_statements(operation: str, violation: Violation) -> tuple[int, ...]:
+    """Where a violation of a request of PartiQL is reported among the others."""
+    member, *of_list = violation.path.split(".")
+    order = _STATEMENTS[operation]
+    place = order.index(member) if member in order else len(order)
+    if len(of_list) < 3:  # e.g. 1, member, statement
+        return (place,)
+    number, _, inner, *_ = of_list
+    return place, int(number), _STATEMENT.index(inner) if inner in _STATEMENT else len(_STATEMENT)
+
+
 # ---- the newer layer ----
 
 
@@ -190,10 +223,9 @@ def _told_of_update(found: list[Violation]) -> str:
 
 
 def _told_in_stages(operation: str, request: dict[str, Any], found: list[Violation]) -> str:
-    first = [each for each in found if _is_first(each)]
-    if first:
-        first.sort(key=lambda each: _FIRST_STAGE.index(each.path))
-        return _listed(list(map(_without_value, first)))
+    first = of_first_stage(operation, found)
+    if first is not None:
+        return first
     order = _SECOND_STAGE[operation].split()
     found.sort(key=lambda each: order.index(each.path) if each.path in order else len(order))
     texts = [_text(each) for each in _with_one_fault_of_name(found)]

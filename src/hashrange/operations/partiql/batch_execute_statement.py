@@ -66,8 +66,12 @@ def parse(body: bytes) -> Request:
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
-    """A member's kind, from its text alone. None if the text is no statement, or is EXISTS."""
+    """A member's kind, from its text alone.
+
+    None if one of its parameters is refused, or if the text is no statement, or is EXISTS.
+    """
     try:
+        statements.normalize_all(member.parameters)
         parsed = partiql.parse(member.statement)
     except ApiError:
         return None

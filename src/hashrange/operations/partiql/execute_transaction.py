@@ -3,10 +3,11 @@
 Each write becomes the same `ItemWrite` as in TransactWriteItems; EXISTS becomes a condition check.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Raw
 
 from hashrange.engine import fetch, keys, throughput
@@ -30,6 +31,8 @@ from hashrange.operations.transactions.transaction import Tables
 
 T = TypeVar("T")
 
+_MODE = "ReturnValuesOnConditionCheckFailure"
+
 
 class Request(NamedTuple):
     """Either `reads` or `changes` is empty."""
@@ -47,8 +50,11 @@ class Request(NamedTuple):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.ExecuteTransaction)
     members = given.transact_statements
-    size = sum(statements.normalize_all(member.parameters) for member in members)
-    parsed = [_numbered(at, partiql.parse, member.statement) for at, member in enumerate(members)]
+    size = 0
+    parsed = []
+    for at, member in enumerate(members):
+        size += statements.normalize_all(member.parameters)
+        parsed.append(_numbered(at, partiql.parse, member.statement))
     if len({isinstance(each, partiql_tree.Select) for each in parsed}) > 1:
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same "
@@ -60,7 +66,16 @@ def parse(body: bytes) -> Request:
     reads = [statement for statement in bound if isinstance(statement, Select)]
     changes = [statement for statement in bound if not isinstance(statement, Select)]
     cancellation.check_size(size)
-    return Request(given, reads, changes, transaction.fingerprint(members))
+    return Request(given, reads, changes, _fingerprint(members))
+
+
+def _fingerprint(members: Sequence[requests.ParameterizedStatement]) -> bytes:
+    """ReturnValuesOnConditionCheckFailure takes part in it; NONE is the same as no value."""
+    content = msgspec.to_builtins(members)
+    for member in content:
+        if member.get(_MODE) == "NONE":
+            del member[_MODE]
+    return transaction.fingerprint(content)
 
 
 @inputs.legacy_validation

@@ -40,16 +40,21 @@ AnyWrite = Write | Exists
 
 @inputs.legacy_validation
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
-    """A statement with its parameters, which are made canonical in place."""
-    parsed = partiql.parse(text)
+    """A statement with its parameters, which are made canonical in place.
+
+    A fault of a parameter is reported before those of the text.
+    """
     normalize_all(parameters)
-    return partiql.bind(parsed, parameters or ())
+    return partiql.bind(partiql.parse(text), parameters or ())
 
 
 @inputs.legacy_validation
 def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
-    """Make the values canonical in place, and return their size in bytes."""
-    return sum(map(normalize, parameters or ()))
+    """Make the values canonical in place, and return their size in bytes.
+
+    A parameter may be nested one level deeper than an attribute.
+    """
+    return sum(normalize(parameter, 0) for parameter in parameters or ())
 
 
 def table_name(statement: Statement) -> str:
@@ -92,7 +97,9 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
         case Delete():
             # If there is no item, there is nothing to delete, and the statement succeeds.
             allowed = None if rest is None else Condition.of(Operation("OR", (absent, rest)))
-            return writes.delete(table, key, allowed, return_old)
+            write = writes.delete(table, key, allowed, return_old)
+            write.failed_if_absent = rest is not None
+            return write
         case Exists():
             return writes.condition_check(table, key, there, return_old)
 

@@ -14,7 +14,7 @@ from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
-from hashrange.model.errors import IdempotentParameterMismatchException
+from hashrange.model.errors import ApiError, IdempotentParameterMismatchException
 from hashrange.model.tables import Table
 from hashrange.operations.transactions import cancellation
 
@@ -60,14 +60,16 @@ def decide(
     if moment.settings.throughput == "enforced":
         yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
     before = yield from writes.read(wanted)
-    changes: list[AnyChange] = list(
-        cancellation.succeeded(
-            [
-                cancellation.attempt(writes.decide, write, old, moment)
-                for write, old in zip(wanted, before, strict=True)
-            ]
-        )
-    )
+    results = [
+        cancellation.attempt(writes.decide, write, old, moment)
+        for write, old in zip(wanted, before, strict=True)
+    ]
+    if any(isinstance(result, ApiError) for result in results):
+        results = [
+            writes.condition_failed() if write.failed_if_absent and old.row is None else result
+            for write, old, result in zip(wanted, before, results, strict=True)
+        ]
+    changes: list[AnyChange] = list(cancellation.succeeded(results))
     if token.text is not None:
         changes.append(client_tokens.remember(token.text, token.fingerprint, moment, used))
     return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
