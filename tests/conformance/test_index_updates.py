@@ -152,6 +152,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         INVALID + "The KeySchema exceeds the maximum allowed number of RANGE key attributes",
     ),
     (
+        "nine key attributes",
+        updates(created("byTitle", "a,b,c,d/e,f,g,h,i"), defined="a,b,c,d/e,f,g,h,i"),
+        "ValidationException: 1 validation error detected: Value '…' at 'keySchema' failed to"
+        " satisfy constraint: Member must have length less than or equal to 8",
+    ),
+    (
         "a partition key attribute behind a sort key attribute",
         updates(
             created(

@@ -39,6 +39,9 @@ def parse(given: requests.UpdateTable) -> IndexUpdates:
     names: set[str] = set()
     wanted = given.global_secondary_index_updates or ()
     for update in wanted:
+        if update.create:
+            table_schema.check_global_length(update.create)
+    for update in wanted:
         name = _action(update).index_name
         if name in names:
             raise invalid_parameter(
