@@ -51,8 +51,10 @@ class Admission(forks.Forkable):
         Returns False if it does without one: a thread that waits while it runs an event loop would
         keep the reads of that loop from ending.
         """
-        if self._take():
-            return True
+        with self._lock:
+            if self._running < READS_MAX:  # so none waits
+                self._running += 1
+                return True
         if _get_running_loop() is not None:
             return False
         granted = Event()
@@ -95,13 +97,6 @@ class Admission(forks.Forkable):
                 self._waiting_count -= 1
             if admitted():
                 return
-
-    def _take(self) -> bool:
-        with self._lock:
-            if self._running < READS_MAX:
-                self._running += 1
-                return True
-        return False
 
     def _wait(self, caller: str, granted: Event, admitted: Admitted) -> None:
         try:

@@ -151,8 +151,11 @@ class Reads:
                 return response
         entered = self._admission.enter(caller.access_key)
         try:
-            with closing(self._open(False)) as opened:
+            opened = self._open(False)
+            try:
                 return _response(drive(opened.begin(operation, request, caller), opened.snapshot))
+            finally:
+                opened.snapshot.close()
         finally:
             if entered:
                 self._admission.leave()
