@@ -9,7 +9,8 @@ BELOW = {
     "declare": {"declare"},
     "plan": {"plan", "declare"},
     "execute": {"execute", "plan", "declare"},
-    "tools": {"tools", "execute", "plan", "declare"},
+    "tools": {"tools", "streams", "execute", "plan", "declare"},
+    "streams": {"streams", "execute", "plan", "declare"},
     "drawing": {"drawing", "tools", "execute", "plan", "declare"},
     "exchange": {"exchange", "tools", "execute", "plan", "declare"},
 }

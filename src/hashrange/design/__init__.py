@@ -73,6 +73,9 @@ from hashrange.design.table import Table
 
 if TYPE_CHECKING:
     from hashrange.design.drawing.draw import draw
+    from hashrange.design.streams.changes import Change, on
+    from hashrange.design.streams.follow import Follower, follow
+    from hashrange.design.streams.on_lambda import lambda_handler
     from hashrange.design.tools.cost.cost import cost
     from hashrange.design.tools.cost.price_list import NoPrices
     from hashrange.design.tools.cost.report import Cost
@@ -83,6 +86,11 @@ if TYPE_CHECKING:
     from hashrange.design.tools.sample import sample
 
 _LATER = {
+    "Change": "streams.changes",
+    "Follower": "streams.follow",
+    "follow": "streams.follow",
+    "lambda_handler": "streams.on_lambda",
+    "on": "streams.changes",
     "draw": "drawing.draw",
     "Cost": "tools.cost.report",
     "NoPrices": "tools.cost.price_list",
@@ -118,6 +126,7 @@ __all__ = [
     "BadValue",
     "Before",
     "Between",
+    "Change",
     "Condition",
     "ConditionFailed",
     "Conflict",
@@ -127,6 +136,7 @@ __all__ = [
     "DesignError",
     "Diff",
     "Explanation",
+    "Follower",
     "Hour",
     "InvalidCursor",
     "Item",
@@ -163,15 +173,18 @@ __all__ = [
     "draw",
     "each",
     "equal",
+    "follow",
     "hour",
     "ignore",
     "index",
     "key",
+    "lambda_handler",
     "latest",
     "lint",
     "local",
     "month",
     "now",
+    "on",
     "prefix",
     "prove",
     "rate",

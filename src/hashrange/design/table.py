@@ -37,9 +37,9 @@ class Table:
     `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
     is None, an item's key tells its entity. `by_type` is the name of an index over it. With
     `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`, the table has a
-    stream of old and new items. `volumes`, `writes` and `ignore` are for the linter; `volumes`,
-    `writes`, `recovery` (point-in-time recovery) and `backups` (how many full backups are kept)
-    are for the cost.
+    stream of old and new items; a copy with sync="stream" needs one too. `volumes`, `writes` and
+    `ignore` are for the linter. The cost depends on `volumes`, `writes`, `recovery` (point-in-time
+    recovery) and `backups` (how many full backups are kept).
 
     Raises DeclarationError for a model that cannot work.
     """

@@ -29,7 +29,7 @@ from hashrange.design.errors import DeclarationError, place, suggest
 
 KEY_TYPES = ("S", "N", "B")
 PROJECTS = ("ALL", "KEYS_ONLY")
-SYNCS = ("transaction", "batch")
+SYNCS = ("transaction", "batch", "stream")
 NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 
 

@@ -73,7 +73,10 @@ class Copy:
 
     owner: type["Item"]
     field: str
-    sync: Literal["transaction", "batch"]
+    sync: "Sync"
+
+
+Sync = Literal["transaction", "batch", "stream"]
 
 
 def key(hash: KeyPart, range: KeyPart | None = None, /) -> Key:
@@ -132,12 +135,13 @@ def unique(template: str, /, *, namespace: str | None = None) -> Unique:
     return Unique(template, template if namespace is None else namespace)
 
 
-def copy(owner: type["Item"], field: str, *, sync: Literal["transaction", "batch"]) -> Any:
+def copy(owner: type["Item"], field: str, *, sync: Sync) -> Any:
     """The field is a copy of `owner.field`. This entity has the owner's key fields, by name.
 
     If the field is not given, it is filled in from the owner. `sync` says how a change of the
     owner reaches its copies: "transaction" writes all of them together with the owner, "batch"
-    writes them after the owner and can be resumed.
+    writes them after the owner and can be resumed, "stream" leaves them to a reader of the table's
+    stream (`st.follow`, `st.lambda_handler`).
     """
     return Copy(owner, field, sync)
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,10 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class TableModel:
-    """See `st.Table`. `clean` is the set of characters that are not delimiters."""
+    """See `st.Table`. `clean` is the set of characters that are not delimiters.
+
+    `handlers` are the functions that `st.on` has registered.
+    """
 
     name: str
     table: Source
@@ -30,6 +33,7 @@ class TableModel:
     clean: Chars
     hide_expired: bool = False
     stream: bool = False
+    handlers: list[Any] = field(default_factory=list, compare=False)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -142,7 +146,7 @@ def build(
         type_attribute=type_attribute,
         clean=clean,
         hide_expired=hide_expired,
-        stream=stream,
+        stream=stream or any(c.sync == "stream" for e in entities for c in e.copies.values()),
     )
     if hide_expired:
         _expect_expiry_projected(model)

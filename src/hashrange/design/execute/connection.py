@@ -12,14 +12,14 @@ from hashrange.design.execute.steps import ApiFailure, AsyncConnection, Connecti
 from hashrange.model.errors import ApiError
 
 
-def connect(handed: Any, binary: bool = True) -> Connection:
+def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Connection:
     """The connection of a database or a client. Raises TypeError for anything else.
 
     `binary` says whether values can be binary, which boto3 represents as bytes.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
-    _expect_client(handed)
+    _expect_client(handed, service)
     if _is_asynchronous(handed):
         raise TypeError("this client is asynchronous: use an st.AsyncStore")
     return _Client(handed, binary)
@@ -37,20 +37,25 @@ def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
     return _AsyncClient(handed, binary)
 
 
-def _expect_client(handed: Any) -> None:
+def _expect_client(handed: Any, service: str = "dynamodb") -> None:
     meta = getattr(handed, "meta", None)
     if getattr(meta, "client", None) is not None:
         raise TypeError('a boto3 resource converts values: use session.client("dynamodb") instead')
     model = getattr(meta, "service_model", None)
-    if model is None or model.service_name != "dynamodb":
+    if model is None or model.service_name != service:
         raise TypeError(
             f"{type(handed).__name__} is neither a hashrange database nor a boto3 client for "
-            'DynamoDB: hashrange.connect(), or boto3.client("dynamodb")'
+            f'DynamoDB: hashrange.connect(), or boto3.client("{service}")'
         )
 
 
 def _is_asynchronous(client: Any) -> bool:
     return inspect.iscoroutinefunction(client._make_api_call)
+
+
+def is_database(connection: Connection) -> bool:
+    """Whether it is a hashrange database, which also answers the operations of streams."""
+    return isinstance(connection, _Database)
 
 
 class _Database:

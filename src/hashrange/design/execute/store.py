@@ -98,12 +98,12 @@ class OpenStore:
 
     def __init__(self, core: StoreSteps, connection: Connection) -> None:
         self.core = core
-        self._connection = connection
+        self.connection = connection
         for name, call in core.calls.items():
             setattr(self, name, OpenPattern(self, call))
 
     def run(self, steps: Steps[T]) -> T:
-        return run(steps, self._connection)
+        return run(steps, self.connection)
 
     def put(self, item: Item, /, *, where: Where | None = None, **values: Any) -> Item:
         return self.run(self.core.write("put", item, where, values))

@@ -23,7 +23,7 @@ from hashrange.design.execute.writes.condition_checks import (
     expect_where,
     split_values,
 )
-from hashrange.design.execute.writes.copies import outdated_copies
+from hashrange.design.execute.writes.copies import copied_from, outdated_copies
 from hashrange.design.execute.writes.merged_actions import merged
 from hashrange.design.execute.writes.transactions import (
     PendingReads,
@@ -257,9 +257,7 @@ class StoreSteps:
         if raw is None:
             raise NotFound(f"there is no {entity} to take copies from")
         current = entity.load(raw)
-        check = self.writer.copying.owner_check(
-            entity, raw, self.writer.copied.get(entity.name, set())
-        )
+        check = self.writer.copying.owner_check(entity, raw, copied_from(self.model, entity))
         done = 0
         for _ in range(SYNC_ROUNDS):
             late = yield from outdated_copies(self.writer, current)

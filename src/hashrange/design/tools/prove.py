@@ -22,6 +22,7 @@ from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned, variants
 from hashrange.design.table import Table
 from hashrange.design.tools import create
+from hashrange.design.tools.prove_copies import unequal_copies
 from hashrange.design.tools.sample import sample
 from hashrange.expressions import Expressions
 from hashrange.model.values import Item as WireItem
@@ -58,7 +59,10 @@ class Proof:
 
 
 def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
-    """Create and fill the table in an empty database and compare every pattern's answers."""
+    """Create and fill the table in an empty database and compare every pattern's answers.
+
+    Then change the owners of copies with sync="stream", and check that the copies become equal.
+    """
     connection = connect(database)
     create.create(table.model, database)
     proof = Proof(table.name)
@@ -83,6 +87,8 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
             proof.differences.append(f"{name}: {count}, first {wrong[0]}")
         elif not proof.asked[name]:
             proof.differences.append(f"{name}: no question could be asked")
+    if any(copy.sync == "stream" for e in table.model.entities for copy in e.copies.values()):
+        proof.differences += unequal_copies(table, database, connection, stored)
     return proof
 
 

@@ -50,13 +50,14 @@ class CopiedFields:
             if raw is None:
                 raise NotFound(f"{entity}: there is no {owner} ({single_line(key)})")
             source = owner.load(raw)
+            awaited = [name for name in names if entity.copies[name].sync != "stream"]
             for name in names:
-                if isinstance(getattr(item, name), Copy):
+                if name not in awaited or isinstance(getattr(item, name), Copy):
                     values[name] = getattr(source, entity.copies[name].field)
                 elif getattr(item, name) != getattr(source, entity.copies[name].field):
                     raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
-            if not is_pending:
-                copied = {entity.copies[name].field for name in names}
+            if awaited and not is_pending:
+                copied = {entity.copies[name].field for name in awaited}
                 checks[owner.name] = self.owner_check(owner, raw, copied)
         if values:
             filled = type(item).model_validate({**_given(item), **values})

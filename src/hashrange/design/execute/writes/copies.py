@@ -84,6 +84,12 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
             yield Copies(model, entity, fields, route)
 
 
+def copied_from(model: TableModel, owner: Entity) -> set[str]:
+    """The owner's fields that other items copy."""
+    copies = (copy for entity in model.entities for copy in entity.copies.values())
+    return {copy.field for copy in copies if copy.owner is owner.model}
+
+
 def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
     """Writes for the copies that differ from the owner's fields."""
     found = []

@@ -72,8 +72,9 @@ class Writer:
         self.copied: dict[str, set[str]] = {}
         for entity in model.entities:
             for copy in entity.copies.values():
-                owner = model.entity(copy.owner)
-                self.copied.setdefault(owner.name, set()).add(copy.field)
+                if copy.sync != "stream":  # those are not updated by writes of their owner
+                    owner = model.entity(copy.owner)
+                    self.copied.setdefault(owner.name, set()).add(copy.field)
 
     def entity(self, item: Item) -> Entity:
         found = self.model.by_model.get(type(item))

@@ -81,21 +81,25 @@ class Examples:
             return item_size(found or raw or {})
         return 0
 
-    # ---- other values ----
-
     def other_value(self, entity: Entity, item: Item, field: str) -> Any:
         """Another value of the field, of the same size if possible. Raises LookupError."""
-        now = getattr(item, field)
         others = [getattr(other, field) for other in self.of(entity)]
-        for value in [*others, *_variations(now)]:
-            if value == now or value is None or isinstance(value, Copy):
-                continue
-            try:
-                item.replace(**{field: value})
-            except ValidationError:
-                continue
+        for value in other_values(item, field, others):
             return value
         raise LookupError(f"no other value of {entity}.{field} is known")
+
+
+def other_values(item: Item, field: str, known: Sequence[Any]) -> Iterator[Any]:
+    """Other valid values of an item's field: known ones, then variations of its own."""
+    now = getattr(item, field)
+    for value in [*known, *_variations(now)]:
+        if value == now or value is None or isinstance(value, Copy):
+            continue
+        try:
+            item.replace(**{field: value})
+        except ValidationError:
+            continue
+        yield value
 
 
 def _variations(value: Any) -> Iterator[Any]:

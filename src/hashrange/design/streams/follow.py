@@ -1,0 +1,151 @@
+"""Reading a table's stream in this process, with checkpoints in the table."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from hashrange.design.declare.protocols import Store
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import DesignError
+from hashrange.design.execute.connection import connect, is_database
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Connection, Steps, run
+from hashrange.design.execute.store import OpenStore
+from hashrange.design.streams.dispatch import Dispatcher
+from hashrange.design.streams.progress import advance, checkpoint_key, is_behind, last
+
+POLL_SECONDS = 1.0
+STREAM_OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
+CHECKPOINT_RECORDS = 100
+"""A checkpoint after this many records that concern nobody, so that they are not read again."""
+
+
+def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower":
+    """A reader of the table's stream, which updates copies and calls the handlers of `st.on`.
+
+    If the store is on a boto3 client, `streams` is one for "dynamodbstreams". Readers with
+    different names each get every record. A record whose handler raises an error is handled again,
+    so handlers have to bear that. Without a checkpoint, reading starts with the oldest record of
+    the stream, which keeps records for 24 hours.
+    """
+    return Follower(db, streams, reader)
+
+
+class Follower:
+    """See `follow`."""
+
+    def __init__(self, db: object, streams: Any, reader: str) -> None:
+        if not isinstance(db, OpenStore):
+            raise TypeError(f"{type(db).__name__} is not an open st.Store")
+        model = db.core.model
+        if not model.stream:
+            raise DesignError(f"{model.name} has no stream: st.Table(..., stream=True)")
+        self._connection = _Both(db.connection, _streams(db.connection, streams))
+        self._reader = _StreamReader(model, Dispatcher(db.core), reader)
+
+    def catch_up(self) -> int:
+        """Handle the records that are there; returns the number of changes that were handled.
+
+        Errors of handlers are raised unchanged; the next call begins with the same record.
+        """
+        return run(self._reader.catch_up(), self._connection)
+
+    def run(self, stop: threading.Event | None = None) -> None:
+        """Handle records until `stop` is set."""
+        stop = stop or threading.Event()
+        while not stop.is_set():
+            if not self.catch_up():
+                stop.wait(POLL_SECONDS)
+
+
+class _Both:
+    """The connection of a table and that of its stream, which are two clients in boto3."""
+
+    def __init__(self, table: Connection, streams: Connection) -> None:
+        self.table, self.streams = table, streams
+
+    def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        side = self.streams if operation in STREAM_OPERATIONS else self.table
+        return side.call(operation, payload)
+
+
+def _streams(connection: Connection, streams: Any) -> Connection:
+    if streams is not None:
+        return connect(streams, service="dynamodbstreams")
+    if not is_database(connection):
+        raise TypeError('a boto3 client needs streams=session.client("dynamodbstreams") as well')
+    return connection
+
+
+class _StreamReader:
+    """Reads the shards, each after its parent, and keeps a checkpoint for each of them."""
+
+    def __init__(self, model: TableModel, dispatcher: Dispatcher, name: str) -> None:
+        self.model, self.dispatcher, self.name = model, dispatcher, name
+
+    def catch_up(self) -> Steps[int]:
+        arn = yield from self._arn()
+        handled = 0
+        for shard in (yield from self._shards(arn)):
+            handled += yield from self._read(arn, shard["ShardId"])
+        return handled
+
+    def _arn(self) -> Steps[str]:
+        response = yield ApiCall("DescribeTable", {"TableName": self.model.name})
+        arn: str | None = response["Table"].get("LatestStreamArn")
+        if arn is None:
+            raise DesignError(f"the table {self.model.name!r} has no stream")
+        return arn
+
+    def _shards(self, arn: str) -> Steps[list[dict[str, Any]]]:
+        """The shards, parents first."""
+        found: list[dict[str, Any]] = []
+        request: dict[str, Any] = {"StreamArn": arn}
+        while True:
+            described = (yield ApiCall("DescribeStream", request))["StreamDescription"]
+            found += described["Shards"]
+            if "LastEvaluatedShardId" not in described:
+                return [*_parents_first(found)]
+            request = {**request, "ExclusiveStartShardId": described["LastEvaluatedShardId"]}
+
+    def _read(self, arn: str, shard: str) -> Steps[int]:
+        key = checkpoint_key(self.model, self.name, shard)
+        after = yield from last(self.model, key)
+        iterator: str | None = yield from self._iterator(arn, shard, after)
+        handled = passed = 0
+        while iterator is not None:
+            response = yield ApiCall("GetRecords", {"ShardIterator": iterator})
+            for record in response["Records"]:
+                sequence = record["dynamodb"]["SequenceNumber"]
+                if not is_behind(after, sequence):
+                    continue
+                change = self.dispatcher.change(record)
+                passed += 1
+                if change is not None:
+                    yield from self.dispatcher.handle(change)
+                    handled += 1
+                if change is not None or passed % CHECKPOINT_RECORDS == 0:
+                    yield from advance(self.model, key, sequence)
+            iterator = response.get("NextShardIterator") if response["Records"] else None
+        return handled
+
+    def _iterator(self, arn: str, shard: str, after: str | None) -> Steps[str]:
+        request = {"StreamArn": arn, "ShardId": shard}
+        if after is not None:
+            place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": after}
+            try:
+                response = yield ApiCall("GetShardIterator", {**request, **place})
+            except ApiFailure as failure:
+                if failure.code != "TrimmedDataAccessException":
+                    raise
+            else:
+                return str(response["ShardIterator"])
+        oldest = {**request, "ShardIteratorType": "TRIM_HORIZON"}
+        return str((yield ApiCall("GetShardIterator", oldest))["ShardIterator"])
+
+
+def _parents_first(shards: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    waiting = {shard["ShardId"]: shard for shard in shards}
+    while waiting:
+        ready = [s for s in waiting.values() if s.get("ParentShardId") not in waiting]
+        for shard in ready:
+            yield waiting.pop(shard["ShardId"])
