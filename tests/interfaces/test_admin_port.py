@@ -25,14 +25,11 @@ from hashrange.interfaces.admin import (
     text_answer,
 )
 from hashrange.interfaces.admin.health import FREE_BYTES_MIN, FULL_SECONDS
-from hashrange.interfaces.server.clients import Answered
 from hashrange.interfaces.server.listener import listening_socket
 from hashrange.kv import Full, ReadOnly, StoreError
-from hashrange.model.caller import Caller
 from hashrange.model.errors import InternalServerError
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
-from hashrange.wire import PLAIN, Call
 
 TABLE = (
     b'{"TableName": "Things", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],'
@@ -316,13 +313,9 @@ def test_a_request_that_found_no_room() -> None:
     with Database(store) as database:
         health = Health(database.runtime, clock=lambda: now[0])
         store.rate = 1.0
-        outcome: list[bytes | BaseException] = []
-        try:
+        with pytest.raises(InternalServerError) as refusal:
             database.runtime.call("CreateTable", TABLE)
-        except InternalServerError as error:
-            outcome.append(error)
-        call = Call("CreateTable", TABLE, Caller(), PLAIN)
-        health.observe(Answered("", call, outcome[0], b"", 0.0))
+        health.note(refusal.value)
         store.rate = 0.0
         assert ready(health) == (
             503,

@@ -13,7 +13,6 @@ from typing import Protocol
 
 from hashrange import StoreError
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
-from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import InternalServerError
 from hashrange.runtime.health import damage, is_full
 
@@ -64,9 +63,8 @@ class Health:
         """Readiness as a number: 1 or 0."""
         return {"ready": int(self.ready({}).status == 200)}
 
-    def observe(self, answered: Answered) -> None:
-        """An observer of the server."""
-        outcome = answered.outcome
+    def note(self, outcome: object) -> None:
+        """Look at what a request got, if that is an error."""
         if not isinstance(outcome, InternalServerError):
             return
         if found := damage(outcome):

@@ -7,7 +7,7 @@ no table, key or client.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
@@ -46,10 +46,15 @@ class _Operation:
 
 
 class Metrics:
-    """`figures` returns those of the store and the server: sizes, and counts since the start."""
+    """`figures` returns those of the store and the server: sizes, and counts since the start.
+    `failed` is called with the outcome of each request that got an error.
+    """
 
-    def __init__(self, figures: Figures) -> None:
+    def __init__(
+        self, figures: Figures, failed: Callable[[object], None] = lambda outcome: None
+    ) -> None:
         self._figures = figures
+        self._failed = failed
         self._operations: dict[str, _Operation] = {}
 
     def routes(self) -> Routes:
@@ -65,8 +70,10 @@ class Metrics:
         counted.seconds += seconds
         counted.request_bytes += len(call.body)
         counted.response_bytes += len(answered.response)
-        if type(answered.outcome) is not bytes:
-            counted.errors[_code(answered.outcome)] += 1
+        outcome = answered.outcome
+        if type(outcome) is not bytes:
+            counted.errors[_code(outcome)] += 1
+            self._failed(outcome)
 
     def render(self, query: Query) -> Answer:
         try:

@@ -172,8 +172,10 @@ def serve(
             from hashrange.interfaces.admin import AdminPort, Health, Metrics
 
             health = Health(database.runtime, database.figures)
-            metrics = Metrics(lambda: database.figures() | server.figures() | health.figures())
-            observers += [health.observe, metrics.observe]
+            metrics = Metrics(
+                lambda: database.figures() | server.figures() | health.figures(), health.note
+            )
+            observers.append(metrics.observe)
             routes = {**health.routes(), **metrics.routes()}
             beside.append(AdminPort(admin, token, routes, origins))
         server = Server(database.runtime, listener, observer=together(observers))
