@@ -12,7 +12,9 @@ BELOW = {
     "tools": {"tools", "streams", "execute", "plan", "declare"},
     "streams": {"streams", "execute", "plan", "declare"},
     "drawing": {"drawing", "tools", "execute", "plan", "declare"},
-    "exchange": {"exchange", "tools", "execute", "plan", "declare"},
+    "source": {"source", "tools", "execute", "plan", "declare"},
+    "inference": {"inference", "source", "tools", "execute", "plan", "declare"},
+    "exchange": {"exchange", "inference", "source", "tools", "execute", "plan", "declare"},
 }
 SHARED = {"declare": {"errors"}, "plan": {"errors"}, "execute": {"errors"}}
 """Modules of the room itself. The tools may also use `table`, which puts the others together."""

@@ -73,6 +73,7 @@ from hashrange.design.table import Table
 
 if TYPE_CHECKING:
     from hashrange.design.drawing.draw import draw
+    from hashrange.design.inference.infer import infer
     from hashrange.design.streams.changes import Change, on
     from hashrange.design.streams.follow import Follower, follow
     from hashrange.design.streams.on_lambda import lambda_handler
@@ -97,6 +98,7 @@ _LATER = {
     "cost": "tools.cost.cost",
     "Diff": "tools.diff",
     "diff": "tools.diff",
+    "infer": "inference.infer",
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
@@ -177,6 +179,7 @@ __all__ = [
     "hour",
     "ignore",
     "index",
+    "infer",
     "key",
     "lambda_handler",
     "latest",

@@ -10,8 +10,8 @@ import hashrange
 from hashrange import design as st
 from hashrange.design.exchange import cloudformation
 from hashrange.design.exchange.cloudformation import next_update
-from hashrange.design.exchange.exported import ExchangeError
 from hashrange.design.exchange.read import read
+from hashrange.design.source.exported import ExchangeError
 
 from ..models import A, model, patterns
 from .models import EXAMPLES, imported, rich, tables, with_indexes

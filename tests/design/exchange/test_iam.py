@@ -9,7 +9,7 @@ import pytest
 import hashrange
 from hashrange import design as st
 from hashrange.design.exchange import iam
-from hashrange.design.exchange.exported import ExchangeError
+from hashrange.design.source.exported import ExchangeError
 from hashrange.design.tools.prove import prove
 
 from ..models import item, model, patterns

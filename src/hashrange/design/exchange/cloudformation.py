@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hashrange.design.exchange.exported import ExchangeError, Exported, unsaid
+from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.create import request
 

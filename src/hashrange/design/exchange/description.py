@@ -8,7 +8,7 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Index, declarations
 from hashrange.design.declare.schema import EntityKey, Source
 from hashrange.design.declare.types import FieldType
-from hashrange.design.exchange.exported import Exported
+from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 
 Json = dict[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.design.errors import suggest
 from hashrange.design.exchange import cloudformation, description, iam, terraform, workbench
-from hashrange.design.exchange.exported import ExchangeError, Exported
+from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 
 WRITERS: Mapping[str, Callable[[Sequence[Table]], Exported]] = {

@@ -14,9 +14,9 @@ from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.schema import EntityKey, KeyColumn
 from hashrange.design.declare.templates import Template
 from hashrange.design.errors import suggest
-from hashrange.design.exchange.exported import ExchangeError, Exported
 from hashrange.design.execute.writes.unique_markers import MARKER_TYPE
 from hashrange.design.plan.planner import Plan
+from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "ConditionCheckItem")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from hashrange.design.errors import suggest
 from hashrange.design.exchange import cloudformation
-from hashrange.design.exchange.bare_model import bare_table
-from hashrange.design.exchange.exported import ExchangeError, Exported
-from hashrange.design.exchange.model_source import write
-from hashrange.design.exchange.table_shape import TableShape, shape_of
+from hashrange.design.source.bare_model import bare_table
+from hashrange.design.source.exported import ExchangeError, Exported
+from hashrange.design.source.model_source import write
+from hashrange.design.source.table_shape import TableShape, shape_of
 
 
 def read(document: str, source: str) -> Exported:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hashrange.design.declare.schema import Source
-from hashrange.design.exchange.exported import Exported, unsaid
+from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 
 FORMAT = "Terraform"

@@ -7,7 +7,8 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.schema import Column, Source
-from hashrange.design.exchange.exported import Exported, unsaid
+from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.sample_items import sample_items
 from hashrange.model.values import Item as WireItem

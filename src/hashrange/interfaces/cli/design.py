@@ -4,7 +4,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli import design_cost, design_diff, design_draw, design_exchange
+from hashrange.interfaces.cli import (
+    design_cost,
+    design_diff,
+    design_draw,
+    design_exchange,
+    design_infer,
+)
 from hashrange.interfaces.cli.commands import command, fail
 from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
 
@@ -37,6 +43,7 @@ def add(commands: "Commands") -> None:
     design_draw.add_arguments(command(tools, design_draw.draw))
     design_exchange.add_export_arguments(command(tools, design_exchange.export))
     design_exchange.add_import_arguments(command(tools, design_exchange.import_))
+    design_infer.add_arguments(command(tools, design_infer.infer))
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:

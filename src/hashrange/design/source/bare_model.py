@@ -1,7 +1,7 @@
 """A model of a table of which only the keys are known: one entity whose fields are the keys."""
 
 from hashrange.design.declare.schema import Column, Source
-from hashrange.design.exchange.model_source import (
+from hashrange.design.source.model_source import (
     EntitySource,
     FieldSource,
     IndexSource,
@@ -12,8 +12,8 @@ from hashrange.design.exchange.model_source import (
     field_name,
     index_field_name,
 )
-from hashrange.design.exchange.served_patterns import served_patterns
-from hashrange.design.exchange.table_shape import TableShape
+from hashrange.design.source.served_patterns import served_patterns
+from hashrange.design.source.table_shape import TableShape
 
 PYTHON = {"S": "str", "N": "Decimal", "B": "bytes"}
 

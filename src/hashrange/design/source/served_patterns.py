@@ -1,9 +1,9 @@
 """Patterns for a model that has none yet: what its keys and indexes serve as they are."""
 
-import re
 from collections.abc import Iterator, Sequence
+from string import Formatter
 
-from hashrange.design.exchange.model_source import (
+from hashrange.design.source.model_source import (
     EntitySource,
     FieldSource,
     IndexSource,
@@ -38,11 +38,12 @@ def _by_key(entity: EntitySource) -> Iterator[PatternSource]:
         one, f"Get one {entity.name}", _arguments(entity, names), f"{entity.name} | None"
     )
     hashes = fields_of(entity.hash)
-    if entity.range is not None and set(hashes) < set(names):
+    arguments = _hash_arguments(entity, entity.hash)
+    if entity.range is not None and (set(hashes) < set(names) or _period(entity.hash)):
         yield PatternSource(
             f"{field_name(entity.name)}_items",
             f"Get the {entity.name} items of a partition",
-            _arguments(entity, hashes),
+            arguments,
             f"st.Query[{entity.name}]",
         )
 
@@ -51,8 +52,7 @@ def _by_indexes(
     entity: EntitySource, entities: Sequence[EntitySource], views: list[ViewSource]
 ) -> Iterator[PatternSource]:
     for index in entity.indexes:
-        hashes = fields_of(entity.hash if index.hash is None else index.hash)
-        arguments = _arguments(entity, hashes)
+        arguments = _hash_arguments(entity, entity.hash if index.hash is None else index.hash)
         if index.hash is None and index.range is not None and index.range.fields:
             first = _arguments(entity, index.range.fields[:1])
             arguments += [(name, f"st.AtLeast[{annotation}]") for name, annotation in first]
@@ -66,6 +66,7 @@ def _by_indexes(
             f"Get {entity.name} items through {index.name}",
             arguments,
             f"st.Query[{returns}]",
+            f"{entity.name}.{index.declared_as}" if index.when else "",
         )
 
 
@@ -79,8 +80,31 @@ def _held(entity: EntitySource, index: IndexSource) -> list[FieldSource]:
 
 def fields_of(part: Part) -> list[str]:
     """The fields of a key's part, each once, without shard numbers."""
-    names = re.findall(r"\{(\w+)(?::[^}]*)?\}", part.template)
-    return list(dict.fromkeys([*names, *part.fields]))
+    return list(dict.fromkeys([*(name for name, _ in _placeholders(part)), *part.fields]))
+
+
+def _placeholders(part: Part) -> Iterator[tuple[str, str]]:
+    """(field, specification) of a template's placeholders, without shard numbers."""
+    for _, name, spec, _ in Formatter().parse(part.template):
+        if name is not None and "|" not in name:
+            yield name, spec or ""
+
+
+_PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
+"""The arguments that fit a placeholder that shows only the beginning of a time."""
+
+
+def _period(part: Part) -> dict[str, str]:
+    """By field, the annotation for a time of which the template shows only the beginning."""
+    return {name: _PERIODS[spec] for name, spec in _placeholders(part) if spec in _PERIODS}
+
+
+def _hash_arguments(entity: EntitySource, part: Part) -> list[tuple[str, str]]:
+    """The arguments of a query: the fields of the partition key."""
+    periods = _period(part)
+    fitting = {n: a for n, a in periods.items() if entity.field(n).annotation == "datetime"
+               or a == "st.Month"}  # fmt: skip
+    return [(n, fitting.get(n, a)) for n, a in _arguments(entity, fields_of(part))]
 
 
 def _arguments(entity: EntitySource, names: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,22 +1,8 @@
-"""The result of an export, and what no format of infrastructure can say."""
+"""What no format of infrastructure can say."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from hashrange.design.errors import DesignError
 from hashrange.design.table import Table
-
-
-class ExchangeError(DesignError):
-    """A file cannot be read, or a model cannot be written, in the format that was named."""
-
-
-@dataclass(frozen=True)
-class Exported:
-    """A document, with a line for each thing that its format has no word for."""
-
-    text: str
-    warnings: tuple[str, ...] = ()
 
 
 def unsaid(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:

@@ -5,7 +5,6 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Store
@@ -17,6 +16,13 @@ IMPORTS = {
     "TypeVar": "typing", "UUID": "uuid", "Field": "pydantic",
 }  # fmt: skip
 """The modules of the names that a model's annotations can use."""
+
+
+RESERVED = {
+    *IMPORTS, "key", "st", "self", "entity", "int", "str", "bool", "bytes", "set", "list", "dict",
+    "type",
+}  # fmt: skip
+"""Names that a field does not have, because annotations or declarations beside it use them."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,9 @@ class IndexSource:
     name: str
     hash: Part | None
     range: Part | None
-    project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
+    project: str | tuple[str, ...] = "ALL"
+    when: str = ""
+    values: dict[str, str] = field(default_factory=dict)
 
     def source(self) -> str:
         parts = [quoted(self.name)]
@@ -71,6 +79,9 @@ class IndexSource:
             parts.append(f"project=[{', '.join(map(quoted, self.project))}]")
         elif self.project != "ALL":
             parts.append(f"project={quoted(self.project)}")
+        if self.when:
+            parts.append(f"when={quoted(self.when)}")
+            parts += [f"{name}={quoted(value)}" for name, value in self.values.items()]
         kind = "local" if self.hash is None else "index"
         return _call(f"    {self.declared_as} = st.{kind}(", parts)
 
@@ -124,9 +135,12 @@ class PatternSource:
     title: str
     arguments: Sequence[tuple[str, str]]
     returns: str
-    latest: bool = False
+    using: str = ""
+    """The declaration of an index with a condition, which only such patterns read."""
 
     def source(self) -> Iterator[str]:
+        if self.using:
+            yield f"    @st.using({self.using})"
         arguments = ["self", *(f"{name}: {annotation}" for name, annotation in self.arguments)]
         yield _call(f"    def {self.name}(", arguments, f") -> {self.returns}:")
         yield f'        """{self.title}"""'
@@ -174,6 +188,8 @@ def write(tables: Sequence[TableSource], docstring: str) -> str:
         variables.add(variable)
         body += ["", "", *_declaration(table, protocol, variable)]
     text = "\n".join(body)
+    if re.search(r"\btype\[T\]", text):
+        text = f'\nT = TypeVar("T", bound=st.Item)\n{text}'
     return f'"""{_plain(docstring)}"""\n\n{_imports(text)}{text}\n'
 
 
@@ -257,7 +273,7 @@ def field_name(attribute: str) -> str:
     name = re.sub(r"\W+", "_", words, flags=re.ASCII).strip("_").lower() or "attribute"
     if name[0].isdigit():
         name = f"n{name}"
-    hidden = keyword.iskeyword(name) or hasattr(Item, name) or name in ("key", "st")
+    hidden = keyword.iskeyword(name) or hasattr(Item, name) or name in RESERVED
     return f"{name}_" if hidden or name.startswith("model_") else name
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.declare.schema import Column, Kind, Source
-from hashrange.design.exchange.exported import ExchangeError
+from hashrange.design.source.exported import ExchangeError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Finding the model of a table from its items: entities, templates, indexes and types."""

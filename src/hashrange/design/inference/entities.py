@@ -1,0 +1,257 @@
+"""From a group of items to the source of an entity: its fields, templates and indexes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hashrange.design.declare.schema import Column, Source
+from hashrange.design.inference.field_guesses import FieldGuess, Piece, guess_field
+from hashrange.design.inference.grouping import Group, words_of
+from hashrange.design.inference.template_search import FoundTemplate, find_template
+from hashrange.design.source.model_source import (
+    EntitySource,
+    FieldSource,
+    IndexSource,
+    Part,
+    class_name,
+    distinct,
+    field_name,
+    index_field_name,
+    quoted,
+)
+from hashrange.design.source.table_shape import TableShape
+from hashrange.model.values import Item
+
+COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "item", "root")
+"""Words of sort keys that say nothing about the entity."""
+KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
+WHEN_VALUES_MAX = 8
+CHOICES_MAX, TIMES = 12, 4
+"""A text has a fixed list of values if there are few, and each occurs this often on average."""
+_SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
+
+
+@dataclass
+class InferredEntity:
+    """An entity's source, with what the search found. `templates` are by key attribute."""
+
+    source: EntitySource
+    group: Group
+    guesses: dict[str, FieldGuess]
+    names: dict[str, str]
+    templates: dict[str, FoundTemplate] = field(default_factory=dict)
+
+
+def infer_entity(shape: TableShape, group: Group, type_name: str | None, taken: set[str]
+                 ) -> InferredEntity:  # fmt: skip
+    """The entity of a group. `taken` are the names of other classes."""
+    return _Search(shape, group, type_name).entity(taken)
+
+
+class _Search:
+    def __init__(self, shape: TableShape, group: Group, type_name: str | None) -> None:
+        self.shape = shape
+        self.items = group.items
+        self.group = group
+        self.comments: list[str] = []
+        attributes = dict.fromkeys(name for item in group.items for name in item)
+        self.key_columns = dict.fromkeys(c for s in shape.sources for c in s.columns)
+        keys = {column.attribute for column in self.key_columns}
+        hidden = {type_name} if type_name is not None else set()
+        self.guesses = {
+            name: guess_field(name, group.items, shape.ttl_attribute)
+            for name in attributes
+            if name not in hidden
+        }
+        self.plain = [guess for name, guess in self.guesses.items() if name not in keys]
+        self.templates: dict[str, FoundTemplate] = {}
+        for column in self.key_columns:
+            if column.attribute != type_name:
+                self._find(column)
+
+    def _find(self, column: Column) -> None:
+        """Decide whether templates write a key attribute, or it is a field of its own."""
+        attribute = column.attribute
+        having = [item for item in self.items if attribute in item]
+        if column.tag != "S" or not having:
+            return
+        found = find_template(attribute, having, self.plain)
+        if found is None:
+            if self.plain and _named_as_key(attribute):
+                example = having[0][attribute]["S"]
+                self.comments.append(
+                    f"{attribute} is in no template: no attributes have the values in keys such "
+                    f"as {example!r}, so it is a field."
+                )
+            return
+        constant = not found.pieces
+        if constant and not _named_as_key(attribute):
+            return  # an attribute such as a status, which all of the sampled items share
+        if len(found.pieces) == len(found.parts) == 1 and not _named_as_key(attribute):
+            return  # a copy of another attribute, with a meaning of its own
+        self.templates[attribute] = found
+        missing = len(having) - found.made
+        if missing:
+            self.comments.append(f"{missing} of {len(having)} items have another {attribute}.")
+
+    # ---- the source ----
+
+    def entity(self, taken: set[str]) -> InferredEntity:
+        self.names = self._names()
+        hash_column = self.shape.table.hash[0]
+        ranges = self.shape.table.range
+        source = EntitySource(
+            "",
+            self._part((hash_column,)),
+            self._part(ranges) if ranges else None,
+            [*self._fields()],
+        )
+        source.name = distinct(self._name(source), taken)
+        if self.group.stored_as != source.name:
+            source.stored_as = self.group.stored_as
+        source.indexes = [*self._indexes()]
+        doubts = [guess.doubt for guess in self.guesses.values() if guess.doubt]
+        source.comments = [f"{len(self.items):,} items.", *self.comments, *doubts]
+        return InferredEntity(source, self.group, self.guesses, self.names, self.templates)
+
+    def _names(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for attribute in self.guesses:
+            if attribute not in self.templates:
+                names[attribute] = distinct(field_name(attribute), names.values())
+        return names
+
+    def _fields(self) -> Iterator[FieldSource]:
+        for attribute, name in self.names.items():
+            guess = self.guesses[attribute]
+            optional = guess.present < len(self.items)
+            yield FieldSource(name, guess.annotation, attribute, optional)
+
+    def _part(self, columns: Sequence[Column]) -> Part:
+        first = columns[0].attribute
+        if len(columns) == 1 and first in self.templates:
+            return Part(self._text(self.templates[first]))
+        return Part(fields=tuple(self.names[column.attribute] for column in columns))
+
+    def _text(self, found: FoundTemplate) -> str:
+        return "".join(
+            part.placeholder(self.names[part.guess.attribute])
+            if isinstance(part, Piece)
+            else part.replace("{", "{{").replace("}", "}}")
+            for part in found.parts
+        )
+
+    def _name(self, source: EntitySource) -> str:
+        """The stored type, or else a word of the keys."""
+        if self.group.stored_as:
+            return class_name(self.group.stored_as, "Entity")
+        parts = [part for part in (source.hash, source.range) if part is not None]
+        texts = [part.template for part in parts]
+        words = [[w for w in words_of(_before_fields(t)) if w.lower() not in COMMON] for t in texts]
+        chosen = next((found[-1] for found in reversed(words) if found), "")
+        if chosen:
+            return class_name(chosen.lower() if chosen.isupper() else chosen, "Entity")
+        return class_name(self.shape.name, "Entity")
+
+    # ---- indexes ----
+
+    def _indexes(self) -> Iterator[IndexSource]:
+        declared = {*self.names.values(), "key"}
+        for source in self.shape.indexes:
+            columns = source.range if source.kind == "LSI" else source.columns
+            known = [c for c in columns if c.attribute in self.templates or
+                     c.attribute in self.names]  # fmt: skip
+            if len(known) < len(columns) or not columns:
+                continue
+            name = distinct(index_field_name(source.name or ""), declared)
+            declared.add(name)
+            index = IndexSource(
+                name,
+                source.name or "",
+                None if source.kind == "LSI" else self._part(source.hash),
+                self._part(source.range) if source.range else None,
+                self._project(source),
+            )
+            self._explain_absence(source, index)
+            yield index
+
+    def _project(self, source: Source) -> str | tuple[str, ...]:
+        if isinstance(source.project, str):
+            return source.project
+        return tuple(self.names[a] for a in source.project if a in self.names)
+
+    def _explain_absence(self, source: Source, index: IndexSource) -> None:
+        """Find out why a sparse index leaves items out: a missing field, or a condition."""
+        attributes = [c.attribute for c in source.columns if c.attribute in self.templates]
+        if not attributes:
+            return
+        wrong = [item for item in self.items if self._should_be_in(attributes, item)]
+        if not wrong:
+            return
+        condition = self._condition(attributes[0])
+        if condition is not None:
+            index.when, index.values = condition
+            return
+        self.comments.append(
+            f"{len(wrong)} of {len(self.items)} items have no {attributes[0]}, although they have "
+            "all of its fields: the condition is not known (declare it with when=)."
+        )
+
+    def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:
+        """Whether an item lacks the index's key although the templates would make it."""
+        made = [self.templates[attribute].render(item) for attribute in attributes]
+        return None not in made and any(attribute not in item for attribute in attributes)
+
+    def _condition(self, attribute: str) -> tuple[str, dict[str, str]] | None:
+        """`status = :v` if exactly the items with this status have the attribute."""
+        for guess in self.plain:
+            if guess.distinct > WHEN_VALUES_MAX or guess.annotation != "str":
+                continue
+            inside = {repr(i.get(guess.attribute)) for i in self.items if attribute in i}
+            outside = {repr(i.get(guess.attribute)) for i in self.items if attribute not in i}
+            if len(inside) == 1 and not inside & outside:
+                value = next(i for i in self.items if attribute in i).get(guess.attribute)
+                if value is not None:
+                    name = self.names[guess.attribute]
+                    return f"{name} = :v", {"v": value["S"]}
+        return None
+
+
+def tighten(one: InferredEntity, kind: Literal["choices", "slug"]) -> None:
+    """Give texts in templates narrower types, so that keys cannot be those of other entities."""
+    used = {piece.guess.attribute for t in one.templates.values() for piece in t.pieces}
+    for attribute in sorted(used):
+        field = one.source.field(one.names[attribute])
+        texts = {item[attribute]["S"] for item in one.group.items if "S" in item.get(attribute, {})}
+        if field.annotation != "str":
+            continue
+        few = len(texts) <= CHOICES_MAX
+        if kind == "slug" and all(_SLUG(text) for text in texts):
+            field.annotation = "st.Slug"
+        elif kind == "choices" and few and len(texts) * TIMES <= one.guesses[attribute].present:
+            field.annotation = f"Literal[{', '.join(quoted(text) for text in sorted(texts))}]"
+        else:
+            continue
+        one.source.comments.append(
+            f"{field.name} allows only what was sampled: with any text, the key could be that of "
+            "another entity. Check its type."
+        )
+
+
+def _named_as_key(attribute: str) -> bool:
+    """Whether an attribute's name is that of a generic key: `pk`, `GSI1-sk`, `HashKey`."""
+    lower = attribute.lower()
+    return any(word in lower for word in KEY_WORDS)
+
+
+def _before_fields(template: str) -> str:
+    """The constants of a template, without its placeholders."""
+    text, depth = "", 0
+    for character in template:
+        depth += (character == "{") - (character == "}")
+        if character not in "{}" and depth == 0:
+            text += character
+        elif character == "{":
+            text += " "
+    return text

@@ -1,0 +1,171 @@
+"""Sorting items into entities, by a stored type or by the form of their keys."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hashrange.design.declare.schema import Column
+from hashrange.design.execute.writes.unique_markers import MARKER_TYPE, OWNER_ATTRIBUTE
+from hashrange.design.source.table_shape import TableShape
+from hashrange.model.values import Item
+
+TYPE_NAMES = (
+    "entityType", "type", "_type", "__typename", "entity", "_et", "__edb_e__", "kind", "itemType",
+    "recordType", "Type", "EntityType", "_ct",
+)  # fmt: skip
+"""Names under which programs store the type of an item, the usual ones first."""
+TYPED_LEAST = 0.9
+"""The share of items that have a type, if there are types: a few foreign items have none."""
+TYPES_MAX = 100
+CONSTANT_LEAST = 3
+GROUP_LEAST = 0.005
+"""A form of keys that fewer items have is not an entity, if items have no type."""
+_SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
+_DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
+
+
+@dataclass
+class Group:
+    """Items of one entity. `stored_as` is their type, if items have one."""
+
+    items: list[Item]
+    stored_as: str = ""
+    form: tuple[str, ...] = ()
+
+
+@dataclass
+class Groups:
+    """`markers` are those of the toolkit's unique texts; `foreign` fit no group."""
+
+    type_attribute: str | None
+    groups: list[Group] = field(default_factory=list)
+    markers: list[Item] = field(default_factory=list)
+    foreign: list[Item] = field(default_factory=list)
+
+
+def group(shape: TableShape, items: Sequence[Item]) -> Groups:
+    """The groups in the order in which their first items came."""
+    attribute = type_attribute(shape, items)
+    found = Groups(attribute)
+    rest: list[Item] = []
+    for item in items:
+        (found.markers if _is_marker(shape, item) else rest).append(item)
+    if attribute is not None:
+        by_type: dict[str, list[Item]] = {}
+        for item in rest:
+            name = item.get(attribute, {}).get("S")
+            if name:
+                by_type.setdefault(name, []).append(item)
+            else:
+                found.foreign.append(item)
+        found.groups = [Group(members, name) for name, members in by_type.items()]
+        return found
+    by_form: dict[tuple[str, ...], list[Item]] = {}
+    constants = _constants(shape.table.columns, rest)
+    for item in rest:
+        form = tuple(_form(column, item, constants) for column in shape.table.columns)
+        by_form.setdefault(form, []).append(item)
+    for form, members in by_form.items():
+        if len(by_form) > 1 and len(members) < GROUP_LEAST * len(rest):
+            found.foreign += members
+        else:
+            found.groups.append(Group(members, form=form))
+    return found
+
+
+def _is_marker(shape: TableShape, item: Item) -> bool:
+    text = item[shape.table.hash[0].attribute].get("S", "")
+    owner = item.get(OWNER_ATTRIBUTE, {})
+    return text.startswith(f"{MARKER_TYPE}#") and "M" in owner
+
+
+# ---- an attribute that names the type ----
+
+
+def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
+    """The attribute that holds the type of most items, if there is one.
+
+    It has few values, and the items of each value have keys of one form.
+    """
+    counts: Counter[str] = Counter()
+    for item in items:
+        counts.update(name for name, value in item.items() if "S" in value)
+    keys = {column.attribute for column in shape.table.columns}
+    likely = [
+        name
+        for name in TYPE_NAMES
+        if name not in keys and counts[name] >= TYPED_LEAST * len(items) > 0
+    ]
+    for name in likely:
+        values = {item[name]["S"] for item in items if "S" in item.get(name, {})}
+        if len(values) <= TYPES_MAX and _one_form_each(shape, items, name):
+            return name
+    return None
+
+
+def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
+    """Whether the constant beginnings of the keys depend on the attribute."""
+    forms: dict[str, Counter[tuple[str, ...]]] = {}
+    for item in items:
+        value = item.get(name, {}).get("S")
+        if value is not None:
+            form = tuple(_beginning(item[c.attribute].get("S", "")) for c in shape.table.columns)
+            forms.setdefault(value, Counter())[form[:1]] += 1
+    return all(max(found.values()) >= TYPED_LEAST * found.total() or len(found) > FORMS_FREE
+               for found in forms.values())  # fmt: skip
+
+
+FORMS_FREE = 8
+"""Keys with more beginnings than this begin with a value, not with a constant."""
+
+
+def _beginning(text: str) -> str:
+    return _DELIMITERS.split(text, maxsplit=1)[0]
+
+
+# ---- the form of keys ----
+
+Constants = Mapping[str, frozenset[tuple[int, str]]]
+
+
+def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
+    """For each key attribute the (position, text) of segments that are part of a template.
+
+    They occur often, have a letter, and are no value of another attribute of their item.
+    """
+    keys = {column.attribute for column in columns}
+    found = {}
+    for column in columns:
+        counts: Counter[tuple[int, str]] = Counter()
+        values: Counter[tuple[int, str]] = Counter()
+        for item in items:
+            texts = {next(iter(v.values())) for n, v in item.items() if n not in keys and
+                     ("S" in v or "N" in v)}  # fmt: skip
+            for segment in enumerate(_DELIMITERS.split(item[column.attribute].get("S", ""))):
+                counts[segment] += 1
+                values[segment] += segment[1] in texts
+        least = max(CONSTANT_LEAST, GROUP_LEAST * len(items))
+        found[column.attribute] = frozenset(
+            segment
+            for segment, count in counts.items()
+            if (count >= least or len(items) < 2 * CONSTANT_LEAST)
+            and values[segment] * 2 < count
+            and (segment[0] % 2 or any(c.isalpha() for c in segment[1]))
+        )
+    return found
+
+
+def _form(column: Column, item: Item, constants: Constants) -> str:
+    """The key with `*` for everything that is no constant: `CUST#*`."""
+    if column.tag != "S":
+        return f"({column.tag})"
+    known = constants[column.attribute]
+    segments = enumerate(_DELIMITERS.split(item[column.attribute]["S"]))
+    text = "".join(text if (n, text) in known or n % 2 else "*" for n, text in segments)
+    return re.sub(r"\*(?:[^*\w]+\*)+$", "*", text)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a template's constants, for a name."""
+    return [word for word in _SEGMENTS.findall(text) if word.isalpha()]

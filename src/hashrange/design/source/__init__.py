@@ -1,0 +1,1 @@
+"""Models as Python source: what is known of a table, written as a module."""

@@ -1,0 +1,17 @@
+"""The result of writing or reading a model in another form."""
+
+from dataclasses import dataclass
+
+from hashrange.design.errors import DesignError
+
+
+class ExchangeError(DesignError):
+    """A file cannot be read, or a model cannot be written, in the format that was named."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A document, with a line for each thing that its format has no word for."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
