@@ -27,7 +27,8 @@ class Charge(Struct, gc=False):
     """Units that a request consumed in one place of a table or index.
 
     `index` is None for the table itself. `key` is the key of a row, or where a range of rows
-    begins: it says which partition was used. `written` tells write units from read units.
+    begins: it says which partition was used. `written` tells write units from read units. `raw` is
+    the raw key of the row, or of its partition if several were read; empty if it is not known.
     """
 
     table: Table
@@ -35,6 +36,7 @@ class Charge(Struct, gc=False):
     key: bytes
     units: float
     written: bool = False
+    raw: bytes = b""
 
 
 class Receipt(Struct):
@@ -53,12 +55,18 @@ class Receipt(Struct):
         units = read_units(size_bytes, consistent or self.transactional)
         if self.transactional:
             units *= 2
-        self.charges.append(Charge(table, None, key.key, units))
+        self.charges.append(Charge(table, None, key.key, units, False, key.raw))
 
     def add_range(
-        self, table: Table, source: TableOrIndex, start: bytes, size_bytes: int, consistent: bool
+        self,
+        table: Table,
+        source: TableOrIndex,
+        start: bytes,
+        size_bytes: int,
+        consistent: bool,
+        raw: bytes = b"",
     ) -> None:
         """Charge the read of rows of one partition, rounded once; `start` is the first key."""
         index = source if isinstance(source, Index) else None
         units = read_units(size_bytes, consistent)
-        self.charges.append(Charge(table, index, start, units))
+        self.charges.append(Charge(table, index, start, units, False, raw))

@@ -38,7 +38,7 @@ class Effects(Struct):
         units = write_units(size)
         if index is None and self.receipt.transactional:
             units *= 2
-        self.receipt.charges.append(Charge(change.table, index, key.key, units, True))
+        self.receipt.charges.append(Charge(change.table, index, key.key, units, True, key.raw))
 
     def all_writes(self) -> list[kv.Write]:
         """The writes, and one more for each counter that changes."""

@@ -37,7 +37,8 @@ class Admit(NamedTuple):
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
     reached. For a write,
     the global indexes of the table count as well. `units` is what it will consume at least: the
-    members of a batch are admitted one after the other, as if each had paid before the next.
+    members of a batch are admitted one after the other, as if each had paid before the next. `raw`
+    is the raw key of the row, if it is one row.
     """
 
     table: Table
@@ -45,6 +46,7 @@ class Admit(NamedTuple):
     key: bytes
     written: bool
     units: float = 0
+    raw: bytes = b""
 
 
 Read = kv.Read | TableNamed | Admit

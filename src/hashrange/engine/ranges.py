@@ -8,6 +8,7 @@ from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.keys import (
     RowKey,
     component,
+    first_of_raw,
     key_item,
     owner_raw,
     parse_raw,
@@ -49,6 +50,11 @@ def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
 def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:
     """The LastEvaluatedKey of a page that ends with this row, given as it is stored."""
     return key_item(table, source, Row(stored).raw)
+
+
+def partition_raw(source: TableOrIndex, stored: bytes) -> bytes:
+    """The raw partition key of a row, given as it is stored."""
+    return first_of_raw(Row(stored).raw, len(source.hash))
 
 
 def owner(table: Table, index: Index, row: Row) -> RowKey:

@@ -65,7 +65,7 @@ class Limit(Struct, frozen=True):
 
 def of_read(table: Table, key: RowKey, consistent: bool) -> Admit:
     """The question whether the read of an item is admitted."""
-    return Admit(table, table, key.key, False, read_units(1, consistent))
+    return Admit(table, table, key.key, False, read_units(1, consistent), key.raw)
 
 
 def admit(*every: Admit, transactional: bool = False) -> Fetch[None]:

@@ -147,8 +147,8 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
 
 def asking(write: ItemWrite) -> fetch.Admit:
     """The question whether a write is admitted, with what it consumes at least."""
-    table = write.table
-    return fetch.Admit(table, table, write.key.key, True, write_units(write.size or 0))
+    table, units = write.table, write_units(write.size or 0)
+    return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 
 
 def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:

@@ -88,6 +88,15 @@ class Database:
         found: dict[str, Any] = msgspec.to_builtins(explained)
         return found
 
+    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
+        """What each table holds, or one of them: partitions, largest item collections, indexes.
+
+        Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal. With
+        `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
+        has consumed, what was throttled, and the hottest keys.
+        """
+        return self.runtime.inspect(table_name)
+
     def check(self) -> Iterator[str]:
         """Yield every problem found: damaged rows, and index entries or counters that are wrong."""
         return problems(self._store)

@@ -19,7 +19,9 @@ from hashrange.runtime.committer import Committer
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.explain import Explanation
 from hashrange.runtime.health import probe
+from hashrange.runtime.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.report import SourceReport
 from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
@@ -102,6 +104,14 @@ class Runtime(forks.Forkable):
         if operation is None or self._closed:
             raise self._refused(name)
         return self._reads.explain(operation, operation.request(body), caller)
+
+    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
+        """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
+        return inspect(self._store, self._meter, table_name)
+
+    def usage(self) -> list[SourceReport]:
+        """What was consumed and refused since the start, if throughput is measured."""
+        return self._meter.usage.reports() if self._meter is not None else []
 
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""

@@ -65,6 +65,14 @@ def parse_raw(raw: bytes) -> list[AttributeValue]:
     return values
 
 
+def first_of_raw(raw: bytes, count: int) -> bytes:
+    """The part of a raw key that holds its first `count` values."""
+    end = 0
+    for _ in range(count):
+        end += 5 + int.from_bytes(raw[end + 1 : end + 5], "big")
+    return raw[:end]
+
+
 def digest(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=PARTITION_BYTES).digest()
 

@@ -5,6 +5,7 @@ A part of the program that has something to show adds one entry to the routes th
 """
 
 from hashrange.interfaces.admin.health import Health
+from hashrange.interfaces.admin.inspection import Inspection
 from hashrange.interfaces.admin.metrics import Metrics
 from hashrange.interfaces.admin.port import AdminPort
 from hashrange.interfaces.admin.routes import Answer, Route, Routes, json_answer, text_answer
@@ -13,6 +14,7 @@ __all__ = [
     "AdminPort",
     "Answer",
     "Health",
+    "Inspection",
     "Metrics",
     "Route",
     "Routes",

@@ -1,8 +1,8 @@
 """`/metrics`: what the server counts, in the text format of Prometheus.
 
 Requests are counted on the event loop, into plain numbers; `prometheus-client` renders them in a
-thread of the admin port when they are asked for. Operations are the only names among the labels:
-no table, key or client.
+thread of the admin port when they are asked for. Operations, tables and indexes are the only names
+among the labels: no key and no client.
 """
 
 from bisect import bisect_left
@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from hashrange.interfaces.admin import capacity_metrics
+from hashrange.interfaces.admin.capacity_metrics import Usage
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import ApiError
@@ -47,14 +49,19 @@ class _Operation:
 
 class Metrics:
     """`figures` returns those of the store and the server: sizes, and counts since the start.
-    `failed` is called with the outcome of each request that got an error.
+    `failed` is called with the outcome of each request that got an error. `usage` returns what
+    tables and indexes have consumed.
     """
 
     def __init__(
-        self, figures: Figures, failed: Callable[[object], None] = lambda outcome: None
+        self,
+        figures: Figures,
+        failed: Callable[[object], None] = lambda outcome: None,
+        usage: Usage = tuple,
     ) -> None:
         self._figures = figures
         self._failed = failed
+        self._usage = usage
         self._operations: dict[str, _Operation] = {}
 
     def routes(self) -> Routes:
@@ -87,6 +94,7 @@ class Metrics:
 
     def collect(self) -> "Iterator[Metric]":
         """Called by the registry of prometheus-client."""
+        yield from capacity_metrics.collect(self._usage())
         yield from self._of_requests()
         yield from self._of_figures()
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hashrange.database import Durability
     from hashrange.interfaces.cli.commands import Commands
     from hashrange.interfaces.logs import LogFormat
+    from hashrange.model.settings import Throughput
 
 PORT_MAX = 65535
 TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
@@ -82,6 +83,13 @@ def add(commands: "Commands") -> None:
         "process but not a power cut (relaxed), or nothing for certain (memory)",
     )
     parser.add_argument(
+        "--throughput",
+        choices=("off", "measured", "enforced"),
+        default="measured",
+        help="measured (the default) counts what tables, indexes and keys consume; enforced "
+        "also refuses requests above the limits of tables and partitions, as DynamoDB does",
+    )
+    parser.add_argument(
         "--admin-port",
         metavar="PORT",
         type=_port,
@@ -121,6 +129,7 @@ def serve(
     tls_key: Path | None,
     cors: list[str],
     durability: "Durability",
+    throughput: "Throughput",
     admin_port: int | None,
     admin_host: str,
     access_log: bool,
@@ -165,18 +174,23 @@ def serve(
             greeting.append(f"Admin port: {at} - {shown}")
         if no_auth and not is_loopback(host):
             print(NO_AUTH.format(address=url), file=sys.stderr)
-        database = opened.enter_context(hashrange.connect(path, durability=durability))
+        settings = hashrange.Settings(throughput=throughput)
+        database = opened.enter_context(
+            hashrange.connect(path, durability=durability, settings=settings)
+        )
         beside: list[Beside] = [Reload(listener, Files(keys, tls_cert, tls_key))]
         observers: list[Observer] = [log_access] if access_log else []
         if admin is not None:
-            from hashrange.interfaces.admin import AdminPort, Health, Metrics
+            from hashrange.interfaces.admin import AdminPort, Health, Inspection, Metrics
 
             health = Health(database.runtime, database.figures)
             metrics = Metrics(
-                lambda: database.figures() | server.figures() | health.figures(), health.note
+                lambda: database.figures() | server.figures() | health.figures(),
+                health.note,
+                database.runtime.usage,
             )
             observers.append(metrics.observe)
-            routes = {**health.routes(), **metrics.routes()}
+            routes = {**health.routes(), **metrics.routes(), **Inspection(database).routes()}
             beside.append(AdminPort(admin, token, routes, origins))
         server = Server(database.runtime, listener, observer=together(observers))
         serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside)

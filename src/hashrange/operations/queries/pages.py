@@ -108,7 +108,8 @@ def _read_range(
         _charge_partitions(options, bounds, keys, sizes, receipt, ended=left is not None)
     else:
         table, source = options.table, options.source
-        receipt.add_range(table, source, bounds.start, sum(sizes), options.consistent)
+        raw = ranges.partition_raw(source, page.last) if sizes and page.last else b""
+        receipt.add_range(table, source, bounds.start, sum(sizes), options.consistent, raw)
     return left is not None
 
 

@@ -20,6 +20,7 @@ from hashrange.runtime.decisions import Steps
 from hashrange.runtime.meter.buckets import Bucket, Place
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
+from hashrange.runtime.meter.usage import Usage
 
 INITIAL_BURST_SECONDS = 1.0
 """(?) How many seconds of its provisioned units a new table or index can use at once."""
@@ -42,7 +43,7 @@ Expected = dict[Place, tuple[Table, Rate, float]]
 
 
 class Meter:
-    """Answers and charges the requests of one process. Used by any thread that holds no lock.
+    """Answers and charges the requests of one process, from any thread.
 
     Its state is only buckets: a request that is charged twice or not at all, because two threads
     met, makes no difference that a user could see.
@@ -51,6 +52,8 @@ class Meter:
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
         self._settings = settings
         self._wake_upkeep = wake_upkeep
+        self.usage = Usage()
+        self._enforced = settings.throughput == "enforced"
         self._buckets: dict[Place, Bucket] = {}
         self._heat = Heat(settings.heat_share, settings.heat_seconds)
         self._growth = Growth(settings.growth_seconds)
@@ -82,7 +85,9 @@ class Meter:
             for other in table.indexes:
                 if not other.local:
                     found += self._behind(table, other, now)
-        if not found:
+        if found:
+            self.usage.refuse(asked, found)
+        else:
             for place, rate in rates:
                 before = expected[place][2] if place in expected else 0
                 expected[place] = table, rate, before + asked.units
@@ -126,6 +131,9 @@ class Meter:
     def _pay(self, charge: Charge, now: float) -> None:
         table, written, units = charge.table, charge.written, charge.units
         source = _owner(table, charge.index or table)
+        self.usage.of(table, source).charge(charge, source.partition_at(charge.key).number)
+        if not self._enforced:
+            return
         for place, rate in self._rates(table, source, charge.key, written):
             self._bucket(table, place, rate).pay(units, rate.rate, rate.capacity, now)
             if place[1] is not None:

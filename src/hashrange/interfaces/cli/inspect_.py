@@ -1,0 +1,86 @@
+"""hashrange inspect"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, inspect_)
+    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("table", metavar="TABLE", nargs="?", help="default: all tables")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def inspect_(path: Path, table: str | None, json: bool) -> None:
+    """Show the partitions, the largest item collections and the indexes of tables."""
+    import hashrange
+
+    with told_in_one_line(), hashrange.connect(existing(path)) as database:
+        found = database.inspect(table)
+        figures = database.figures()
+    if table is not None and not found:
+        fail(f"{path}: no table {table}")
+    if json:
+        content = {"file": figures, "tables": found}
+        print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        return
+    print("\n".join(_lines(path, figures, found)))
+
+
+def _lines(path: Path, figures: dict[str, int], found: list[dict[str, Any]]) -> list[str]:
+    sizes = [
+        f"{name.removesuffix('_bytes').replace('_', ' ')} {_size(figures[name])}"
+        for name in figures
+        if name.endswith("_bytes")
+    ]
+    lines = [f"{path}: {', '.join(sizes)}"]
+    for table in found:
+        lines += ["", *_source(f"{table['table']} ({table['billing']})", table)]
+        for index in table["indexes"]:
+            if index["local"]:
+                lines.append(f"  local index {index['name']}: {_content(index)}")
+            else:
+                lines += [f"  {line}" for line in _source(f"index {index['name']}", index)]
+    return lines
+
+
+def _source(name: str, found: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {_content(found)}"]
+    for part in found["partitions"]:
+        start, end = part["from"][:8] or "0", (part["to"] or "end")[:8]
+        lines.append(f"  partition {part['number']}, {start} to {end}: {_content(part)}")
+    collections = found["collections"]
+    if collections["largest"]:
+        walked = (
+            "" if collections["complete"] else f" of the first {collections['rows_walked']:,} rows"
+        )
+        lines.append(f"  largest item collections{walked}:")
+    for each in collections["largest"]:
+        key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
+        lines.append(f"    {key}: {_content(each)}")
+    return lines
+
+
+def _plain(key: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    """Names and values of a key, on one line whatever they contain."""
+    return [(name, ascii(text)) for name, value in key.items() for text in value.values()]
+
+
+def _content(found: dict[str, Any]) -> str:
+    items = found["items"]
+    return f"{items:,} {'item' if items == 1 else 'items'}, {_size(found['bytes'])}"
+
+
+def _size(size: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1024 or unit == "GB":
+            break
+        size /= 1024
+    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"

@@ -1,0 +1,161 @@
+"""What is stored, and how it is used: partitions, item collections, indexes, load.
+
+Source of the figures: counters of the partitions, which are exact, and the meter of this process.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, cast
+
+from hashrange import kv
+from hashrange.engine import fetch, partitions
+from hashrange.engine.keyspace import keys
+from hashrange.engine.keyspace.rows import Row
+from hashrange.model.tables import Index, Table
+from hashrange.runtime import source
+from hashrange.runtime.drive import drive
+from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
+
+WALKED_ROWS_MAX = 100_000
+"""How many rows are read to find large item collections."""
+COLLECTIONS_SHOWN = 10
+CHUNK_ROWS = 1000
+
+Shown = dict[str, Any]
+
+
+def inspect(store: kv.Store, meter: Meter | None, table_name: str | None) -> list[Shown]:
+    """One table, or all of them in the order of their names; [] if there is no such table."""
+    with closing(store.snapshot()) as snapshot:
+        tables: list[Table] = _answered(fetch.all_tables(), snapshot)
+        wanted = [table for table in tables if table_name in (None, table.name)]
+        return [_table(table, snapshot, meter) for table in wanted]
+
+
+def _answered(steps: Any, snapshot: kv.Snapshot) -> Any:
+    return drive(steps, snapshot)
+
+
+def _table(table: Table, snapshot: kv.Snapshot, meter: Meter | None) -> Shown:
+    sources = partitions.sources(table)
+    counts = _answered(fetch.partition_statistics(sources), snapshot)
+    shown = [
+        _source(table, each, count, snapshot, meter)
+        for each, count in zip(sources, counts, strict=True)
+    ]
+    local = [index for index in table.indexes if index.local]
+    counts = _answered(fetch.partition_statistics(local), snapshot)
+    locals_ = [
+        {"name": index.name, "local": True, "items": items, "bytes": size}
+        for index, [(items, size)] in zip(local, counts, strict=True)
+    ]
+    base = shown[0]
+    return {
+        "table": table.name,
+        "billing": table.billing_mode,
+        **base,
+        "indexes": [
+            {"name": index.name, "local": False, **each}
+            for index, each in zip(sources[1:], shown[1:], strict=True)
+            if isinstance(index, Index)
+        ]
+        + locals_,
+    }
+
+
+def _source(
+    table: Table,
+    owner: Table | Index,
+    counts: list[tuple[int, int]],
+    snapshot: kv.Snapshot,
+    meter: Meter | None,
+) -> Shown:
+    usage = meter.usage.of(table, owner) if meter is not None else None
+    shown: Shown = {
+        "items": sum(items for items, _ in counts),
+        "bytes": sum(size for _, size in counts),
+        "partitions": [*_partitions(owner, counts, usage)],
+        "collections": _collections(owner, snapshot),
+    }
+    if usage is not None:
+        shown["load"] = _load(owner, usage)
+    return shown
+
+
+def _partitions(
+    owner: Table | Index, counts: list[tuple[int, int]], usage: SourceUsage | None
+) -> Iterator[Shown]:
+    """The range of each partition in the hash, what is in it, and what it was used for."""
+    for partition, (items, size) in zip(owner.partitions, counts, strict=True):
+        end = partitions.end_of(owner, partition)
+        shown: Shown = {
+            "number": partition.number,
+            "from": partition.start.hex(),
+            "to": None if end is None else end.hex(),
+            "items": items,
+            "bytes": size,
+        }
+        if partition.counted_in is not None:
+            shown["counting"] = True
+        if usage is not None:
+            shown["read_units"] = usage.partitions[partition.number, False]
+            shown["write_units"] = usage.partitions[partition.number, True]
+        yield shown
+
+
+def _collections(owner: Table | Index, snapshot: kv.Snapshot) -> Shown:
+    """The largest item collections among the first rows; `complete` if those are all rows."""
+    sizes: dict[bytes, tuple[int, int]] = {}
+    names: dict[bytes, bytes] = {}
+    walked, start, complete = 0, b"", False
+    while walked < WALKED_ROWS_MAX and not complete:
+        page = source.page(snapshot, kv.Range(owner.space, start, None, rows_max=CHUNK_ROWS))
+        for key, value in page.rows:
+            digest = key[: kv.PARTITION_BYTES]
+            items, size = sizes.get(digest, (0, 0))
+            sizes[digest] = items + 1, size + kv.unpack_weight(value)[0]
+            names.setdefault(digest, value)
+        walked += len(page.rows)
+        complete = page.exhausted
+        if page.rows:
+            start = page.rows[-1][0] + b"\x00"
+    largest = sorted(sizes.items(), key=lambda each: (-each[1][1], each[0]))[:COLLECTIONS_SHOWN]
+    return {
+        "complete": complete,
+        "rows_walked": walked,
+        "largest": [
+            {"key": _named(owner, Row(names[digest]).raw), "items": items, "bytes": size}
+            for digest, (items, size) in largest
+        ],
+    }
+
+
+def _load(owner: Table | Index, usage: SourceUsage) -> Shown:
+    return {
+        "read_units": usage.read_units,
+        "write_units": usage.write_units,
+        "throttled": dict(usage.throttled),
+        "accessed": _hot(owner, usage.accessed),
+        "throttled_keys": _hot(owner, usage.throttled_keys),
+    }
+
+
+def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
+    """The most contributing partition keys, and keys of items, as Contributor Insights has them."""
+    return {
+        "partition_keys": [
+            {"key": _named(owner, raw), "count": count}
+            for raw, count in counts.partition_keys.most()
+        ],
+        "sort_keys": [
+            {"key": _named(owner, raw, whole=True), "count": count}
+            for raw, count in counts.sort_keys.most()
+        ],
+    }
+
+
+def _named(owner: Table | Index, raw: bytes, *, whole: bool = False) -> Shown:
+    """The partition key, or with `whole` the sort key too, by attribute names."""
+    names = owner.key if whole else owner.hash
+    return cast(Shown, dict(zip(names, keys.parse_raw(raw), strict=False)))

@@ -1,0 +1,13 @@
+"""What the meter has counted, for monitoring."""
+
+from msgspec import Struct
+
+
+class SourceReport(Struct, frozen=True):
+    """Since the start: units of a table (`index` None) or global index, and refusals by reason."""
+
+    table: str
+    index: str | None
+    read_units: float
+    write_units: float
+    throttled: dict[str, int]

@@ -1,0 +1,100 @@
+"""What was consumed and refused since the process started: by table, index, partition and key."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from hashrange.engine.capacity import Charge
+from hashrange.engine.fetch import Admit
+from hashrange.engine.keyspace.keys import first_of_raw
+from hashrange.engine.throughput import Limit
+from hashrange.model.tables import Index, Table
+from hashrange.runtime.meter.hot_keys import HotKeys
+from hashrange.runtime.meter.report import SourceReport
+
+ALL_COUNTED = 1000
+"""So many charges of a table or index are all counted by key; later, one of `SAMPLED`."""
+SAMPLED = 8
+
+WRITE_WEIGHT = 3
+"""A write unit counts as three read units: so Contributor Insights measures accessed keys."""
+
+
+class KeyCounts:
+    """Keys as rows store them (raw keys): partition keys, and partition keys with sort keys."""
+
+    def __init__(self) -> None:
+        self.partition_keys = HotKeys()
+        self.sort_keys = HotKeys()
+
+
+class SourceUsage:
+    """The use of one table (with its local indexes) or global index.
+
+    `partitions` are units by the number of the partition and whether they were written.
+    """
+
+    def __init__(self, table: Table, source: Table | Index) -> None:
+        self._table = table.name
+        self._index = source.name if isinstance(source, Index) else None
+        self._hash_count = len(source.hash)
+        self._key_count = len(source.key)
+        self.read_units = 0.0
+        self.write_units = 0.0
+        self.throttled: Counter[str] = Counter()
+        self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
+        self.accessed = KeyCounts()
+        self.throttled_keys = KeyCounts()
+        self._charges = 0
+
+    def report(self) -> SourceReport:
+        throttled = dict(self.throttled)
+        return SourceReport(self._table, self._index, self.read_units, self.write_units, throttled)
+
+    def charge(self, charge: Charge, partition: int) -> None:
+        if charge.written:
+            self.write_units += charge.units
+        else:
+            self.read_units += charge.units
+        self.partitions[partition, charge.written] += charge.units
+        self._charges += 1
+        if self._charges <= ALL_COUNTED:
+            weight = 1
+        elif self._charges % SAMPLED == 0:
+            weight = SAMPLED
+        else:
+            return
+        if charge.raw:
+            units = charge.units * WRITE_WEIGHT if charge.written else charge.units
+            self._count(self.accessed, charge.raw, units * weight)
+
+    def refuse_key(self, raw: bytes) -> None:
+        self._count(self.throttled_keys, raw, 1)
+
+    def _count(self, counts: KeyCounts, raw: bytes, amount: float) -> None:
+        partition = first_of_raw(raw, self._hash_count)
+        counts.partition_keys.add(partition, amount)
+        if len(raw) > len(partition):  # not the read of a whole partition
+            counts.sort_keys.add(first_of_raw(raw, self._key_count), amount)
+
+
+class Usage:
+    """By space, so that a table which is made again under the same name starts anew."""
+
+    def __init__(self) -> None:
+        self._sources: dict[int, SourceUsage] = {}
+
+    def of(self, table: Table, source: Table | Index) -> SourceUsage:
+        found = self._sources.get(source.space)
+        if found is None:
+            found = self._sources[source.space] = SourceUsage(table, source)
+        return found
+
+    def reports(self) -> list[SourceReport]:
+        return [source.report() for source in tuple(self._sources.values())]
+
+    def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
+        for limit in limits:
+            owner = self.of(limit.table, limit.index or limit.table)
+            owner.throttled[limit.reason["reason"]] += 1
+            if asked.raw:
+                owner.refuse_key(asked.raw)
