@@ -31,7 +31,7 @@ class TableNamed(NamedTuple):
     name: str
 
 
-class Admit(NamedTuple):
+class Admit(Struct, gc=False):
     """Asks whether a read or write of the row `key` is admitted.
 
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been

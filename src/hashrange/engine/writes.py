@@ -137,7 +137,9 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
     """
     table, key = write.table, write.key
     if moment.settings.throughput == "enforced":
-        yield from throughput.admit(asking(write))
+        limits = yield asking(write)
+        if limits:
+            raise throughput.error(limits)
     if table.has_local_indexes:
         [found] = yield from fetch.items_and_collections([(table, key)])
         return Old(*found)

@@ -27,7 +27,7 @@ from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Memory, begin
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.runtime.meter.meter import Account
+from hashrange.runtime.meter.account import Account
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
@@ -143,7 +143,7 @@ class Batch(Struct, eq=False):
             try:
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
-                    if meter is not None:
+                    if meter is not None and meter.enforced:
                         if submission.account is None:
                             submission.account = Account(meter, now)
                         steps = submission.account.steps(steps)
@@ -154,8 +154,9 @@ class Batch(Struct, eq=False):
                 except StopIteration as end:
                     decision: Decision = end.value
                 derived = transition.derive(decision, now)
-                if submission.account is not None:
-                    submission.account.charge(decision.receipt)
+                if meter is not None and decision.receipt is not None:
+                    charge = submission.account or meter
+                    charge.charge(decision.receipt, now)
                 submission.outcome = encode_response(decision.response())
             except ApiError as refusal:
                 submission.outcome = refusal

@@ -34,7 +34,7 @@ from hashrange.runtime.decisions import Steps, begin
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.meter.meter import Account
+from hashrange.runtime.meter.account import Account
 
 
 class ReadSnapshot:
@@ -52,7 +52,14 @@ class ReadSnapshot:
         """The decision of a request, about to make its first read."""
         moment = Moment(self.now, b"", caller, self._settings)
         steps = begin(operation, request, moment, self.tables)
-        return steps if self._meter is None else Account(self._meter, self.now).steps(steps)
+        meter = self._meter
+        return Account(meter, self.now).steps(steps) if meter and meter.enforced else steps
+
+    def response(self, decision: Decision) -> bytes:
+        """The response of a decision over this snapshot, after it is charged."""
+        if self._meter is not None and decision.receipt is not None:
+            self._meter.charge(decision.receipt, self.now)
+        return _response(decision)
 
     def close(self) -> None:
         self.snapshot.close()
@@ -88,12 +95,12 @@ class SlicedRead:
     def __init__(
         self,
         drive: SlicedDrive[Decision],
-        snapshot: kv.Snapshot,
+        opened: ReadSnapshot,
         done: Done,
         leave: Callable[[], None],
     ) -> None:
         self._drive = drive
-        self._snapshot = snapshot
+        self._opened = opened
         self._done = done
         self._leave = leave
 
@@ -104,7 +111,7 @@ class SlicedRead:
             decision = self._drive.advance()
             if decision is None:
                 return False
-            outcome = _response(decision)
+            outcome = self._opened.response(decision)
         except ApiError as error:
             outcome = error
         except Exception as error:
@@ -116,7 +123,7 @@ class SlicedRead:
     def close(self) -> None:
         """Give the snapshot back, and the place among the long reads."""
         try:
-            self._snapshot.close()
+            self._opened.close()
         finally:
             self._leave()
 
@@ -153,7 +160,8 @@ class Reads:
         try:
             opened = self._open(False)
             try:
-                return _response(drive(opened.begin(operation, request, caller), opened.snapshot))
+                steps = opened.begin(operation, request, caller)
+                return opened.response(drive(steps, opened.snapshot))
             finally:
                 opened.snapshot.close()
         finally:
@@ -176,10 +184,10 @@ class Reads:
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if operation.single_read:
-            return _response(drive(steps, opened.snapshot))
+            return opened.response(drive(steps, opened.snapshot))
         decision = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer).advance()
         if decision is not None:
-            return _response(decision)
+            return opened.response(decision)
         self._add(LongRead(operation, request, caller, done, self._environment.clock.timer()))
         return None
 
@@ -277,9 +285,7 @@ class Reads:
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
-        self._running[loop].append(
-            SlicedRead(sliced, opened.snapshot, read.done, self._admission.leave)
-        )
+        self._running[loop].append(SlicedRead(sliced, opened, read.done, self._admission.leave))
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         running = self._running[loop]

@@ -35,7 +35,9 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     if request.projection and request.projection.containers:
         keys.check_scalar(table, request.projection.containers)
     if moment.settings.throughput == "enforced":
-        yield from throughput.admit(throughput.of_read(table, key, bool(given.consistent_read)))
+        limits = yield throughput.of_read(table, key, bool(given.consistent_read))
+        if limits:
+            raise throughput.error(limits)
     row = yield from fetch.item(table, key)
     response: Response = {}
     if row and request.projection:

@@ -1,28 +1,39 @@
-"""A token bucket: credit that grows with time up to a capacity, and may become a debt."""
+"""Token buckets: credit that grows with time up to a capacity, and may become a debt."""
+
+from hashrange.engine.throughput import Limit
 
 Place = tuple[int, int | None, bool]
 """Where units are counted: a space, the number of a partition (None: all), and whether written."""
 
 
 class Bucket:
-    """Units that are left at a time. A request is admitted while there is credit.
+    """What a table, an index or one of its partitions can serve: `rate` units per second.
 
-    The rate (units per second) and the capacity (units) are given with each call, because they
-    change with the definition of a table.
+    A request is admitted while there is credit; otherwise it has reached `limit`. `credit` is as of
+    the time `at`, in epoch seconds; a debt is negative.
     """
 
-    __slots__ = ("_at", "_credit")
+    __slots__ = ("at", "capacity", "credit", "limit", "place", "rate")
 
-    def __init__(self, credit: float, now: float) -> None:
-        self._credit = credit
-        self._at = now
+    def __init__(
+        self, place: Place, limit: Limit, rate: float, capacity: float, credit: float, at: float
+    ) -> None:
+        self.place = place
+        self.limit = limit
+        self.rate = rate
+        self.capacity = capacity
+        self.credit = credit
+        self.at = at
 
-    def credit(self, rate: float, capacity: float, now: float) -> float:
-        """The credit now; a debt is negative. `now` is in epoch seconds and never falls."""
-        if now > self._at:
-            self._credit = min(capacity, self._credit + rate * (now - self._at))
-            self._at = now
-        return min(self._credit, capacity)
+    def credit_at(self, now: float) -> float:
+        """The credit now. Time never falls."""
+        if now > self.at:
+            grown = self.credit + self.rate * (now - self.at)
+            self.credit = grown if grown < self.capacity else self.capacity
+            self.at = now
+        return self.credit
 
-    def pay(self, units: float, rate: float, capacity: float, now: float) -> None:
-        self._credit = self.credit(rate, capacity, now) - units
+    def pay(self, units: float, now: float) -> float:
+        """Returns the credit that is left."""
+        self.credit = left = self.credit_at(now) - units
+        return left

@@ -39,7 +39,7 @@ class Window:
         self.seen += 1
         if len(self.keys) < SAMPLE_KEYS:
             self.keys.append(key)
-        elif (place := random.randrange(self.seen)) < SAMPLE_KEYS:
+        elif (place := int(random.random() * self.seen)) < SAMPLE_KEYS:
             self.keys[place] = key
 
     def is_hot(self, units_per_second: float, share: float, seconds: float) -> bool:
@@ -84,8 +84,11 @@ class Heat:
 
         Returns the key at which it should be split, if it should.
         """
-        at = self._roll(place, table, source, most, now)
-        self._windows[place].note(key, units, self._random)
+        window, at = self._windows.get(place), None
+        if window is None or now >= window.since + self._seconds:
+            at = self._roll(place, table, source, most, now)
+            window = self._windows[place]
+        window.note(key, units, self._random)
         return at
 
     def note_refused(self, place: Place, key: bytes, now: float) -> None:
@@ -102,12 +105,10 @@ class Heat:
         most: float,
         now: float,
     ) -> bytes | None:
-        """Begin another window if the last one is over."""
+        """Begin another window, as none has begun yet or the last one is over."""
         window = self._windows.get(place)
         if window is None or now >= window.since + 2 * self._seconds:
             self._windows[place] = Window(now)
-            return None
-        if now < window.since + self._seconds:
             return None
         tried: bytes | None = None
         if window.is_hot(most, self._share, self._seconds):

@@ -5,7 +5,7 @@ streams" (2005). When a new key finds all places taken, it takes that of the sma
 begins with it: counts may be too high, by at most the smallest, but no frequent key is missed.
 """
 
-KEYS_MAX = 256
+KEYS_MAX = 128
 SHOWN_MAX = 25
 """How many contributors a report of CloudWatch Contributor Insights shows."""
 

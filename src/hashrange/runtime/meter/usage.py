@@ -12,8 +12,9 @@ from hashrange.runtime.meter.hot_keys import HotKeys
 from hashrange.runtime.meter.report import SourceReport
 
 ALL_COUNTED = 1000
-"""So many charges of a table or index are all counted by key; later, one of `SAMPLED`."""
-SAMPLED = 8
+"""So many charges of a table or index are all counted by partition and key; later, one of
+`SAMPLED` is, for all of them. Their sum is always exact."""
+SAMPLED = 32
 
 WRITE_WEIGHT = 3
 """A write unit counts as three read units: so Contributor Insights measures accessed keys."""
@@ -44,28 +45,19 @@ class SourceUsage:
         self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
         self.accessed = KeyCounts()
         self.throttled_keys = KeyCounts()
-        self._charges = 0
+        self.charges = 0
 
     def report(self) -> SourceReport:
         throttled = dict(self.throttled)
         return SourceReport(self._table, self._index, self.read_units, self.write_units, throttled)
 
-    def charge(self, charge: Charge, partition: int) -> None:
-        if charge.written:
-            self.write_units += charge.units
-        else:
-            self.read_units += charge.units
-        self.partitions[partition, charge.written] += charge.units
-        self._charges += 1
-        if self._charges <= ALL_COUNTED:
-            weight = 1
-        elif self._charges % SAMPLED == 0:
-            weight = SAMPLED
-        else:
-            return
+    def count(self, charge: Charge, partition: int, weight: int) -> None:
+        """Count a charge, and `weight` - 1 others like it, by partition and by key."""
+        units = charge.units * weight
+        self.partitions[partition, charge.written] += units
         if charge.raw:
-            units = charge.units * WRITE_WEIGHT if charge.written else charge.units
-            self._count(self.accessed, charge.raw, units * weight)
+            amount = units * WRITE_WEIGHT if charge.written else units
+            self._count(self.accessed, charge.raw, amount)
 
     def refuse_key(self, raw: bytes) -> None:
         self._count(self.throttled_keys, raw, 1)
@@ -82,6 +74,18 @@ class Usage:
 
     def __init__(self) -> None:
         self._sources: dict[int, SourceUsage] = {}
+
+    def charge(self, table: Table, source: Table | Index, charge: Charge) -> None:
+        found = self._sources.get(source.space) or self.of(table, source)
+        if charge.written:
+            found.write_units += charge.units
+        else:
+            found.read_units += charge.units
+        found.charges = number = found.charges + 1
+        if number <= ALL_COUNTED:
+            found.count(charge, source.partition_at(charge.key).number, 1)
+        elif number % SAMPLED == 0:
+            found.count(charge, source.partition_at(charge.key).number, SAMPLED)
 
     def of(self, table: Table, source: Table | Index) -> SourceUsage:
         found = self._sources.get(source.space)

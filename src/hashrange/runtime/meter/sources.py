@@ -1,0 +1,101 @@
+"""The buckets of one table or global index, for reads or for writes, as its definition says."""
+
+from bisect import bisect_right
+
+from hashrange.engine.throughput import Limit
+from hashrange.model.settings import Settings
+from hashrange.model.tables import Index, Table
+from hashrange.runtime.meter.buckets import Bucket, Place
+
+INITIAL_BURST_SECONDS = 1.0
+"""(?) How many seconds of its provisioned units a new table or index can use at once."""
+
+
+class SourceBuckets:
+    """`whole` is for the provisioned units, or on demand for the maximum, if there is one.
+
+    `parts` are for the partitions, in their order. `behind` are the buckets whose debt is above the
+    backlog that an index may have. `former` are the buckets of an earlier definition, whose credit
+    goes on.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        source: Table | Index,
+        written: bool,
+        settings: Settings,
+        former: "SourceBuckets | None",
+    ) -> None:
+        self.table = table
+        self.source = source
+        self.written = written
+        self.behind: set[Bucket] = set()
+        self._settings = settings
+        self._index = source if isinstance(source, Index) else None
+        self._least = -settings.index_backlog_units
+        known = {bucket.place: bucket for bucket in former.every()} if former else {}
+        self.whole = self._of_whole(known)
+        self.parts = [self._of_partition(part.number, known) for part in source.partitions]
+        self._starts = source.partition_starts
+        for bucket in self.every():
+            self._note_debt(bucket, bucket.credit)
+
+    def every(self) -> list[Bucket]:
+        return [*self.parts] if self.whole is None else [self.whole, *self.parts]
+
+    def of(self, key: bytes) -> Bucket:
+        """The bucket of the partition that has the row `key`."""
+        return self.parts[bisect_right(self._starts, key) - 1]
+
+    def pay(self, part: Bucket, units: float, now: float) -> None:
+        for bucket in (part,) if self.whole is None else (self.whole, part):
+            self._note_debt(bucket, bucket.pay(units, now))
+
+    def limits_behind(self, now: float) -> list[Limit]:
+        """The limits of an index that has fallen behind."""
+        for bucket in tuple(self.behind):
+            if bucket.credit_at(now) >= self._least:
+                self.behind.discard(bucket)
+        kinds = {bucket.limit.kind: bucket.limit for bucket in self.behind}
+        return [kinds[kind] for kind in sorted(kinds, reverse=True)]
+
+    def _note_debt(self, bucket: Bucket, credit: float) -> None:
+        if credit < self._least:
+            self.behind.add(bucket)
+
+    def _of_whole(self, known: dict[Place, Bucket]) -> Bucket | None:
+        table, source, place = self.table, self.source, (self.source.space, None, self.written)
+        if not table.on_demand:
+            given = source.throughput
+            units = given.write if self.written else given.read
+            limit = Limit(table, self._index, self.written, "ProvisionedThroughput")
+            burst = units * self._settings.burst_seconds
+            return self._bucket(place, limit, units, burst, units * INITIAL_BURST_SECONDS, known)
+        maxima = source.on_demand_limits if isinstance(source, Table) else source.on_demand
+        name = "MaxWriteRequestUnits" if self.written else "MaxReadRequestUnits"
+        if maxima is None or name not in maxima:
+            return None
+        limit = Limit(table, self._index, self.written, "MaxOnDemandThroughput")
+        return self._bucket(place, limit, maxima[name], maxima[name], maxima[name], known)
+
+    def _of_partition(self, number: int, known: dict[Place, Bucket]) -> Bucket:
+        settings, place = self._settings, (self.source.space, number, self.written)
+        units = settings.partition_write_units if self.written else settings.partition_read_units
+        limit = Limit(self.table, self._index, self.written, "KeyRangeThroughput")
+        return self._bucket(place, limit, units, units, units, known)
+
+    def _bucket(
+        self,
+        place: Place,
+        limit: Limit,
+        rate: float,
+        capacity: float,
+        initial: float,
+        known: dict[Place, Bucket],
+    ) -> Bucket:
+        """A new one has saved units since its table was created, in whichever process."""
+        old = known.get(place)
+        if old is None:
+            return Bucket(place, limit, rate, capacity, initial, self.table.active_at)
+        return Bucket(place, limit, rate, capacity, min(old.credit, capacity), old.at)
