@@ -49,7 +49,7 @@ fuzz: $(READY)  ## A parser under atheris; ARGS="http|signature|expression|state
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
 docs: $(DOCS)/.ready  ## The documentation site, in build/site; a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 	@echo "The site is in build/site; open build/site/index.html"
 
 package: $(READY)  ## The wheel and the sdist in dist/, checked and installed as users do
@@ -78,7 +78,7 @@ $(CLIENTS)/.ready: $(READY)
 	$(CLIENTS)/bin/python $(PIP_INSTALL) -e '.[clients]'
 	touch $@
 
-$(DOCS)/.ready: $(READY)
+$(DOCS)/.ready: $(READY) docs/requirements.txt
 	$(BIN)/python -m venv --clear $(DOCS)
-	$(DOCS)/bin/python $(PIP_INSTALL) -e '.[docs]'
+	$(DOCS)/bin/python $(PIP_INSTALL) -r docs/requirements.txt
 	touch $@

@@ -22,9 +22,22 @@ PAGES = {
 }
 """For a file of the repository, its page."""
 
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
-PAGES |= {f"examples/{name}": f"examples/{name.removesuffix('.py')}.md" for name in EXAMPLES}
-PAGES["examples"] = "examples/index.md"
+LANGUAGES = {".py": "python", ".yml": "yaml", ".yaml": "yaml", ".json": "json", ".toml": "toml"}
+
+
+def _found() -> dict[str, str]:
+    """For each file and folder of the examples, its page."""
+    pages = {"examples": "examples/index.md"}
+    for path in sorted((ROOT / "examples").rglob("*")):
+        name = str(path.relative_to(ROOT))
+        if path.is_dir() and path.name != "__pycache__":
+            pages[name] = f"{name}/index.md"
+        elif path.is_file() and path.suffix != ".pyc":
+            pages[name] = f"{name}.md"
+    return pages
+
+
+PAGES |= {**_found(), "Dockerfile": "project/Dockerfile.md", "compose.yaml": "project/compose.md"}
 
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
@@ -38,18 +51,22 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _content(name: str) -> str:
-    if name == "examples":
-        listed = "\n".join(f"- [examples/{each}]({each})" for each in EXAMPLES)
-        return f"# Examples\n\nTheir Python runs in the folder `examples/`.\n\n{listed}\n"
-    text = (ROOT / name).read_text()
-    return text if name.endswith(".md") else f"# {name}\n\n```python\n{text}```\n"
+    path = ROOT / name
+    if path.is_dir():
+        listed = [each for each in PAGES if posixpath.dirname(each) == name]
+        links = "\n".join(f"- [{each}]({posixpath.basename(each)})" for each in listed)
+        return f"# {name}/\n\n{links}\n"
+    text = path.read_text()
+    if path.suffix == ".md":
+        return text
+    return f"# {name}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{text}````\n"
 
 
 def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     """Let links to files of the repository lead to their pages."""
     origin = {there: here for here, there in PAGES.items()}.get(page.file.src_uri)
     folder = posixpath.dirname(origin or f"docs/{page.file.src_uri}")
-    if origin == "examples":
+    if origin and (ROOT / origin).is_dir():
         folder = origin
 
     def corrected(link: re.Match[str]) -> str:
