@@ -50,12 +50,13 @@ def room(may: str, libraries: str, never: frozenset[str]) -> Room:
 # fmt: off
 ROOMS = {
     #                   other rooms                            libraries            never
-    "model":       room("",                                    "msgspec",           PURE),
+    "model":       room("decoders",                            "msgspec",           PURE),
     "kv":          room("",                                    "msgspec",           PURE),
     "forks":       room("",                                    "",                  NETWORK),
+    "decoders":    room("forks",                               "msgspec",           NETWORK),
     "expressions": room("model",                               "msgspec",           PURE),
-    "engine":      room("model expressions kv",                "msgspec zlib_ng",   PURE),
-    "operations":  room("model expressions engine",            "msgspec",           PURE | KEYS),
+    "engine":      room("model expressions kv decoders",       "msgspec zlib_ng",   PURE),
+    "operations":  room("model expressions engine decoders",   "msgspec",           PURE | KEYS),
     "storage":     room("kv forks",                            "apsw",              NETWORK),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hashrange import kv
+from hashrange.decoders import prepare
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import digest
 from hashrange.model.partitions import Partition, equal_parts
@@ -94,7 +95,7 @@ def _partitions() -> Reading[list[kv.Write]]:
         if stored["stream"] is not None:
             latest = _with_slots(stored["stream"])
             stored["stream"] = msgspec.to_builtins(streams.get(latest.arn, latest))
-        table = _divided(msgspec.convert(stored, Table))
+        table = _divided(msgspec.convert(stored, prepare(Table)))
         indexes = tuple(index if index.local else _divided(index) for index in table.indexes)
         table = replace(table, indexes=indexes)
         writes.append(kv.Put(kv.SYSTEM_SPACE, key, system.encode(table)))
@@ -109,7 +110,7 @@ def _with_slots(stored: dict[str, Any]) -> Stream:
     count = stored.get("slots", 4)
     starts = [bytes([-(-256 * number // count)]) for number in range(1, count)]
     slots = first_slots([b"", *starts], stored["enabled_at"])
-    return msgspec.convert({**stored, "slots": msgspec.to_builtins(slots)}, Stream)
+    return msgspec.convert({**stored, "slots": msgspec.to_builtins(slots)}, prepare(Stream))
 
 
 Divided = TypeVar("Divided", Table, Index)

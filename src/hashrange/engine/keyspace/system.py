@@ -19,6 +19,7 @@ import msgspec
 from zlib_ng.zlib_ng import crc32
 
 from hashrange import kv
+from hashrange.decoders import decoder
 from hashrange.engine.keyspace.rows import check
 
 CATALOG_VERSION: kv.Key = (kv.SYSTEM_SPACE, b"catalog")
@@ -105,4 +106,4 @@ def _with_head(content: bytes) -> bytes:
 
 def decode(value: bytes, type_: type[T]) -> T:
     check(value)
-    return msgspec.json.decode(value[8:], type=type_)
+    return decoder(type_).decode(value[8:])

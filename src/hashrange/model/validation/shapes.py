@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from hashrange.decoders import decoder
+
 Kind = Literal[
     "structure",
     "list",
@@ -59,7 +61,7 @@ class Tables(msgspec.Struct):
 @cache
 def tables() -> Tables:
     text = get_data("hashrange.model.validation", "shapes.json") or b""
-    return msgspec.json.decode(text, type=Tables)
+    return decoder(Tables).decode(text)
 
 
 def of(name: str) -> Shape:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from hashrange.decoders import decoder, prepare
 from hashrange.model.requests import Structure
 from hashrange.model.validation import read
 
@@ -18,18 +19,12 @@ def decode(body: bytes, type: type[Request]) -> Request:
     checked yet.
     """
     try:
-        request: Request = _decoder(type).decode(body)
-        return request
+        return decoder(type).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     content, legacy = read(type.__name__, body)
-    explained: Request = msgspec.convert(content, _legacy(type) if legacy else type)
+    explained: Request = msgspec.convert(content, prepare(_legacy(type) if legacy else type))
     return explained
-
-
-@cache
-def _decoder(type: type[Request]) -> msgspec.json.Decoder[Request]:
-    return msgspec.json.Decoder(type)
 
 
 @cache

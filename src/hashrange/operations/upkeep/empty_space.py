@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, Empty, answer
 from hashrange.engine.fetch import Moment
@@ -14,7 +15,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

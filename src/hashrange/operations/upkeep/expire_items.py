@@ -5,6 +5,7 @@ from math import ceil
 import msgspec
 from msgspec.structs import replace
 
+from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import AnyChange, Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
@@ -16,7 +17,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

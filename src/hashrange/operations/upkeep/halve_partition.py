@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hashrange.decoders import decoder
 from hashrange.engine import partitions
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Moment
@@ -15,7 +16,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

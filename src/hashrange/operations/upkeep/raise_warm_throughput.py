@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
+from hashrange.decoders import decoder
 from hashrange.engine import fetch, partitions
 from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
@@ -18,7 +19,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

@@ -4,6 +4,7 @@ from math import ceil
 
 import msgspec
 
+from hashrange.decoders import decoder
 from hashrange.engine import partitions
 from hashrange.engine.decision import Decide, Decision, answer
 from hashrange.engine.fetch import Moment
@@ -17,7 +18,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

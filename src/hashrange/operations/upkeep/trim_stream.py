@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
+from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import (
     AnyChange,
@@ -26,7 +27,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
 
 def parse(body: bytes) -> Request:
-    return msgspec.json.decode(body, type=Request)
+    return decoder(Request).decode(body)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

@@ -1,0 +1,55 @@
+"""Decoders of typed JSON, built one at a time.
+
+What msgspec learns about a type is kept in the type, and other threads run while it learns. One
+that uses a type of which msgspec knows half crashes the process. So a type is only given to msgspec
+by `decoder`, or by `prepare` before it is used in any other way.
+"""
+
+from functools import cache
+from threading import Lock
+from typing import Protocol, TypeVar, cast
+
+import msgspec
+
+from hashrange import forks
+
+T = TypeVar("T")
+
+
+class _Building(forks.Forkable):
+    """In a child, a type that another thread was building would stay half known."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        forks.watch(self)
+
+    def before_fork(self) -> None:
+        self.lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self.lock.release()
+
+    after_fork_in_child = after_fork_in_parent
+
+
+_building = _Building()
+
+
+class _Decoders(Protocol):
+    def __call__(self, type: type[T], /) -> msgspec.json.Decoder[T]:
+        """The decoder of this type, from any thread."""
+        ...
+
+
+def _decoder(type: type[T]) -> msgspec.json.Decoder[T]:
+    with _building.lock:
+        return msgspec.json.Decoder(type)
+
+
+decoder = cast(_Decoders, cache(_decoder))
+
+
+def prepare(type: type[T]) -> type[T]:
+    """The type itself, of which msgspec knows all."""
+    decoder(type)
+    return type
