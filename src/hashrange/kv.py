@@ -238,6 +238,14 @@ class Store(Protocol):
         """Yield one line for each problem in what is stored, such as a wrong checksum."""
         ...
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        """Look for damage in parts of about so many seconds, and yield the problems of each.
+
+        Each part is checked as of its own moment. Nothing is held between two parts, so that the
+        caller may rest.
+        """
+        ...
+
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
 

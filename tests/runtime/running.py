@@ -108,6 +108,9 @@ class WatchedStore:
     def verify(self) -> Iterator[str]:
         return self.store.verify()
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        return self.store.scrub(seconds)
+
     def figures(self) -> dict[str, int]:
         return self.store.figures()
 

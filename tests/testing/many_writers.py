@@ -155,6 +155,9 @@ class ManyWriters:
     def verify(self) -> Iterator[str]:
         return iter(())
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        return iter(())
+
     def figures(self) -> dict[str, int]:
         return {}
 

@@ -44,6 +44,8 @@ class Committer(forks.Forkable):
         self._timer = environment.clock.timer
         self._wake_upkeep = wake_upkeep
         self._executor = executor
+        self.refusal = ""
+        """Why nothing may be written any more."""
         self.after_fork_in_child()
         forks.watch(self)
 
@@ -185,6 +187,8 @@ class Committer(forks.Forkable):
         The caller holds the lock. Raises Busy only if it must not wait.
         """
         try:
+            if self.refusal:
+                raise kv.Damaged(self.refusal)
             transaction = self._store.begin(wait)
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:

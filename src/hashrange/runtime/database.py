@@ -13,6 +13,7 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.scrubber import Scrubber
 from hashrange.runtime.upkeep import Upkeep
 
 _encode = msgspec.json.Encoder().encode
@@ -41,6 +42,7 @@ class Database:
     ) -> None:
         self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
         self._upkeep = Upkeep(self.runtime, settings, asked=self.runtime.take_steps)
+        self._scrubber = Scrubber(store, self.runtime)
         self._store = store
         self._caller = Caller(region)
 
@@ -114,7 +116,15 @@ class Database:
         while self._upkeep.run_once():
             pass
 
+    def start_scrubber(self) -> None:
+        """Look for damage in the background, with a fiftieth of one core, again and again.
+
+        If any is found, an error is logged, and from then on every write fails, while reads go on.
+        """
+        self._scrubber.start()
+
     def close(self) -> None:
+        self._scrubber.close()
         self._upkeep.close()
         self.runtime.close()
 

@@ -25,7 +25,7 @@ def problems(store: kv.Store) -> Iterator[str]:
     snapshot = store.snapshot()
     try:
         for _, value in _rows(snapshot, kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES):
-            yield from _TableCheck(snapshot, system.decode(value, Table)).problems()
+            yield from TableCheck(snapshot, system.decode(value, Table)).problems()
     finally:
         snapshot.close()
 
@@ -41,7 +41,7 @@ def _rows(
         start = page.rows[-1][0] + b"\x00"
 
 
-class _TableCheck:
+class TableCheck:
     """Checks one table: its items, and that its indexes have the rows of each item and no others.
 
     `expected` counts the rows that each space should have; `counters` holds the values that
@@ -49,20 +49,20 @@ class _TableCheck:
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._table = table
         self._expected: Counter[int] = Counter()
         self._counters: Counters = defaultdict(int)
 
     def problems(self) -> Iterator[str]:
-        for key, value in _rows(self._snapshot, self._table.space):
-            for problem in self._item_problems(key, value):
+        for key, value in _rows(self.snapshot, self._table.space):
+            for problem in self.item_problems(key, value):
                 yield f"table {self._table.name}, {problem}"
-        others = self._row_problems(), self._counter_problems(), self._collection_problems()
+        others = self._row_problems(), self.counter_problems(), self._collection_problems()
         for problem in chain.from_iterable(others):
             yield f"table {self._table.name}, {problem}"
 
-    def _item_problems(self, key: bytes, value: bytes) -> Iterator[str]:
+    def item_problems(self, key: bytes, value: bytes) -> Iterator[str]:
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -83,6 +83,22 @@ class _TableCheck:
             if is_built(index, RowKey(key, b"")):
                 yield from self._index_problems(index, owner, row)
 
+    def entry_problems(self, index: Index | TimeToLive, key: bytes, value: bytes) -> Iterator[str]:
+        """Check that a row of an index is that of an item."""
+        where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
+        try:
+            owner = maintainer.owner(self._table, Row(value))
+            stored = source.row(self.snapshot, self._table.space, owner.key)
+            if stored is None:
+                yield f"{where}: its item is missing"
+                return
+            expected = self._answer(maintainer.check(self._table, index, owner, Row(stored))).key
+        except (DamagedRow, ValueError, KeyError) as problem:
+            yield f"{where}: {problem}"
+            return
+        if expected is None or expected.key != key:
+            yield f"{where}: it differs from its item"
+
     def _index_problems(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> Iterator[str]:
         maintainer = MAINTAINERS[type(index)]
         found = self._answer(maintainer.check(self._table, index, owner, row))
@@ -96,7 +112,7 @@ class _TableCheck:
         reply: Any = None
         try:
             while True:
-                reply = self._snapshot.read(check.send(reply))  # type: ignore[arg-type]
+                reply = self.snapshot.read(check.send(reply))  # type: ignore[arg-type]
         except StopIteration as end:
             checked: Checked = end.value
             return checked
@@ -104,12 +120,12 @@ class _TableCheck:
     def _row_problems(self) -> Iterator[str]:
         """Find spaces with too many or too few rows."""
         for view in (self._table, *self._table.maintained):
-            found = sum(1 for _ in _rows(self._snapshot, view.space))
+            found = sum(1 for _ in _rows(self.snapshot, view.space))
             expected = self._expected[view.space]
             if found != expected:
                 yield f"{_name(view)}: {found} rows where {expected} belong"
 
-    def _counter_problems(self) -> Iterator[str]:
+    def counter_problems(self) -> Iterator[str]:
         names = {name for name in self._counters if isinstance(name, bytes)}
         for view in (self._table, *self._table.indexes):
             for number in (partition.number for partition in view.partitions):
@@ -118,7 +134,7 @@ class _TableCheck:
                     system.size_bytes(view.space, number),
                 }
         for name in sorted(names):
-            [stored] = source.counters(self._snapshot, name)
+            [stored] = source.counters(self.snapshot, name)
             if stored != self._counters[name]:
                 shown = name.decode("latin-1")
                 yield f"counter {shown} is {stored}, not {self._counters[name]}"
@@ -129,7 +145,7 @@ class _TableCheck:
             return
         counters = self._counters.items()
         expected = {name[1]: size for name, size in counters if isinstance(name, tuple)}
-        stored = dict(_rows(self._snapshot, space))
+        stored = dict(_rows(self.snapshot, space))
         for partition in sorted(stored.keys() | expected.keys()):
             where, size = f"collection {partition.hex()}", expected.get(partition, 0)
             try:

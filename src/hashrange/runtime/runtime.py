@@ -123,8 +123,14 @@ class Runtime(forks.Forkable):
             raise self._refused(name)
         return self._call(UPKEEP[name], body, DEFAULT_CALLER)
 
+    def refuse_writes(self, reason: str) -> None:
+        """Write nothing any more, because what is stored is damaged. Reads go on."""
+        self._committer.refusal = reason
+
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
+        if self._committer.refusal:
+            raise kv.Damaged(self._committer.refusal)
         probe(self._store)
 
     def take_steps(self) -> list[dict[str, Any]]:

@@ -132,6 +132,9 @@ class MemoryStore(forks.Forkable):
         """Yields nothing: there is no disk that could have changed a value."""
         return iter(())
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        return iter(())
+
     def figures(self) -> dict[str, int]:
         return {}
 

@@ -89,6 +89,9 @@ class FaultyStore:
     def verify(self) -> Iterator[str]:
         return self._store.verify()
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        return self._store.scrub(seconds)
+
     def figures(self) -> dict[str, int]:
         return self._store.figures()
 

@@ -59,6 +59,10 @@ def check(table: Table, ttl: TimeToLive, key: RowKey, item: Row) -> Fetch[Checke
     return Checked(RowKey(expected.key, key.raw), 0, f"row {expected.key.hex()} {what}")
 
 
+def owner(table: Table, row: Row) -> RowKey:
+    return table_key(table, dict(zip(table.key, parse_raw(row.raw), strict=True)))
+
+
 def count(
     table: Table, ttl: TimeToLive, key: RowKey, rows: int, size: int, counters: Counters
 ) -> None:
@@ -94,14 +98,10 @@ def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]
         int(now).to_bytes(8, "big"),
         rows_max=min(items_max, EXPIRED_PER_STEP),
     )
-    keys = [_owner(table, Row(value).raw) for _, value in page.rows]
+    keys = [owner(table, Row(value)) for _, value in page.rows]
     rows = yield from fetch.items_and_collections([(table, key) for key in keys])
     return [
         ItemChange(table, key, found, None, 0, collection_size=size, expired=True)
         for key, (found, size) in zip(keys, rows, strict=True)
         if found
     ]
-
-
-def _owner(table: Table, raw: bytes) -> RowKey:
-    return table_key(table, dict(zip(table.key, parse_raw(raw), strict=True)))

@@ -38,6 +38,10 @@ class Maintainer(Protocol):
         """Compare the index's row for the item at `key` with the one that it should have."""
         ...
 
+    def owner(self, table: Table, row: Row, /) -> RowKey:
+        """The key of the item that a row of the index belongs to."""
+        ...
+
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:

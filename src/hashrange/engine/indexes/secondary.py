@@ -13,7 +13,7 @@ from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Counters, Effects, count_collection, count_rows
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.indexes.maintainer import Checked, is_built
-from hashrange.engine.keyspace.keys import RowKey, index_key
+from hashrange.engine.keyspace.keys import RowKey, index_key, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row, encode_item, encode_row
 from hashrange.model.tables import Index, Table
 from hashrange.model.values import Item, item_size
@@ -117,6 +117,10 @@ def _holds(value: bytes, entry: Entry) -> bool:
         return (row.raw, row.item, row.size) == (entry.key.raw, entry.shown, entry.size)
     except (DamagedRow, ValueError):
         return False
+
+
+def owner(table: Table, row: Row) -> RowKey:
+    return table_key(table, row.item)
 
 
 def count(

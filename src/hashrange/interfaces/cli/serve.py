@@ -178,6 +178,8 @@ def serve(
         database = opened.enter_context(
             hashrange.connect(path, durability=durability, settings=settings)
         )
+        if path:
+            database.start_scrubber()
         beside: list[Beside] = [Reload(listener, Files(keys, tls_cert, tls_key))]
         observers: list[Observer] = [log_access] if access_log else []
         if admin is not None:

@@ -24,6 +24,7 @@ from hashrange.storage.sqlite.format import (
 from hashrange.storage.sqlite.problems import explain, explain_commit, explain_write
 from hashrange.storage.sqlite.readers import Readers
 from hashrange.storage.sqlite.reads import answer, glance
+from hashrange.storage.sqlite.scrub import scrub
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
 _log = logging.getLogger("hashrange")
@@ -147,6 +148,13 @@ class SqliteStore(forks.Forkable):
             yield from log.problems(connection, self.path)
             yield from maintenance.verify(connection)
 
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        """See `kv.Store`. Raises StoreError if the file cannot be read at all."""
+        try:
+            yield from scrub(self._read, self.path, seconds)
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
+
     def figures(self) -> dict[str, int]:
         """See `kv.Store`. `wal_bytes` is the size of the log's file, which is used again."""
         return {
@@ -159,6 +167,17 @@ class SqliteStore(forks.Forkable):
 
     def _connect(self) -> apsw.Connection:
         return connect(self.path, self._durability, self._busy_seconds)
+
+    @contextmanager
+    def _read(self) -> Iterator[apsw.Connection]:
+        """A connection for a moment."""
+        connection = self._readers.take()
+        sound = False
+        try:
+            yield connection
+            sound = True
+        finally:
+            self._give_reader(connection, sound)
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
