@@ -201,7 +201,7 @@ def source() -> str:
 HEADER = '''"""The requests of the typed operations, as Structs.
 
 Written by {source}.
-Members bear the model's names in snake case. What is optional is None when it is absent.
+Members bear the model's names in snake case. An optional member is None if it is absent.
 """
 
 from typing import Annotated, ClassVar, Literal

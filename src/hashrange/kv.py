@@ -79,7 +79,7 @@ class Page(Struct, gc=False):
 class Counters(Struct, gc=False):
     """Counters by name. Answer: `list[int]`; a counter that was never written is 0.
 
-    They are statistics: what was read may have changed by the time the transaction commits.
+    They are statistics, and may have changed by the time the transaction commits.
     """
 
     names: tuple[bytes, ...]

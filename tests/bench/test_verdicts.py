@@ -50,7 +50,9 @@ def rounds(requests: list[float], server_us: float, others: float) -> list[Load]
         (1.0, bars.LOCAL, "within noise"),  # many threads: both would have to agree
     ],
 )
-def test_other_programs_change_what_decides(others: float, other_name: str, verdict: str) -> None:
+def test_other_programs_change_the_figure_that_decides(
+    others: float, other_name: str, verdict: str
+) -> None:
     ours = rounds([1300.0, 1310.0, 1320.0, 1330.0, 1340.0], 20.0, others)
     theirs = rounds([1000.0] * 5, 100.0, others)
     loads = {GET: {bars.OURS: ours, other_name: theirs}}

@@ -92,7 +92,7 @@ def test_a_statement_with_a_refused_parameter_is_neither_read_nor_write(
     assert wire.call("BatchExecuteStatement", Statements=batch).json["message"] == MIXED
 
 
-def test_a_vain_conditional_delete_fails_only_in_a_cancelled_transaction(
+def test_a_conditional_delete_of_an_absent_item_fails_only_in_a_cancelled_transaction(
     wire: Wire, table: str
 ) -> None:
     vain = {"Statement": f"DELETE FROM \"{table}\" WHERE pk = 'absent' AND v = 1"}

@@ -73,7 +73,7 @@ def test_the_lambda_function_answers() -> None:
     "page",
     ["reference/command-line.md", *(f"tutorials/{name}.md" for name in TUTORIALS)],
 )
-def test_commands_print_what_is_shown(
+def test_commands_print_the_output_in_the_page(
     page: str, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):

@@ -294,7 +294,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=list(GARBAGE))
-def test_what_is_not_http(served: Served, garbage: bytes) -> None:
+def test_a_client_that_does_not_send_http_is_refused(served: Served, garbage: bytes) -> None:
     with another_is_served(served):
         for _ in range(50):
             client = served.connect()

@@ -186,7 +186,7 @@ class TestTheEnd:
         assert os.environ == environment
         assert methods == (URLLib3Session.send, Endpoint._do_get_response, RequestSigner.sign)
 
-    def test_what_the_environment_says_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_variables_that_are_set_are_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine too")
@@ -251,7 +251,7 @@ class TestFunctions:
         assert list(fixture()) == asyncio.run(collected()) == [1, 2]
 
     @pytest.mark.parametrize("target", [staticmethod(add_a_table), 5])
-    def test_what_is_not_a_function(self, target: Any) -> None:
+    def test_only_functions_and_classes_are_decorated(self, target: Any) -> None:
         with pytest.raises(TypeError, match="decorates functions and test classes, not"):
             hashrange.mock()(target)
 

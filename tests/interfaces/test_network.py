@@ -91,7 +91,7 @@ def test_an_address_of_another_machine() -> None:
         open_listener("192.0.2.1", 0, KEYS)
 
 
-def test_a_file_of_keys_goes_before_the_environment(tmp_path: Path) -> None:
+def test_a_file_of_keys_takes_precedence_over_the_environment(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text("file secret\n")
     environment = {"HASHRANGE_KEYS": "environment secret"}

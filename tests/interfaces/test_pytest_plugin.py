@@ -262,7 +262,7 @@ import pytest
         ),
     ],
 )
-def test_mistakes_are_told_in_one_line(tmp_path: Path, suite: str, line: str) -> None:
+def test_mistakes_are_reported_in_one_line(tmp_path: Path, suite: str, line: str) -> None:
     told = run(tmp_path, CLIENT + suite, "-rN", fails=True)
     wanted = line.format(suite=tmp_path / "test_suite.py", folder=tmp_path)
     lines = [found.removeprefix("E").strip() for found in told.splitlines()]

@@ -78,7 +78,7 @@ def test_reset_empties_it_and_sets_its_clock_right() -> None:
         assert f"{created:%Y-%m-%d}" == "2020-02-29"
 
 
-def test_what_has_expired_is_gone_when_the_clock_has_moved() -> None:
+def test_expired_items_are_deleted_when_the_clock_has_moved() -> None:
     with hashrange.serve() as server:
         items, streams = client(server), client(server, "dynamodbstreams")
         create_table(

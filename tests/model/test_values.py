@@ -164,7 +164,7 @@ LEGACY: list[tuple[AttributeValue, str]] = [
 
 
 @pytest.mark.parametrize(("value", "message"), LEGACY)
-def test_what_legacy_validation_says(value: AttributeValue, message: str) -> None:
+def test_messages_of_legacy_validation(value: AttributeValue, message: str) -> None:
     with pytest.raises(ValidationException) as raised:
         values.normalize(value)
     assert raised.value.legacy == message

@@ -209,7 +209,7 @@ def consumed(response: dict[str, Any]) -> dict[str | None, float]:
 
 
 @pytest.mark.parametrize("case", [*READS, *WRITES])
-def test_a_receipt_holds_what_consumed_capacity_tells(opened: Opened, case: str) -> None:
+def test_a_receipt_agrees_with_consumed_capacity(opened: Opened, case: str) -> None:
     name, request = {**READS, **WRITES}[case]
     decision = opened.decide(name, request, metered=True)
     assert decision.receipt is not None

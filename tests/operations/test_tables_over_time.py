@@ -135,7 +135,7 @@ def test_a_table_that_is_created(
     slow.refused(error, message, operation, **parameters)
 
 
-def test_what_is_created_is_described(slow: Server) -> None:
+def test_a_table_is_described_while_it_is_created(slow: Server) -> None:
     assert slow.statuses() == ["CREATING", ("CREATING", None)]
     assert slow.describe()["WarmThroughput"]["Status"] == "UPDATING"
     assert slow.call("ListTables", TableName=None)["TableNames"] == ["table"]

@@ -111,7 +111,7 @@ def test_relaxed_durability_goes_on_and_says_so(
     store.close()
 
 
-def test_another_process_does_not_refuse_what_the_first_one_goes_on_with(killed: Path) -> None:
+def test_another_process_accepts_the_log_that_the_first_one_accepted(killed: Path) -> None:
     flip(killed, at(9, 2_000))
     first = SqliteStore(str(killed), durability="relaxed")
     commit(first, Put(SYSTEM_SPACE, b"later", value_of(1)))

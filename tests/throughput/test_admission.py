@@ -228,7 +228,7 @@ def test_more_units_take_effect_at_once(enforced: Enforced) -> None:
 # ---- batches and transactions ----
 
 
-def test_what_a_batch_could_not_write_is_unprocessed(enforced: Enforced) -> None:
+def test_requests_that_a_batch_could_not_write_are_unprocessed(enforced: Enforced) -> None:
     enforced.create("table", 10, 10)
     puts = [{"PutRequest": {"Item": {"pk": {"S": str(n)}}}} for n in range(20)]
     puts += [{"DeleteRequest": {"Key": {"pk": {"S": str(n)}}}} for n in range(100, 105)]
@@ -243,7 +243,7 @@ def test_what_a_batch_could_not_write_is_unprocessed(enforced: Enforced) -> None
     }
 
 
-def test_what_a_batch_could_not_read_is_unprocessed(enforced: Enforced) -> None:
+def test_keys_that_a_batch_could_not_read_are_unprocessed(enforced: Enforced) -> None:
     enforced.create("table", 2, 10)
     keys = [{"pk": {"S": str(n)}} for n in range(9)]
     wanted = {"Keys": keys, "ConsistentRead": True}

@@ -45,7 +45,7 @@ def test_modules_and_lines_are_short() -> None:
     assert not found, "\n".join(found)
 
 
-def test_modules_say_what_they_are() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in sources(DOCUMENTED)

@@ -122,6 +122,6 @@ def test_a_signed_request_may_have_any_host() -> None:
     "text",
     ["*", "null", "localhost", "http://", "http://a/", "http://a/b", "http://a b", "http://*"],
 )
-def test_what_is_no_origin(text: str) -> None:
+def test_an_invalid_origin_is_refused(text: str) -> None:
     with pytest.raises(wire.OriginError, match="is not an origin, such as http://localhost:3000"):
         wire.Origins([text])

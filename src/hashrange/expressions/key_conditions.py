@@ -31,7 +31,7 @@ class KeyTest(NamedTuple):
 
 
 class KeyQuery(Struct, gc=False):
-    """What to read: the partition, values of leading range attributes, a test of the next one.
+    """The rows to read: the partition, values of leading range attributes, a test of the next one.
 
     `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`, or None without such a test.
     """
@@ -165,7 +165,7 @@ class KeyCondition(Struct, gc=False, eq=False):
         self._prepared.check_partition(source)
 
     def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:
-        """What to read of a table or index. `types` has S, N or B for each attribute.
+        """The rows to read of a table or index. `types` has S, N or B for each attribute.
 
         Raises ValidationException if the tests do not fit the key schema. `check_partition` must
         have been called before; other checks of a request come between the two.

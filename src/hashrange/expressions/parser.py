@@ -2,7 +2,7 @@
 
 Methods that may nest are rules for `trampoline`.
 
-Source of the grammar: developer guide, pages "Expressions.*"; what they leave open was observed.
+Source of the grammar: developer guide, pages "Expressions.*"; the rest was observed.
 """
 
 from collections.abc import Callable

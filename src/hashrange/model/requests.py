@@ -1,7 +1,7 @@
 """The requests of the typed operations, as Structs.
 
 Written by scripts/generate_shapes.py, botocore 1.44.5.
-Members bear the model's names in snake case. What is optional is None when it is absent.
+Members bear the model's names in snake case. An optional member is None if it is absent.
 """
 
 from typing import Annotated, ClassVar, Literal

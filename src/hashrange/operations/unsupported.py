@@ -76,7 +76,7 @@ _KINDS = {
     "ExportArn": "export",
     "ImportArn": "import",
 }
-"""What follows the table's name in an ARN."""
+"""The part of an ARN after the table's name."""
 
 UNSUPPORTED = (
     "CreateBackup",

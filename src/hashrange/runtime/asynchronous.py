@@ -54,7 +54,7 @@ class Turn:
 
 
 class ReadRequest:
-    """A parsed request that only reads, and its caller, who is answered once."""
+    """A parsed request that only reads. Its caller is answered once."""
 
     def __init__(self, operation: Operation, request: Any, caller: Caller, done: Done) -> None:
         self._operation = operation

@@ -179,7 +179,7 @@ class Batch(Struct, eq=False):
         return writes
 
     def first_reads(self) -> Iterator[kv.Read]:
-        """What the decisions will read first, unless the tables have changed meanwhile."""
+        """The first reads of the decisions, unless the tables have changed meanwhile."""
         tables, now = self.environment.catalog.known[1], self.environment.clock.now()
         for submission in self.submissions:
             moment = Moment(now, submission.entropy, submission.caller, self.environment.settings)

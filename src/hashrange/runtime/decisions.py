@@ -45,7 +45,7 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
 
 
 class Footprint(NamedTuple):
-    """What a decision read, with the answers, and its result.
+    """The reads of a decision with their answers, and its result.
 
     With the same `tables`, and the same answers to its reads, its result would be the same.
     """

@@ -1,4 +1,4 @@
-"""What a decision gets besides its request: the tables, the time and the settings."""
+"""The context in which requests are decided: the tables, the time and the settings."""
 
 from typing import NamedTuple
 

@@ -234,7 +234,7 @@ class Connection:
         self._closed = form.close
         event: Event
         try:
-            if self._verifier is None:  # else the signature shows who calls
+            if self._verifier is None:  # else every call is signed
                 self._origins.check_host(headers.get(b"host", b""))
             operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
             if coding := headers.get(b"content-encoding"):

@@ -54,7 +54,7 @@ def test_the_texts() -> None:
     ("level", "value"),
     [(10**4, 0), (-(10**4) - 1, 0), (0, 10**5), (0, Decimal("0.001")), (0, -(10**5) - 1)],
 )
-def test_what_does_not_fit_is_refused(level: int, value: Any) -> None:
+def test_a_number_that_does_not_fit_is_refused(level: int, value: Any) -> None:
     with pytest.raises(st.BadValue, match="does not fit"):
         texts(level, Decimal(value))
 

@@ -169,7 +169,7 @@ def test_the_chart_of_entities_draws_direct_relations_only() -> None:
     assert sum("C" in line for line in lines) == 4  # a chain of five entities
 
 
-def test_the_patterns_show_what_nothing_serves() -> None:
+def test_patterns_without_a_key_or_index_are_shown() -> None:
     table = model(A + patterns(GET_A, "def by_x(self, x: str) -> st.Query[A]: ..."))
     shown = texts(st.draw(table, "patterns"))
     assert "1 of 2 served" in shown

@@ -113,7 +113,7 @@ def test_cfn_lint_accepts_every_update() -> None:
         assert problems(deployed) == []
 
 
-def test_what_the_model_does_not_describe_stays() -> None:
+def test_other_parts_of_a_template_are_kept() -> None:
     deployed = json.loads(template(with_indexes()))
     [resource] = deployed["Resources"].values()
     resource["Properties"]["StreamSpecification"] = {"StreamViewType": "NEW_IMAGE"}

@@ -109,7 +109,7 @@ def test_every_request_of_the_examples_is_allowed(name: str) -> None:
         assert guarded.asked
 
 
-def test_what_no_pattern_reads_is_not_allowed() -> None:
+def test_reads_that_no_pattern_makes_are_not_allowed() -> None:
     found = policy(tables("sensors"))
     assert not allows(found, "Scan", "sensor-management", set())
     assert not allows(found, "Query", "sensor-management/index/GSI9", set())

@@ -83,7 +83,7 @@ def test_every_item_is_in_the_facet_of_its_entity() -> None:
             assert type(table.load(item)).__name__ == facet["FacetName"]
 
 
-def test_what_a_file_cannot_say_is_warned_of() -> None:
+def test_a_warning_names_each_part_that_a_file_cannot_express() -> None:
     lines = workbench.export([rich()]).warnings
     assert any("no local indexes: order" in line for line in lines)
     assert any("no keys of several attributes: many" in line for line in lines)

@@ -172,7 +172,7 @@ def object_with_execute() -> object:
     return Fake()
 
 
-def test_request_shows_what_is_sent() -> None:
+def test_a_request_is_shown_as_it_is_sent() -> None:
     shown = table.request(Patterns.above, "c-1", number=5)
     [(operation, request)] = shown.requests
     assert operation == "Query"

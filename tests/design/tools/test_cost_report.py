@@ -50,7 +50,7 @@ def test_the_largest_items_come_with_advice() -> None:
     assert all(expense.advice for expense in largest)
 
 
-def test_every_number_says_where_it_is_from() -> None:
+def test_every_number_names_its_source() -> None:
     text = str(st.cost(model(A + patterns(GET_A))))
     assert "P.a: estimate: the size of an example of A" in text
     assert "not declared: rate of P.a" in text

@@ -1,4 +1,4 @@
-"""Reading one entity's declarations. What all entities share is checked in `table_model`."""
+"""Reading one entity's declarations. The checks across entities are in `table_model`."""
 
 import re
 from collections.abc import Mapping

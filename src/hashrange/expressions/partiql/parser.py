@@ -160,7 +160,7 @@ class _Parser(TermParser):
     # ---- clauses ----
 
     def _source(self, missing: str, keyword: str | None = None) -> Source:
-        """A table, or a table and an index. `keyword` is what stands before it."""
+        """A table, or a table and an index. `keyword` is the word before it."""
         if keyword and (self.token.kind in ("string", "number") or self.word == "?"):
             raise ValidationException("Unexpected from source")
         fault = keyword if keyword and self.token.kind == "keyword" else missing

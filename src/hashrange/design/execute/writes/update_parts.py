@@ -74,7 +74,7 @@ class UpdateParts:
     # ---- bounds ----
 
     def bound_conditions(self, expression: Expression) -> list[str]:
-        """Conditions that what is added leaves each attribute within its bounds.
+        """Conditions under which an addition leaves each attribute within its bounds.
 
         An absent attribute counts as 0, as it does for ADD.
         """

@@ -152,7 +152,7 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """An update of what differs. `trusted`: the copies were just read from their owner."""
+        """An update of the attributes that differ. `trusted`: the copies come from their owner."""
         entity = self.entity(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
