@@ -5,10 +5,11 @@
     @hashrange.mock()
     def test_orders(): ...
 
-While a mock is open, it changes three methods of botocore and aiobotocore. Sending a request
-answers it or raises `MockError`. The handlers by which other mocks answer (moto) are passed over
-for DynamoDB. A client that found no credentials when it was made signs with dummies. The changes
-are made to the classes, so they hold for clients made earlier and for every thread.
+While a mock is open, three methods of botocore and aiobotocore are changed. The one that sends a
+request answers it or raises `MockError`. The one that gets a response ignores the handlers of other
+mocks, such as moto's, for DynamoDB. The one that signs uses dummy credentials for a client that
+found none when it was made. The classes are changed, so clients made earlier and clients of other
+threads are mocked too.
 """
 
 import atexit
@@ -45,7 +46,7 @@ _OWN_FILES = (__file__, contextlib.__file__)
 
 
 class MockError(RuntimeError):
-    """A request that no mock answers, or a mock that is opened twice or never closed."""
+    """A request was sent that no mock answers, or a mock was opened twice or never closed."""
 
 
 class Mock:
@@ -128,14 +129,16 @@ def mock(database: F) -> F: ...
 
 
 def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
-    """Answer every DynamoDB and streams client of boto3, aiobotocore and aioboto3 meanwhile.
+    """Answer the requests of all DynamoDB and streams clients of boto3, aiobotocore and aioboto3.
 
-    `database` answers, by default a new one in memory that is closed at the end; `with` gives it.
-    Of several open mocks, the one opened last answers. A client of another service raises
-    `MockError`, unless a mock of that service answers it, such as `moto.mock_aws()`. Nothing is
-    sent. If the environment names no region or access key, it names dummies meanwhile.
+    Use it in a `with` statement, which gives the database, or as a decorator, with or without
+    parentheses. The requests are answered by `database`, by default a new one in memory that is
+    closed at the end. If several mocks are open, the one opened last answers. A client of another
+    service raises `MockError`, unless a mock of that service answers it, such as
+    `moto.mock_aws()`. Nothing is sent. A region and an access key that the environment lacks are
+    set to dummies until the end.
 
-    Also a decorator, with or without parentheses. Returns a `Mock`, or what was decorated.
+    Returns a `Mock`, or the decorated object.
     """
     if inspect.isfunction(database) or inspect.isclass(database):
         return Mock(None, region)(database)
@@ -145,7 +148,7 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
 
 
 def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
-    """The function, within a mock; of the same kind, so that test runners treat it alike."""
+    """The function, run within a mock. It has the same kind, so test runners treat it alike."""
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -184,7 +187,7 @@ _restore: list[Callable[[], object]] = []
 
 
 def open_mocks() -> list[Mock]:
-    """Those that are open, the latest last."""
+    """The open mocks, in the order in which they were opened."""
     return list(_open)
 
 
@@ -209,7 +212,7 @@ def _install(region: str) -> None:
         if name not in os.environ:
             os.environ[name] = value
             _restore.append(partial(os.environ.pop, name, None))
-    # A default session that is made meanwhile would keep the dummies.
+    # A default session that is made while the mock is open would keep the dummies.
     _restore.append(partial(setattr, boto3, "DEFAULT_SESSION", boto3.DEFAULT_SESSION))
     _replace(URLLib3Session, "send", _sending)
     _replace(Endpoint, "_do_get_response", lambda method: _responding(method, list))
@@ -239,7 +242,7 @@ def _uninstall() -> None:
 def _replace(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
     """Change a method until the last mock is closed.
 
-    If something else has changed it meanwhile, it stays, and does nothing without a mock.
+    If other code has changed the method as well by then, ours stays, and does nothing.
     """
     original = getattr(owner, name)
     ours = wraps(original)(change(original))
@@ -290,7 +293,7 @@ async def _async_list() -> list[Any]:
 
 
 class _PastOtherMocks:
-    """An endpoint's events, except those by which other mocks answer a request."""
+    """The events of an endpoint without the one to which other mocks respond with an answer."""
 
     def __init__(self, events: Any, nothing: Callable[[], Any]) -> None:
         self._events = events

@@ -1,14 +1,15 @@
 """Which web pages may call the server.
 
-A browser sends requests for pages from anywhere, also to servers that only its own machine can
-reach. Two rules keep such a page out:
+A browser sends the requests of any page, also to servers that only its own machine can reach. Two
+rules keep foreign pages out:
 
-    preflight  A browser asks before a cross-origin call; only allowed origins get a yes.
-    Host       A page can make its own name resolve to a loopback address (DNS rebinding). Its
-               calls are not cross-origin then, but their Host is that name. So a name that an
-               outsider could own is foreign, and is refused unless its origin is allowed.
+    preflight  A browser asks the server before a cross-origin call. The server permits the calls
+               of allowed origins only.
+    Host       A page can make its own name resolve to a loopback address (DNS rebinding). Then its
+               calls are not cross-origin, but their Host is that name. So a Host that an outsider
+               could own is refused, unless its origin is allowed.
 
-Where signatures are verified any Host is accepted: a page cannot sign requests.
+If signatures are verified, any Host is accepted, because a page cannot sign requests.
 """
 
 import re
@@ -41,7 +42,7 @@ class OriginError(Exception):
 
 
 class ForeignHostError(Exception):
-    """The Host header has a name that an outsider could own."""
+    """The Host header is a name that an outsider could own."""
 
 
 class Origins:
@@ -59,11 +60,11 @@ class Origins:
         self._names = {found["name"] for found in origins.values() if found}
 
     def allowed(self, origin: bytes) -> bytes:
-        """The origin if its pages may call the server, else empty."""
+        """The origin if its pages may call the server, otherwise empty bytes."""
         return origin if origin in self._allowed else b""
 
     def check_host(self, host: bytes) -> None:
-        """Raises ForeignHostError."""
+        """Raises ForeignHostError for a name that is neither local nor that of an allowed origin."""
         found = _HOST.fullmatch(host.decode("latin-1").strip().lower())
         if not found:
             raise ForeignHostError
