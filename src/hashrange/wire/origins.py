@@ -64,7 +64,7 @@ class Origins:
         return origin if origin in self._allowed else b""
 
     def check_host(self, host: bytes) -> None:
-        """Raises ForeignHostError for a name that is neither local nor that of an allowed origin."""
+        """Raises ForeignHostError for a name that is neither local nor of an allowed origin."""
         found = _HOST.fullmatch(host.decode("latin-1").strip().lower())
         if not found:
             raise ForeignHostError
