@@ -126,9 +126,20 @@ def test_other_parts_of_a_template_are_kept() -> None:
     assert changed["Properties"]["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
 
 
-def test_a_table_that_is_not_deployed_is_created() -> None:
-    empty = json.dumps({"Resources": {}})
-    assert indexes(next_update([with_indexes("one", "two")], empty).text) == {"one", "two"}
+def test_a_table_beside_a_deployed_one_is_created_with_all_of_its_indexes() -> None:
+    [organisations, projects] = tables("organisations")
+    done = next_update([organisations, projects], template(organisations))
+    assert (
+        json.loads(done.text)["Resources"]
+        == json.loads(template(organisations, projects))["Resources"]
+    )
+    assert done.warnings == ("this update creates the table projects",)
+
+
+def test_the_template_of_another_table_is_refused() -> None:
+    for document in (template(*tables("sensors")), '{"Resources": {}}'):
+        with pytest.raises(ExchangeError, match="it does not have app"):
+            next_update([with_indexes("one")], document)
 
 
 def test_updates_that_would_replace_the_table_are_refused() -> None:

@@ -37,6 +37,19 @@ def test_a_model_file(
     assert "GSI 3" in capsys.readouterr().out
 
 
+def test_a_progress_bar_on_a_terminal(
+    connected: hashrange.Database,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fill(example("sensors").table, connected)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    infer("sensor-management", 100, 1e6, None, None, None)
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[-2] == f"[{'#' * 30}] 100 of 100 items"
+    assert shown[-1].endswith("0 fit no entity\n")
+
+
 def test_binary_values_through_boto3(
     connected: hashrange.Database, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,22 +7,25 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import Source
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.drawing.svg import cut
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.model.values import AttributeValue, compare
 from hashrange.model.values import Item as WireItem
 
+UNKNOWN, NAME_CHARS = "unknown", 40
+
 
 @dataclass(eq=False)
 class Row:
-    """A stored item. `entity` is None if the model does not know it; `number` is its class's."""
+    """A stored item. `entity` is None if the model does not know it; `number` is its place.
+
+    `name` is the class, or else the stored type, e.g. of the markers of unique texts.
+    """
 
     raw: WireItem
     entity: Entity | None
     number: int
-
-    @property
-    def name(self) -> str:
-        return str(self.entity) if self.entity is not None else "unknown"
+    name: str
 
 
 @dataclass
@@ -57,8 +60,11 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
     found = []
     for raw in items:
         entity = loader.recognise(raw)
-        number = len(numbers) if entity is None else numbers[entity.name]
-        found.append(Row(raw, entity, number))
+        if entity is None:
+            name = raw.get(model.type_attribute or "", {}).get("S") or UNKNOWN
+            found.append(Row(raw, None, len(numbers), cut(name, NAME_CHARS)))
+        else:
+            found.append(Row(raw, entity, numbers[entity.name], str(entity)))
     return found
 
 

@@ -71,13 +71,16 @@ def next_update(tables: Sequence[Table], deployed: str) -> Exported:
     """The next template to deploy over `deployed`, which adds or drops one index of each table.
 
     The last warning says what it does and how many updates follow. Everything in the deployed
-    template that the model does not describe stays. Raises ExchangeError if an update would have to
-    replace a table.
+    template that the model does not describe stays. Raises ExchangeError if the template has none
+    of the tables, or if an update would have to replace one.
     """
     template = parse(deployed)
     left = 0
     lines: list[str] = []
     resources = template["Resources"]
+    if all(_find(resources, table.name) is None for table in tables):
+        names = ", ".join(table.name for table in tables)
+        raise ExchangeError(f"it is the template of other tables: it does not have {names}")
     for table in tables:
         wanted = _resource(table)
         name = _find(resources, table.name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from hashrange.design.errors import suggest
-from hashrange.design.exchange import cloudformation
+from hashrange.design.exchange import cloudformation, workbench_models
 from hashrange.design.source.bare_model import bare_table
 from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.source.model_source import write
@@ -39,4 +39,7 @@ def _cloudformation(document: str) -> Exported:
     return Exported(text, tuple(warnings))
 
 
-READERS: Mapping[str, Callable[[str], Exported]] = {"cloudformation": _cloudformation}
+READERS: Mapping[str, Callable[[str], Exported]] = {
+    "cloudformation": _cloudformation,
+    "nosql-workbench": workbench_models.read,
+}

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from hashrange.design.declare.schema import Column, Source
 from hashrange.design.inference.field_guesses import FieldGuess, Piece, guess_field
 from hashrange.design.inference.grouping import Group, words_of
-from hashrange.design.inference.template_search import FoundTemplate, find_template
+from hashrange.design.inference.template_search import FoundTemplate, find_template, known_template
 from hashrange.design.source.model_source import (
     EntitySource,
     FieldSource,
@@ -76,7 +75,9 @@ class _Search:
         having = [item for item in self.items if attribute in item]
         if column.tag != "S" or not having:
             return
-        found = find_template(attribute, having, self.plain)
+        known = self.group.templates.get(attribute, "")
+        found = known_template(known, attribute, having, self.plain) if known else None
+        found = found or find_template(attribute, having, self.plain)
         if found is None:
             if self.plain and _named_as_key(attribute):
                 example = having[0][attribute]["S"]
@@ -144,8 +145,9 @@ class _Search:
 
     def _name(self, source: EntitySource) -> str:
         """The stored type, or else a word of the keys."""
-        if self.group.stored_as:
-            return class_name(self.group.stored_as, "Entity")
+        known = self.group.name or self.group.stored_as
+        if known:
+            return class_name(known, "Entity")
         parts = [part for part in (source.hash, source.range) if part is not None]
         texts = [part.template for part in parts]
         words = [[w for w in words_of(_before_fields(t)) if w.lower() not in COMMON] for t in texts]
@@ -218,18 +220,24 @@ class _Search:
         return None
 
 
-def tighten(one: InferredEntity, kind: Literal["choices", "slug"]) -> None:
+TIGHTER = ("choices", "leading choices", "slug")
+"""The ways to narrow the types of texts, one after another while keys are ambiguous."""
+
+
+def tighten(one: InferredEntity, way: str) -> None:
     """Give texts in templates narrower types, so that keys cannot be those of other entities."""
-    used = {piece.guess.attribute for t in one.templates.values() for piece in t.pieces}
+    templates = one.templates.values()
+    used = {piece.guess.attribute for found in templates for piece in found.pieces}
+    leading = {f.parts[0].guess.attribute for f in templates if isinstance(f.parts[0], Piece)}
     for attribute in sorted(used):
         field = one.source.field(one.names[attribute])
         texts = {item[attribute]["S"] for item in one.group.items if "S" in item.get(attribute, {})}
-        if field.annotation != "str":
+        if field.annotation != "str" or (way == "leading choices" and attribute not in leading):
             continue
-        few = len(texts) <= CHOICES_MAX
-        if kind == "slug" and all(_SLUG(text) for text in texts):
+        often = len(texts) * TIMES <= one.guesses[attribute].present
+        if way == "slug" and all(_SLUG(text) for text in texts):
             field.annotation = "st.Slug"
-        elif kind == "choices" and few and len(texts) * TIMES <= one.guesses[attribute].present:
+        elif way != "slug" and len(texts) <= CHOICES_MAX and (often or way != "choices"):
             field.annotation = f"Literal[{', '.join(quoted(text) for text in sorted(texts))}]"
         else:
             continue

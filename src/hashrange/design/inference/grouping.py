@@ -27,10 +27,16 @@ _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
 @dataclass
 class Group:
-    """Items of one entity. `stored_as` is their type, if items have one."""
+    """Items of one entity. `stored_as` is their type, if items have one.
+
+    `name` is a name that is known otherwise, and `templates` are templates by key attribute that
+    are taken if they make every key.
+    """
 
     items: list[Item]
     stored_as: str = ""
+    name: str = ""
+    templates: dict[str, str] = field(default_factory=dict)
     form: tuple[str, ...] = ()
 
 

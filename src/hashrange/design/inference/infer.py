@@ -6,7 +6,7 @@ from typing import Any
 
 from hashrange.design.declare.types import single_line
 from hashrange.design.inference import sampling
-from hashrange.design.inference.entities import InferredEntity, infer_entity, tighten
+from hashrange.design.inference.entities import TIGHTER, InferredEntity, infer_entity, tighten
 from hashrange.design.inference.grouping import Group, Groups, group
 from hashrange.design.inference.sampling import Progress
 from hashrange.design.inference.verification import Verified, declare, verify
@@ -69,7 +69,7 @@ def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
         return Inferred(_document(table, sampled), table, sampled, 0, len(foreign))
     table = _table(shape, groups, inferred)
     results = verify(declare(table), inferred)
-    for kind in ("choices", "slug"):
+    for kind in TIGHTER:
         if any(result.ambiguous for result in results.values()):
             for one in inferred:
                 tighten(one, kind)
@@ -110,7 +110,7 @@ def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], 
 
 def _explained(shape: TableShape, groups: Groups, one: InferredEntity) -> bool:
     """Whether the items are of one kind: a type says so, or templates make their keys."""
-    if groups.type_attribute is not None:
+    if groups.type_attribute is not None or one.group.name:
         return True
     return all(
         column.tag != "S" or column.attribute in one.templates for column in shape.table.columns

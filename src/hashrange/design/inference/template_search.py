@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hashrange.design.declare.templates import parse
+from hashrange.design.errors import DeclarationError
 from hashrange.design.inference.field_guesses import FieldGuess, Piece
+from hashrange.design.source.model_source import field_name
 from hashrange.model.values import Item
 
 SEEDS = 6
@@ -72,6 +75,24 @@ def find_template(
     found = [FoundTemplate(parts, _made(parts, attribute, items)) for parts in likely]
     fitting = [one for one in found if one.made >= FIT_LEAST * len(items)]
     return min(fitting, key=lambda one: _badness(one, len(items)), default=None)
+
+
+def known_template(
+    text: str, attribute: str, items: Sequence[Item], guesses: Sequence[FieldGuess]
+) -> FoundTemplate | None:
+    """A template that is written down somewhere, if it makes every key of the items."""
+    names = {field_name(g.attribute): g for g in guesses} | {g.attribute: g for g in guesses}
+    parts: list[str | Piece] = []
+    try:
+        for part in parse(text, attribute):
+            if isinstance(part, str):
+                parts.append(part)
+            else:
+                parts.append(Piece(names[part.field], part.spec, part.shards))
+    except (DeclarationError, KeyError):
+        return None
+    found = FoundTemplate(tuple(parts), _made(tuple(parts), attribute, items))
+    return found if found.made == len(items) else None
 
 
 def _made(parts: Parts, attribute: str, items: Sequence[Item]) -> int:

@@ -1,5 +1,7 @@
 """A model of a table of which only the keys are known: one entity whose fields are the keys."""
 
+from collections.abc import Mapping
+
 from hashrange.design.declare.schema import Column, Source
 from hashrange.design.source.model_source import (
     EntitySource,
@@ -15,17 +17,24 @@ from hashrange.design.source.model_source import (
 from hashrange.design.source.served_patterns import served_patterns
 from hashrange.design.source.table_shape import TableShape
 
-PYTHON = {"S": "str", "N": "Decimal", "B": "bytes"}
+PYTHON = {
+    "S": "str", "N": "Decimal", "B": "bytes", "BOOL": "bool", "SS": "set[str]",
+    "NS": "set[Decimal]", "BS": "set[bytes]", "L": "list[Any]", "M": "dict[str, Any]",
+}  # fmt: skip
 
 
-def bare_table(shape: TableShape) -> TableSource:
-    """Fields for key attributes (optional if only an index uses them) and projected ones."""
+def bare_table(shape: TableShape, types: Mapping[str, str] | None = None) -> TableSource:
+    """Fields for key attributes (optional if only an index uses them) and projected ones.
+
+    `types` are other attributes that are known, with their DynamoDB types.
+    """
     names: dict[str, str] = {}
     fields = []
     required = {column.attribute for column in shape.table.columns}
     columns = dict.fromkeys(column for source in shape.sources for column in source.columns)
     projected = [a for s in shape.indexes if not isinstance(s.project, str) for a in s.project]
-    for column in [*columns, *(Column(attribute, "") for attribute in dict.fromkeys(projected))]:
+    others = dict.fromkeys(projected, "") | dict(types or {})
+    for column in [*columns, *(Column(attribute, tag) for attribute, tag in others.items())]:
         if column.attribute in names:
             continue
         name = distinct(field_name(column.attribute), names.values())

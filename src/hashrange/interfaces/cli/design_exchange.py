@@ -9,7 +9,7 @@ from hashrange.interfaces.cli.commands import existing, fail
 from hashrange.interfaces.cli.model_files import add_model, tables_of, write_result
 
 TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json")
-FROM = ("cloudformation",)
+FROM = ("cloudformation", "nosql-workbench")
 
 
 def add_export_arguments(parser: ArgumentParser) -> None:
