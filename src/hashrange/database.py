@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from hashrange import kv
 from hashrange.kv import StoreError
 from hashrange.model.caller import DEFAULT_REGION
+from hashrange.model.consistency import Eventual
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
@@ -14,7 +15,7 @@ from hashrange.runtime.database import Database as _Database
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Database", "Settings", "StoreError", "connect"]
+__all__ = ["Database", "Eventual", "Settings", "StoreError", "connect"]
 
 Durability = Literal["full", "relaxed", "memory"]
 

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from hashrange.model.consistency import Eventual
 from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, PARTITION_BYTES_MAX
 
 Throughput = Literal["off", "measured", "enforced"]
@@ -14,7 +15,9 @@ class Settings(NamedTuple):
     expired items are deleted in a second at most.
 
     `throughput`: "measured" counts what each table, index and key consumes; "enforced" refuses
-    requests as well, as DynamoDB does. The following settings are the limits of partitions:
+    requests as well, as DynamoDB does. `consistency`: if it is given, reads that are not strongly
+    consistent may be old; otherwise each read sees the latest commit. The following settings are
+    the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: what a partition serves per second.
@@ -31,6 +34,7 @@ class Settings(NamedTuple):
     collection_bytes_max: int = ITEM_COLLECTION_BYTES_MAX
     expirations_per_second: float = 10_000
     throughput: Throughput = "off"
+    consistency: Eventual | None = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000
@@ -42,6 +46,8 @@ class Settings(NamedTuple):
 
     def check(self) -> None:
         """Raises ValueError for a setting that makes no sense, with the range that is allowed."""
+        if self.consistency is not None:
+            self.consistency.check()
         if self.throughput not in get_args(Throughput):
             raise ValueError(
                 f"throughput is one of {get_args(Throughput)}, not {self.throughput!r}"

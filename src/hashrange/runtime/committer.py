@@ -29,7 +29,8 @@ the wait. But while a long read runs, each turn includes a slice of it, so the w
 class Committer(forks.Forkable):
     """`wake_upkeep` is called after each commit that changed or dropped a table.
 
-    Without an `executor` it starts a thread of its own when it first needs one.
+    `watch` wraps each transaction. Without an `executor` it starts a thread of its own when it
+    first needs one.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Committer(forks.Forkable):
         environment: Environment,
         wake_upkeep: Callable[[], None],
         executor: Executor | None = None,
+        watch: Callable[[kv.Transaction], kv.Transaction] | None = None,
     ) -> None:
         self._store = store
+        self._watch = watch
         self._environment = environment
         self._timer = environment.clock.timer
         self._wake_upkeep = wake_upkeep
@@ -190,6 +193,8 @@ class Committer(forks.Forkable):
             if self.refusal:
                 raise kv.Damaged(self.refusal)
             transaction = self._store.begin(wait)
+            if self._watch is not None:
+                transaction = self._watch(transaction)
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:
                 raise

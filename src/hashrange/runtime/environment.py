@@ -7,6 +7,7 @@ from hashrange.engine.keyspace import system
 from hashrange.model.settings import Settings
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.meter.meter import Meter
 
 HEAD = kv.Head(system.CATALOG_VERSION, system.CLOCK)
@@ -18,6 +19,7 @@ class Environment(NamedTuple):
     clock: Clock
     settings: Settings
     meter: Meter | None = None
+    lagging: Lagging | None = None
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""

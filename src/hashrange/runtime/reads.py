@@ -40,20 +40,25 @@ from hashrange.runtime.meter.account import Account
 class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it."""
 
-    __slots__ = ("_meter", "_settings", "now", "snapshot", "tables")
+    __slots__ = ("_lagging", "_meter", "_settings", "now", "snapshot", "tables")
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
         self._meter = environment.meter
+        self._lagging = environment.lagging
         self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
         moment = Moment(self.now, b"", caller, self._settings)
         steps = begin(operation, request, moment, self.tables)
-        meter = self._meter
-        return Account(meter, self.now).steps(steps) if meter and meter.enforced else steps
+        meter, lagging = self._meter, self._lagging
+        if meter is not None and meter.enforced:
+            steps = Account(meter, self.now).steps(steps)
+        if lagging is not None:
+            steps = lagging.steps(operation, request, self.tables, steps, self.now)
+        return steps
 
     def response(self, decision: Decision) -> bytes:
         """The response of a decision over this snapshot, after it is charged."""
@@ -221,11 +226,11 @@ class Reads:
         Returns None if they are not, or if the request is refused, because outdated tables may be
         the reason.
         """
-        catalog, clock, settings, meter = self._environment
+        catalog, clock, settings, meter, lagging = self._environment
         version, tables = catalog.known
         moment = Moment(clock.now(), b"", caller, settings)
         table = tables.get(request.given.table_name)
-        if table is None or moment.now < table.active_at or meter is not None:
+        if table is None or moment.now < table.active_at or meter or lagging:
             return None
         try:
             steps = operation.decide(request, table, moment)

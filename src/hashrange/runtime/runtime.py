@@ -16,6 +16,8 @@ from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
+from hashrange.runtime.consistency.history import History
+from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.explain import Explanation
 from hashrange.runtime.health import probe
@@ -51,9 +53,14 @@ class Runtime(forks.Forkable):
         bring_up_to_date(store)
         settings.check()
         self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
-        environment = Environment(Catalog(), Clock.of(clock), settings, self._meter)
+        times = Clock.of(clock)
+        lagging, watch = None, None
+        if settings.consistency is not None:
+            history = History(settings.consistency.lag_max, times.now)
+            lagging, watch = Lagging(settings.consistency, history, self._meter), history.watch
+        environment = Environment(Catalog(), times, settings, self._meter, lagging)
         self._reads = Reads(store, environment)
-        self._committer = Committer(store, environment, wake_upkeep, executor)
+        self._committer = Committer(store, environment, wake_upkeep, executor, watch)
         forks.watch(self)
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:

@@ -77,6 +77,11 @@ class Meter:
             if self.enforced:
                 self._pay(self._of(table, source, charge.written), charge, now)
 
+    def seconds_behind(self, table: Table, index: Index, now: float) -> float:
+        """How long a global index will take to catch up with its writes."""
+        buckets = self._of(table, index, True).every()
+        return max(max(0.0, -bucket.credit_at(now) / bucket.rate) for bucket in buckets)
+
     def pay(self, expected: Expected, now: float) -> None:
         """Charge what was expected of requests that were admitted."""
         for bucket, units in expected.items():

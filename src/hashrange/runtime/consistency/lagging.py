@@ -1,0 +1,122 @@
+"""Answers reads that may be old from a time that is drawn for each request."""
+
+from math import log
+from random import Random
+from threading import Lock
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.decision import Decision
+from hashrange.model.consistency import Eventual
+from hashrange.model.tables import Index, Table
+from hashrange.operations.operation import Operation
+from hashrange.runtime.catalog import Tables
+from hashrange.runtime.consistency.history import History
+from hashrange.runtime.decisions import Steps
+from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.overlay import Overlay
+
+MAY_LAG = frozenset(
+    ("GetItem", "BatchGetItem", "Query", "Scan", "ExecuteStatement", "BatchExecuteStatement")
+)
+REPLICAS = 3
+SIGMA = 1.0
+"""The standard deviation of the logarithm of a lag (?)."""
+
+
+class Lagging:
+    def __init__(self, eventual: Eventual, history: History, meter: Meter | None) -> None:
+        self._eventual = eventual
+        self._history = history
+        self._meter = meter
+        self._random = Random(eventual.seed)
+        self._lock = Lock()
+
+    def steps(
+        self, operation: Operation, request: Any, tables: Tables, steps: Steps, now: float
+    ) -> Steps:
+        """The steps of a request that reads at the time `now`, over rows as they were earlier."""
+        if operation.name not in MAY_LAG:
+            return steps
+        return self._over_past(_Draw(self, request, tables, now), steps)
+
+    def _over_past(self, draw: "_Draw", steps: Steps) -> Steps:
+        overlay = Overlay()
+        reverted: set[int] = set()
+        reply: Any = None
+        try:
+            while True:
+                read = steps.send(reply)
+                for space in _spaces(read) - reverted:
+                    reverted.add(space)
+                    overlay.write(self._history.reverted(space, draw.time_of(space)))
+                reply = yield from overlay.read(read)
+        except StopIteration as end:
+            decision: Decision = end.value
+            return decision
+
+    def draw_replica(self) -> float:
+        """The lag of the replica that answers: the first is never behind."""
+        eventual = self._eventual
+        with self._lock:
+            if eventual.worst:
+                return eventual.lag_max
+            if self._random.randrange(REPLICAS) == 0:
+                return 0
+            return self._draw(eventual.lag)
+
+    def draw_index(self, table: Table, index: Index, now: float) -> float:
+        eventual = self._eventual
+        with self._lock:
+            if eventual.worst:
+                return eventual.lag_max
+            lag = self._draw(eventual.index_lag)
+        if self._meter is not None and self._meter.enforced:
+            lag += self._meter.seconds_behind(table, index, now)
+        return min(lag, eventual.lag_max)
+
+    def _draw(self, median: float) -> float:
+        return min(self._random.lognormvariate(log(median), SIGMA), self._eventual.lag_max)
+
+
+class _Draw:
+    """The lags of one request: one for its tables, and one for each global index it reads."""
+
+    def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
+        self._lagging = lagging
+        self._request = request
+        self._tables = tables
+        self._now = now
+        self._replica = lagging.draw_replica()
+
+    def time_of(self, space: int) -> float:
+        """The time as of which the rows of a space are read."""
+        for name, table in self._tables.items():
+            for index in table.indexes:
+                if index.space == space and not index.local:
+                    return self._now - self._lagging.draw_index(table, index, self._now)
+            if space == table.space or any(index.space == space for index in table.indexes):
+                consistent = _is_consistent(self._request.given, name)
+                return self._now if consistent else self._now - self._replica
+        return self._now
+
+
+def _is_consistent(given: Any, table_name: str) -> bool:
+    """Whether a request reads a table with strong consistency."""
+    items = getattr(given, "request_items", None)
+    if items is not None:
+        return any(
+            bool(wanted.consistent_read)
+            for name, wanted in items.items()
+            if name.rpartition("/")[2] == table_name
+        )
+    statements = getattr(given, "statements", None)
+    if statements is not None:
+        return any(bool(member.consistent_read) for member in statements)
+    return bool(given.consistent_read)
+
+
+def _spaces(read: kv.Read) -> set[int]:
+    if isinstance(read, kv.Get):
+        return {space for space, _ in read.keys if space != kv.SYSTEM_SPACE}
+    return {read.space} if isinstance(read, kv.Range) and read.space != kv.SYSTEM_SPACE else set()
