@@ -77,3 +77,35 @@ def test_samples_and_volumes_follow_references() -> None:
     assert [f.where for f in st.lint(table).findings if f.rule == "A04"] == ["P.by_author"]
     with hashrange.connect() as database:
         assert not st.prove(table, database).failed
+
+
+FOLLOWED = """
+class Club(st.Item):
+    key = st.key("club#{club_id}", "info")
+    club_id: st.Slug
+    title: str = ""
+
+class Member(st.Item):
+    key = st.key("person#{person}", "club#{club}")
+    person: st.Slug
+    club: Annotated[st.Slug, st.ref(Club)]
+
+class P(st.Store, Protocol):
+    @st.through(Member)
+    def clubs(self, person: str) -> st.Query[Club]: ...
+
+table = st.Table("app", P)
+"""
+
+
+def test_a_follow_up_read_uses_references(database: hashrange.Database) -> None:
+    table = model(FOLLOWED)
+    table.create(database)
+    db = table.open(table.protocols[0], database)
+    by_name = {entity.name: entity.model for entity in table.model.entities}
+    db.put(by_name["Club"].model_validate({"club_id": "1", "title": "Chess"}))
+    db.put(by_name["Member"].model_validate({"person": "ann", "club": "1"}))
+    assert [club.title for club in db.clubs("ann")] == ["Chess"]
+    without = FOLLOWED.replace("club: Annotated[st.Slug, st.ref(Club)]", "club: st.Slug")
+    with pytest.raises(st.DeclarationError, match="no field with club_id of a Club"):
+        model(without)

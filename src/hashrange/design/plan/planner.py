@@ -5,8 +5,8 @@ partition key or of a leading part of its sort key. Then it reads exactly the it
 pattern describes, except for items of other entities in the same range, which are filtered out.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -34,7 +34,8 @@ class Plan:
 
     `common` is the known beginning of the sort key that several routes share. `outsiders` are other
     entities in the same range of keys. `given` are the names of the arguments. `followed` is the
-    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`).
+    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`);
+    `held` maps its key fields to theirs.
     """
 
     pattern: Pattern
@@ -46,6 +47,7 @@ class Plan:
     filter: FieldCondition | None
     given: frozenset[str]
     followed: Entity | None = None
+    held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def route(self) -> Route:
@@ -142,6 +144,7 @@ class _Planner:
             self.followed = model.entity(models[0])
             models = [pattern.facts.through]
         self.entities = [model.entity(m) for m in models]
+        self.held = self._identity()
         self.given = frozenset(a.name for a in arguments)
         self.filter = self._filter(arguments)
         filtered = self.filter.parameters if self.filter else frozenset()
@@ -165,6 +168,20 @@ class _Planner:
             self._expect_no_argument("a Scan")
             return self._plan(self.model.table, "Scan", (), None, ())
         return self._unserved(refusals)
+
+    def _identity(self) -> Mapping[str, str]:
+        """The relation's fields that hold the followed entity's primary key."""
+        if self.followed is None:
+            return {}
+        held = self.model.identity_in(self.entities[0], self.followed)
+        for name in self.followed.key.fields:
+            if name not in held:
+                raise DeclarationError(
+                    f"{self.entities[0]} has no field with {name} of a {self.followed}: "
+                    f"declare it with st.ref({self.followed}, {name!r})",
+                    at=self.pattern.function,
+                )
+        return held
 
     # ---- arguments ----
 
@@ -251,7 +268,7 @@ class _Planner:
     ) -> Plan:
         return Plan(
             self.pattern, source, operation, routes, common, outsiders,
-            self.filter, self.given, self.followed,
+            self.filter, self.given, self.followed, self.held,
         )  # fmt: skip
 
     def _badness(self, plan: Plan) -> tuple[Any, ...]:
@@ -269,7 +286,7 @@ class _Planner:
                 needed_fields(self.pattern, route.entity), route.entity, source
             )
             if self.followed is not None:
-                missing = [f for f in missing if f in self.followed.key_fields]
+                missing = [f for f in missing if f in self.held.values()]
             if missing:
                 raise KeyRefusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
 

@@ -230,13 +230,12 @@ def _expected(
     ]
     if plan.followed is None:
         return related
-    names = plan.followed.key_fields
     return [
         target
         for item in related
         for target in stored
         if type(target) is plan.followed.model
-        and all(getattr(target, n) == getattr(item, n) for n in names)
+        and all(getattr(target, n) == getattr(item, held) for n, held in plan.held.items())
     ]
 
 

@@ -19,6 +19,7 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.markers import Expires
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.templates import shard_of
 from hashrange.design.declare.types import core_type
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.table import Table
@@ -87,12 +88,28 @@ class _Inventor:
         many = above or (self.readable and self._shared(entity))
         for number in range(self.children if many else self.parents):
             item = self._one(entity, above, number + 1)
-            if item is None:
+            if item is None or not self._may_have_texts(entity, item):
                 continue
             key = entity.primary_key(vars(item))
             if self._fits(entity, item, list(found.values())):
                 found.setdefault(repr(sorted(key.items())), item)
         return list(found.values())
+
+    def _may_have_texts(self, entity: Entity, item: Item) -> bool:
+        """Whether unique texts that several entities share are left for this entity.
+
+        There are few texts, and the first entity would take all of them.
+        """
+        for unique in entity.unique:
+            sharing = [
+                other.name
+                for other in self.model.entities
+                if any(theirs.namespace == unique.namespace for theirs in other.unique)
+            ]
+            text = unique.template.render(vars(item)) or ""
+            if sharing[shard_of(text, len(sharing))] != entity.name:
+                return False
+        return True
 
     def _parents_of(self, entity: Entity) -> list[Entity]:
         parents = [

@@ -137,8 +137,9 @@ class PlanReader:
         ]
 
     def _related(self, raw: Item) -> dict[str, Any]:
-        entity = self.plan.route.entity
-        return vars(entity.load(raw))
+        """The followed item's key fields, from an item of the relation."""
+        item = self.plan.route.entity.load(raw)
+        return {name: getattr(item, held) for name, held in self.plan.held.items()}
 
     # ---- positions ----
 

@@ -88,7 +88,8 @@ class _Tree:
         keys = [entity.key_of(raw) for raw in raws]
         new = [key for key in keys if hash(repr(key)) not in self.seen]
         self.seen |= {hash(repr(key)) for key in new}
-        self.counts[str(entity)] += len(new)
+        if new:
+            self.counts[str(entity)] += len(new)
         if self.preview:
             return
         if entity.unique:

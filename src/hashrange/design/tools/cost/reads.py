@@ -83,7 +83,7 @@ class _Call:
         return self.plan.source.name or TABLE
 
     def _follow(self, followed: Entity, items: float) -> None:
-        if followed.key_fields <= self.plan.route.equal_fields:
+        if set(self.plan.held.values()) <= self.plan.route.equal_fields:
             items = min(items, 1)  # all of them have the same key
         size = self._size(followed, self.model.table, fact=False)
         self.units = added(self.units, {TABLE: items * read_units(size, False)})
