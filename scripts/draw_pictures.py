@@ -24,6 +24,8 @@ DRAWN = {
     "organisations": ("projects", ("table", "by_last_updated", "by_owner")),
     "orders": ("table", ("entities", "table", "unfulfilled")),
     "animals": ("table", ("index1", "index2")),
+    "repositories": ("table", ("entities", "GSI2")),
+    "tasks": ("table", ("entities", "GSI2")),
 }
 """By example: the table that is drawn, and its views."""
 

@@ -27,7 +27,7 @@ PAGES = [
     if BLOCK.search(page.read_text())
 ]
 TESTS = "docs/how-to/test-with-pytest.md"
-TUTORIALS = ["animals", "chat", "orders", "organisations", "sensors"]
+TUTORIALS = ["animals", "chat", "orders", "organisations", "repositories", "sensors", "tasks"]
 SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
 
@@ -90,12 +90,13 @@ def test_commands_print_the_output_in_the_page(
             assert not output or re.fullmatch(pattern, done.stdout), done.stdout
 
 
-def test_the_plan_in_the_tutorial_is_the_plan() -> None:
-    table = example("sensors").table.plan().markdown()
-    assert table.strip() in (DOCS / "tutorials" / "sensors.md").read_text()
+@pytest.mark.parametrize("name", ["sensors", "repositories", "tasks"])
+def test_the_plan_in_the_tutorial_is_the_plan(name: str) -> None:
+    table = example(name).table.plan().markdown()
+    assert table.strip() in (DOCS / "tutorials" / f"{name}.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["sensors", "organisations", "orders", "animals", "chat"])
+@pytest.mark.parametrize("name", TUTORIALS)
 def test_excerpts_are_in_the_example(name: str) -> None:
     lines = iter((EXAMPLES / f"{name}.py").read_text().splitlines())
     for excerpt in EXCERPT.findall((DOCS / "tutorials" / f"{name}.md").read_text()):
