@@ -4,7 +4,7 @@ Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtim
 cache of the catalog, as of the same snapshot, and `Admit`, which its meter answers.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -58,6 +58,14 @@ StoredRow = tuple[bytes, bytes]
 CHUNK_ROWS = 128
 """How many rows a long read takes at a time. Between chunks, other requests are served."""
 
+FIRST_KEYS = 2
+STEP_BYTES = 1024 * 1024
+"""Of many rows by key, so many are read first. Their average size says how many rows are read in
+each of the next steps, so that a step is about a megabyte, whatever the items are."""
+
+PAUSE = kv.Get(())
+"""A read of nothing, which lets other requests run in the middle of a long evaluation."""
+
 
 class Moment(Struct, gc=False):
     """Everything that an operation knows about the world outside the database.
@@ -110,10 +118,42 @@ def item(table: Table, key: RowKey) -> Fetch[Row | None]:
     return row_at(key, value)
 
 
-def items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
+def pause() -> Fetch[None]:
+    """Let other requests run."""
+    yield PAUSE
+
+
+def some_items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
     """The rows of any tables by key, in one read."""
     values = yield kv.Get(tuple([(table.space, key.key) for table, key in keys]))
     return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
+
+
+def items(
+    keys: Sequence[tuple[Table, RowKey]], check: Callable[[int], None] = lambda size: None
+) -> Fetch[list[Row | None]]:
+    """The rows of any tables by key, read in steps.
+
+    `check` is called with the sum of the items' sizes in bytes after each step, and may raise an
+    error before all of them are read.
+    """
+    found: list[Row | None] = []
+    size = stored_bytes = 0
+    while len(found) < len(keys):
+        count = keys_per_step(len(found), stored_bytes)
+        some = yield from some_items(keys[len(found) : len(found) + count])
+        found += some
+        for row in some:
+            if row is not None:
+                size += row.size
+                stored_bytes += row.stored_bytes
+        check(size)
+    return found
+
+
+def keys_per_step(read: int, stored_bytes: int) -> int:
+    """How many rows to read next, after so many rows and bytes."""
+    return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS
 
 
 def rows(
@@ -166,20 +206,26 @@ def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tup
     return [[(next(values), next(values)) for _ in source.partitions] for source in sources]
 
 
-def items_and_collections(
-    keys: Sequence[tuple[Table, RowKey]],
-) -> Fetch[list[tuple[Row | None, int | None]]]:
-    """Rows by key in one read, each with the size in bytes of its item collection.
+def item_and_collection(table: Table, key: RowKey) -> Fetch[tuple[Row | None, int]]:
+    """A row by key of a table with local indexes, and the size in bytes of its collection."""
+    value, number = yield kv.Get(((table.space, key.key), collection_key(table, key)))
+    return row_at(key, value), system.decode_number(number)
 
-    The size is None for a table without local indexes, which has no collections.
+
+def items_and_collections(
+    keys: Sequence[tuple[Table, RowKey]], check: Callable[[int], None] = lambda size: None
+) -> Fetch[list[tuple[Row | None, int | None]]]:
+    """Rows by key, each with the size in bytes of its item collection.
+
+    The size is None for a table without local indexes, which has no collections. `check` is
+    called with the sum of the items' sizes so far, and may raise an error before all are read.
     """
-    wanted = [(table.space, key.key) for table, key in keys]
-    wanted += [collection_key(table, key) for table, key in keys if table.has_local_indexes]
-    values: list[bytes | None] = yield kv.Get(tuple(wanted))
-    sizes = iter(values[len(keys) :])
+    rows = yield from items(keys, check)
+    places = [collection_key(table, key) for table, key in keys if table.has_local_indexes]
+    sizes = iter((yield kv.Get(tuple(places))) if places else ())
     return [
-        (row_at(key, value), system.decode_number(next(sizes)) if table.has_local_indexes else None)
-        for (table, key), value in zip(keys, values[: len(keys)], strict=True)
+        (row, system.decode_number(next(sizes)) if table.has_local_indexes else None)
+        for row, (table, _) in zip(rows, keys, strict=True)
     ]
 
 

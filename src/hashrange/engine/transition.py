@@ -22,6 +22,7 @@ from hashrange.engine.decision import (
 from hashrange.engine.effects import Effects
 from hashrange.engine.indexes import MAINTAINERS
 from hashrange.engine.keyspace import system
+from hashrange.engine.log import sequencer
 from hashrange.model.tables import Table
 
 
@@ -49,6 +50,18 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
         if made:
             effects.writes.append(kv.Put(*system.SPACES, system.encode_number(max(made))))
     return effects.all_writes()
+
+
+def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
+    """The writes of a decision that was made before `now`, for a commit at `now`.
+
+    Records of a log are in the order of their commits, so their times must be too.
+    """
+    milliseconds = ceil(now * 1000)
+    return [
+        sequencer.postponed(write, milliseconds) if type(write) is kv.Append else write
+        for write in writes
+    ]
 
 
 def _derive_other(change: AnyChange) -> list[kv.Write]:

@@ -141,8 +141,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
         if limits:
             raise throughput.error(limits)
     if table.has_local_indexes:
-        [found] = yield from fetch.items_and_collections([(table, key)])
-        return Old(*found)
+        return Old(*(yield from fetch.item_and_collection(table, key)))
     [value] = yield kv.Get(((table.space, key.key),))
     return Old(row_at(key, value), None)
 
@@ -153,10 +152,15 @@ def asking(write: ItemWrite) -> fetch.Admit:
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 
 
-def read(writes: Sequence[ItemWrite]) -> fetch.Fetch[list[Old]]:
-    """Like `read_one`, for several writes that have been admitted, with one read for all rows."""
+def read(
+    writes: Sequence[ItemWrite], check: Callable[[int], None] = lambda size: None
+) -> fetch.Fetch[list[Old]]:
+    """Like `read_one`, for several writes that have been admitted.
+
+    See `fetch.items_and_collections` for `check`.
+    """
     wanted = [(write.table, write.key) for write in writes]
-    return [Old(*found) for found in (yield from fetch.items_and_collections(wanted))]
+    return [Old(*found) for found in (yield from fetch.items_and_collections(wanted, check))]
 
 
 def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
@@ -170,12 +174,15 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
         raise DuplicateItemException(DUPLICATE)
     if condition is not None and not condition.matches(None if old is None else old.item):
         raise _refusal(write, old)
+    if write.check:
+        size = 0 if old is None else old.size
+        return ItemChange(write.table, write.key, old, None, size, check=True)
     needs_old = write.size is None and old is not None
     new = write.edit(old.item if needs_old and old else None)
     size = item_size(new) if write.size is None and new is not None else write.size or 0
-    if new is not None and not write.check:
+    if new is not None:
         _check_size(write, before, new, size, moment)
-    return ItemChange(write.table, write.key, old, new, size, write.check, before.collection_size)
+    return ItemChange(write.table, write.key, old, new, size, False, before.collection_size)
 
 
 def _check_size(write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment) -> None:

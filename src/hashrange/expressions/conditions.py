@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hashrange.expressions.evaluation import Test, test_of
 from hashrange.expressions.key_conditions import KeyCondition, PreparedKeyCondition, key_tests
-from hashrange.expressions.tree import NO_VALUES, Node, Path, Values, walk
+from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Values, walk
 from hashrange.model.values import Item
 
 
@@ -33,6 +33,10 @@ class PreparedCondition:
     @cached_property
     def _paths(self) -> list[Path]:
         return [node for node in walk(self._root) if isinstance(node, Path)]
+
+    @cached_property
+    def operators(self) -> int:
+        return sum(isinstance(node, Operation) for node in walk(self._root))
 
     @cached_property
     def test(self) -> Test:
@@ -67,3 +71,8 @@ class Condition(Struct, gc=False, eq=False):
     def containers(self) -> frozenset[str]:
         """The attributes whose members the condition uses."""
         return self._prepared.containers
+
+    @property
+    def operators(self) -> int:
+        """The number of operators and functions, each of which may look at a whole item."""
+        return self._prepared.operators

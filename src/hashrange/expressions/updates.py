@@ -82,6 +82,11 @@ class PreparedUpdate:
         )
 
     @cached_property
+    def operators(self) -> int:
+        nodes = (node for clause in self.clauses for node in clause.nodes())
+        return len(self.changes) + sum(isinstance(node, Operation) for node in nodes)
+
+    @cached_property
     def literal_types(self) -> dict[str, str]:
         return {name: kind for name, kind in self._types() if kind is not None}
 
@@ -139,6 +144,12 @@ class Update(Struct, gc=False, eq=False):
         """Whether it is an UpdateExpression of REMOVE alone."""
         clauses = self._prepared.clauses
         return bool(clauses) and all(clause.operand is None for clause in clauses)
+
+    @property
+    def operators(self) -> int:
+        """The number of actions, operators and functions, each of which may copy or look at a
+        whole item."""
+        return self._prepared.operators
 
     @property
     def statement_bytes(self) -> int:

@@ -9,6 +9,10 @@ from hashrange.model.validation import explain
 from hashrange.operations.resources import Resources, nothing
 
 
+def _passed_on(request: Any) -> int:
+    return 0
+
+
 class Operation(NamedTuple):
     """`parse` turns a body into a checked request; `decide` runs it.
 
@@ -17,6 +21,8 @@ class Operation(NamedTuple):
     and writes nothing, so it takes a cheaper path. A `random` one gets entropy. An operation
     `on_table` is given the table that its request names: `decide(request, table, moment)`.
     `resources(request, caller)` names what a request touches, and the actions it needs there.
+    `weight(request)` is how often the request goes through each row that it reads, see
+    `engine.price`.
     """
 
     name: str
@@ -27,6 +33,7 @@ class Operation(NamedTuple):
     random: bool = False
     on_table: bool = False
     resources: Resources = nothing
+    weight: Callable[[Any], int] = _passed_on
 
     def request(self, body: bytes) -> Any:
         """The checked request. Raises ApiError."""

@@ -16,5 +16,10 @@ def prefix(slot: int, milliseconds: int) -> bytes:
     return bytes([slot]) + milliseconds.to_bytes(8, "big")
 
 
+def time_of(start: bytes) -> int:
+    """The milliseconds in a `prefix`."""
+    return int.from_bytes(start[1:], "big")
+
+
 def key(slot: int, milliseconds: int, number: int) -> bytes:
     return _KEY.pack(slot, milliseconds, number)

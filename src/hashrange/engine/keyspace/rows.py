@@ -75,10 +75,18 @@ class Row:
         return self._value[self._item_at :]
 
     @property
+    def stored_bytes(self) -> int:
+        return len(self._value)
+
+    @property
     def item(self) -> Item:
         if self._item is None:
             self._item = _decode(self.json)
         return self._item
+
+    def forget(self) -> None:
+        """Free the decoded item. It is decoded again if it is asked for."""
+        self._item = None
 
 
 def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw]]:

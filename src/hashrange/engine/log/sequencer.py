@@ -52,6 +52,13 @@ def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
     return kv.Append(log.space, slot, prefix, value)
 
 
+def postponed(record: kv.Append, milliseconds: int) -> kv.Append:
+    """The record of a change that is committed at a later time than it was decided at."""
+    decided = logs.time_of(record.prefix)
+    prefix = logs.prefix(record.slot, max(milliseconds, decided))
+    return kv.Append(record.space, record.slot, prefix, record.value)
+
+
 def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
     """Rows of one slot in the order of their records, each with its place."""
     placed, last = [], -1

@@ -1,13 +1,36 @@
 """Members that the responses of several operations share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Raw, json
+
+from hashrange.engine import fetch
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import Respond, Response
+from hashrange.engine.fetch import Fetch, Row
 from hashrange.model.tables import Table
+from hashrange.model.values import Item
 
 GB = 1 << 30
+
+LARGE_BYTES = 4 * 1024
+"""A larger item is not kept in its decoded form, which takes up to thirty times its size."""
+
+
+def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
+    """What a projection shows of one of several rows. After a large one, others have a turn."""
+    found = projected(row, project)
+    if row.size > LARGE_BYTES:
+        row.forget()
+        yield from fetch.pause()
+    return found
+
+
+def projected(row: Row, project: Callable[[Item], Item]) -> Any:
+    """What a projection shows of a row, as JSON if it is large."""
+    picked = project(row.item)
+    return Raw(json.encode(picked)) if row.size > LARGE_BYTES and picked else picked
 
 
 def add_consumed(response: Response, receipt: Receipt, mode: str | None, name: str) -> None:

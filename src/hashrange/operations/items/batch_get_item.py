@@ -1,6 +1,5 @@
 """BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Raw, Struct, to_builtins
@@ -8,7 +7,7 @@ from msgspec import Raw, Struct, to_builtins
 from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Fetch, Moment, Row, RowKey
+from hashrange.engine.fetch import Fetch, Moment, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
@@ -43,6 +42,10 @@ def parse(body: bytes) -> Request:
     return Request(given, projections)
 
 
+def weight(request: Request) -> int:
+    return int(any(request.projections.values()))
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     tables: dict[str, Table] = {}
     for name in request.given.request_items:
@@ -57,15 +60,14 @@ def decide(request: Request, moment: Moment) -> Decide:
     refused: set[tuple[str, bytes]] = set()
     if moment.settings.throughput == "enforced":
         refused = yield from _refused(request, tables, row_keys)
-    rows = yield from fetch.items(
-        [(tables[name], key) for name, each in row_keys.items() for key in each]
-    )
     receipt = (
         Receipt()
         if request.given.return_consumed_capacity or moment.settings.throughput != "off"
         else None
     )
-    response = _respond(request, tables, row_keys, refused, iter(rows), receipt)
+    response = yield from _read(request, tables, row_keys, refused, receipt)
+    if receipt is not None:
+        outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
     return answer(response, receipt)
 
 
@@ -87,46 +89,58 @@ def _refused(
     }
 
 
-def _respond(
+def _read(
     request: Request,
     tables: dict[str, Table],
     row_keys: dict[str, list[RowKey]],
     refused: set[tuple[str, bytes]],
-    rows: Iterator[Row | None],
     receipt: Receipt | None,
-) -> Response:
-    """Rows are in the request's order. From the row that exceeds 16 MB on, keys are unprocessed.
-
-    So are those that throughput has `refused`.
+) -> Fetch[Response]:
+    """Read rows in the request's order, in steps. From the row that exceeds 16 MB on, keys are
+    unprocessed, and no more rows are read. So are those that throughput has `refused`.
     """
-    given = request.given
-    responses: dict[str, list[Any]] = {}
-    unprocessed: dict[str, Any] = {}
-    size = 0
-    for name, wanted in given.request_items.items():
-        responses[name] = found = []
-        left = []
-        projection = request.projections[name]
-        for key, row_key in zip(wanted.keys, row_keys[name], strict=True):
-            row = next(rows)
-            if (name, row_key.key) in refused:
-                left.append(key)
-                continue
-            if size > BATCH_GET_BYTES_MAX or (
-                size and row and size + row.size > BATCH_GET_BYTES_MAX
-            ):
-                size = BATCH_GET_BYTES_MAX + 1
-                left.append(key)
-                continue
+    responses: dict[str, list[Any]] = {name: [] for name in row_keys}
+    places = [(name, at) for name, each in row_keys.items() for at in range(len(each))]
+    wanted = places
+    if refused:
+        wanted = [
+            (name, at) for name, at in places if (name, row_keys[name][at].key) not in refused
+        ]
+    done = size = stored_bytes = 0
+    full = False
+    while done < len(wanted) and not full:
+        step = wanted[done : done + fetch.keys_per_step(done, stored_bytes)]
+        keys_of_step = [(tables[name], row_keys[name][at]) for name, at in step]
+        rows = yield from fetch.some_items(keys_of_step)
+        for (name, at), row in zip(step, rows, strict=True):
+            row_size = row.size if row else 0
+            if size and size + row_size > BATCH_GET_BYTES_MAX:
+                full = True
+                break
+            done += 1
+            size += row_size
             if receipt is not None:
-                row_size = row.size if row else 0
-                receipt.add_read(tables[name], row_key, row_size, bool(wanted.consistent_read))
+                consistent = bool(request.given.request_items[name].consistent_read)
+                receipt.add_read(tables[name], row_keys[name][at], row_size, consistent)
             if row:
-                size += row.size
-                found.append(projection.project(row.item) if projection else Raw(row.json))
-        if left:
-            unprocessed[name] = {**to_builtins(wanted), "Keys": left}
-    response: Response = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    if receipt is not None:
-        outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
-    return response
+                stored_bytes += row.stored_bytes
+                projection = request.projections[name]
+                shown: Any = Raw(row.json)
+                if projection:
+                    shown = yield from outputs.shown(row, projection.project)
+                responses[name].append(shown)
+    left = wanted[done:]
+    if refused:
+        processed = set(wanted[:done])
+        left = [place for place in places if place not in processed]
+    return {"Responses": responses, "UnprocessedKeys": _unprocessed(request, left)}
+
+
+def _unprocessed(request: Request, left: list[tuple[str, int]]) -> dict[str, Any]:
+    unprocessed: dict[str, Any] = {}
+    for name, at in left:
+        wanted = request.given.request_items[name]
+        if name not in unprocessed:
+            unprocessed[name] = {**to_builtins(wanted), "Keys": []}
+        unprocessed[name]["Keys"].append(wanted.keys[at])
+    return unprocessed

@@ -55,6 +55,10 @@ def _write(given: requests.WriteRequest) -> BatchWrite:
     )
 
 
+def weight(request: Request) -> int:
+    return 1
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     tables: dict[str, Table] = {}
     for name in request.writes:

@@ -35,6 +35,10 @@ def parse(body: bytes) -> Request:
     return Request(given, condition, returned)
 
 
+def weight(request: Request) -> int:
+    return 1 + (request.condition.operators if request.condition else 0)
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"

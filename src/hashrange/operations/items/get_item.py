@@ -29,6 +29,10 @@ def parse(body: bytes) -> Request:
     return Request(given, projection)
 
 
+def weight(request: Request) -> int:
+    return int(request.projection is not None)
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     key = keys.of_key(table, given.key)

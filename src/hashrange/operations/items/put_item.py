@@ -38,6 +38,10 @@ def parse(body: bytes) -> Request:
     raise ValidationException(PUT_TOO_LARGE)
 
 
+def weight(request: Request) -> int:
+    return 1 + (request.condition.operators if request.condition else 0)
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"

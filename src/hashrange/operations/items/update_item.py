@@ -53,6 +53,11 @@ def parse(body: bytes) -> Request:
     return Request(given, update, condition, returned)
 
 
+def weight(request: Request) -> int:
+    parts = (request.update, request.condition)
+    return 1 + sum(part.operators for part in parts if part)
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"

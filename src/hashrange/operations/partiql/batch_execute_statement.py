@@ -90,6 +90,11 @@ def _bind(member: Member) -> Statement | ApiError:
         return fault
 
 
+def weight(request: Request) -> int:
+    bound = (each for each in request.bound if not isinstance(each, ApiError))
+    return max(map(statements.weight, bound), default=0)
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     targets: list[Target | ApiError] = []
     for member, each in zip(request.given.statements, request.bound, strict=True):
@@ -147,20 +152,23 @@ def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
     rows = iter((yield from fetch.items(wanted)))
     receipt = Receipt()
     outcomes: list[Any] = []
-    for member, target in zip(request.given.statements, targets, strict=True):
+    for member, statement, target in zip(
+        request.given.statements, request.bound, targets, strict=True
+    ):
         if not isinstance(target, Wanted):
             outcomes.append(target)
             continue
         row: Row | None = next(rows)
         size = row.size if row else 0
         receipt.add_read(target.table, target.key, size, bool(member.consistent_read))
-        outcomes.append(row)
-
-    def shown(statement: Any, row: Row | None) -> Any:
-        columns = statement.columns
-        return row and (columns.project(row.item) if columns else Raw(row.json))
-
-    return answer(_respond(request, targets, outcomes, shown, receipt), receipt)
+        assert isinstance(statement, Select), "a batch with a read has reads alone"
+        shown: Any = None
+        if row and statement.columns:
+            shown = yield from outputs.shown(row, statement.columns.project)
+        elif row:
+            shown = Raw(row.json)
+        outcomes.append(shown)
+    return answer(_respond(request, targets, outcomes, lambda _, item: item, receipt), receipt)
 
 
 def _write(request: Request, targets: Sequence[Target | ApiError], moment: Moment) -> Decide:
@@ -171,8 +179,9 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
         if not isinstance(target, ItemWrite):
             outcomes.append(target)
             continue
+        old = next(before)
         try:
-            outcomes.append(writes.decide(target, next(before), moment))
+            outcomes.append(writes.decide(target, old, moment))
         except ApiError as refusal:
             outcomes.append(refusal)
     changes = [outcome for outcome in outcomes if isinstance(outcome, ItemChange)]

@@ -38,6 +38,10 @@ def parse(body: bytes) -> Request:
     return Request(given, statement, scales, start, not isinstance(statement, Select))
 
 
+def weight(request: Request) -> int:
+    return statements.weight(request.statement)
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     given, statement = request.given, request.statement
     if isinstance(statement, Select):

@@ -20,7 +20,6 @@ from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ResourceNotFoundException, ValidationException
-from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
@@ -99,6 +98,10 @@ def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
         ) from None
 
 
+def weight(request: Request) -> int:
+    return max(map(statements.weight, (*request.reads, *request.changes)))
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     if request.reads:
         return (yield from _read(request, moment))
@@ -169,18 +172,17 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found)
-    if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.READS_TOO_MUCH)
+    rows = yield from fetch.items(found, cancellation.check_stored)
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
     for select, (table, key), row in zip(request.reads, found, rows, strict=True):
         receipt.add_read(table, key, row.size if row else 0, consistent=True)
         if row is None:
             responses.append({})
+        elif select.columns:
+            responses.append({"Item": (yield from outputs.shown(row, select.columns.project))})
         else:
-            columns = select.columns
-            responses.append({"Item": columns.project(row.item) if columns else Raw(row.json)})
+            responses.append({"Item": Raw(row.json)})
     response: Response = {"Responses": responses}
     outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
     return answer(number_sets.in_hash_order(response), receipt)

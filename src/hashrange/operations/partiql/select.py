@@ -104,6 +104,7 @@ def decide(
         source,
         matches=Condition.of(plan.filter).matches if plan.filter else None,
         project=columns.project if columns else None,
+        weight=statements.weight(statement),
         fetching=bool(indexes.unprojected(table, source, _columns(statement))),
         consistent=consistent,
         reverse=any(order.descending for order in statement.order if order.name in source.range),

@@ -24,7 +24,7 @@ from hashrange.expressions.partiql import (
     Write,
 )
 from hashrange.expressions.partiql import keys as partiql_keys
-from hashrange.expressions.tree import Node, Operation, Path
+from hashrange.expressions.tree import Node, Operation, Path, walk
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
 from hashrange.model.values import AttributeValue, Item, normalize
@@ -60,6 +60,18 @@ def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
 def table_name(statement: Statement) -> str:
     """The name or ARN of the table that a statement is about."""
     return statement.select.table_name if isinstance(statement, Exists) else statement.table_name
+
+
+def weight(statement: Statement) -> int:
+    """How often a statement goes through each row that it reads (see `engine.price`)."""
+    found = 1
+    where = statement.select.where if isinstance(statement, Exists) else None
+    where = getattr(statement, "where", where)
+    if where is not None:
+        found += sum(isinstance(node, Operation) for node in walk(where))
+    if isinstance(statement, Update):
+        found += statement.changes.operators
+    return found
 
 
 def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:

@@ -9,9 +9,11 @@ from msgspec import Raw, Struct, field
 from hashrange.engine import fetch, ranges
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.fetch import Bounds, Fetch, Row, RowKey, StoredRow, contents
+from hashrange.engine.price import PAUSE_BYTES
 from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
+from hashrange.operations.common import outputs
 
 SLOW_CHUNK_ROWS = 32
 """How many rows are read at a time if each takes longer. Other requests run between chunks."""
@@ -20,7 +22,8 @@ SLOW_CHUNK_ROWS = 32
 class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
-    `matches` is None if every row is kept, and `project` if rows are kept unchanged. With
+    `matches` is None if every row is kept, and `project` if rows are kept unchanged; `weight` is
+    that of both (see `engine.price`). With
     `fetching`, attributes that a local index lacks are read from the table. `limit` is the number
     of rows to evaluate. With `scanning`, each partition that a range reaches is charged by itself,
     because a Scan has no partition key.
@@ -30,6 +33,7 @@ class PageOptions(Struct, gc=False):
     source: TableOrIndex
     matches: Callable[[Item], bool] | None = None
     project: Callable[[Item], Item] | None = None
+    weight: int = 1
     fetching: bool = False
     consistent: bool = False
     reverse: bool = False
@@ -95,7 +99,7 @@ def _read_range(
                 )
         if not stored:
             break
-        chunk_sizes = _keep(options, stored, fetched, page)
+        chunk_sizes = yield from _keep(options, stored, fetched, page)
         page.scanned += len(stored)
         page.size += sum(chunk_sizes)
         page.last = stored[-1][1]
@@ -115,7 +119,7 @@ def _read_range(
 
 def _keep(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
-) -> list[int]:
+) -> Fetch[list[int]]:
     """Add what passes the filter to a page. Returns the size of each row that was evaluated."""
     matches, project = options.matches, options.project
     if not (matches or project or fetched or options.count_only):
@@ -125,16 +129,32 @@ def _keep(
         return sizes
     rows = [Row(value) for _, value in stored]
     sizes = [row.size for row in rows]
-    if fetched is not None:
-        rows = fetched
-    if matches:
-        rows = [row for row in rows if matches(row.item)]
+    if matches or project:
+        yield from _evaluate(options, rows if fetched is None else fetched, page)
+        return sizes
     page.count += len(rows)
-    if project and not options.count_only:
-        page.items += [project(row.item) for row in rows]
-    elif not options.count_only:
-        page.items += [Raw(row.json) for row in rows]
+    if not options.count_only:
+        page.items += [Raw(row.json) for row in fetched or ()]
     return sizes
+
+
+def _evaluate(options: PageOptions, rows: Sequence[Row], page: ItemPage) -> Fetch[None]:
+    """Filter and project rows, with a pause after each that was long in coming."""
+    matches, project, counts = options.matches, options.project, options.count_only
+    bytes_max = PAUSE_BYTES // options.weight
+    looked_at = 0
+    for row in rows:
+        looked_at += row.stored_bytes
+        if looked_at > bytes_max:
+            yield from fetch.pause()
+            looked_at = 0
+        if matches and not matches(row.item):
+            row.forget()
+            continue
+        page.count += 1
+        if not counts:
+            page.items.append(outputs.projected(row, project) if project else Raw(row.json))
+        row.forget()
 
 
 def _fetch_items(

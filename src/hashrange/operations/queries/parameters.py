@@ -25,6 +25,13 @@ class Parameters(Struct, gc=False):
     filter: Condition | None
     projection: Projection | None
 
+    @property
+    def weight(self) -> int:
+        """See `engine.price`."""
+        if self.filter:
+            return 1 + self.filter.operators
+        return int(self.projection is not None)
+
 
 _SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 
@@ -119,6 +126,7 @@ def read_page(
         source,
         matches=filter_.matches if filter_ else None,
         project=projection.project if projection else None,
+        weight=max(1, parameters.weight),
         fetching=chooses and _must_fetch(table, source, parameters),
         consistent=bool(given.consistent_read),
         reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,

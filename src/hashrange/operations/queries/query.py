@@ -81,6 +81,10 @@ def _parsed(
     return Request(given, key_condition, Parameters(given, filter_, projection))
 
 
+def weight(request: Request) -> int:
+    return request.parameters.weight
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given, condition = request.given, request.key_condition
     source = parameters.find_source(table, given)

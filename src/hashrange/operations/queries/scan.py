@@ -78,6 +78,10 @@ def _check_segment(given: requests.Scan) -> None:
         )
 
 
+def weight(request: Request) -> int:
+    return max(1, request.parameters.weight)  # number sets are put in another order
+
+
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
     given = request.given
     source = parameters.find_source(table, given)

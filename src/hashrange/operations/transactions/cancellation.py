@@ -17,8 +17,8 @@ from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import number_sets
 
-# The service's message for a transaction that reads too much is not known (?).
-READS_TOO_MUCH = "Transaction request size exceeds the maximum allowed size of 4 MB"
+# The service's message for a transaction of too large items is not known (?).
+TOO_LARGE = "Transaction request size exceeds the maximum allowed size of 4 MB"
 REPEATED = "Transaction request cannot include multiple operations on one item"
 
 P = ParamSpec("P")
@@ -71,6 +71,16 @@ def check_size(size: int) -> None:
     if size > TRANSACTION_BYTES_MAX:
         told = "Transaction payload size cannot exceed 4MB. Payload Size: "
         raise ValidationException(f"{told}: {told}{size}")
+
+
+def check_stored(size: int) -> None:
+    """Raises ValidationException if the items of a transaction are too large together.
+
+    Source: TransactWriteItems and TransactGetItems, "the aggregate size of the items in the
+    transaction cannot exceed 4 MB". It is checked before any condition is evaluated.
+    """
+    if size > TRANSACTION_BYTES_MAX:
+        raise ValidationException(TOO_LARGE)
 
 
 def _reason(result: Any) -> dict[str, Any]:

@@ -6,12 +6,10 @@ from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decide, Decision, Response, answer
+from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
-from hashrange.model.errors import ValidationException
-from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
@@ -36,6 +34,10 @@ def parse(body: bytes) -> Request:
     return Request(given, projections)
 
 
+def weight(request: Request) -> int:
+    return 1  # number sets are put in another order
+
+
 def decide(request: Request, moment: Moment) -> Decide:
     gets = [action.get for action in request.given.transact_items]
     tables: list[Table] = []
@@ -50,10 +52,8 @@ def decide(request: Request, moment: Moment) -> Decide:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found)
-    if sum(row.size for row in rows if row) > TRANSACTION_BYTES_MAX:
-        raise ValidationException(cancellation.READS_TOO_MUCH)
-    return _respond(request, found, rows)
+    rows = yield from fetch.items(found, cancellation.check_stored)
+    return (yield from _respond(request, found, rows))
 
 
 def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> RowKey:
@@ -63,16 +63,16 @@ def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> 
     return row_key
 
 
-def _respond(
-    request: Request, found: list[tuple[Table, RowKey]], rows: list[Row | None]
-) -> Decision:
+def _respond(request: Request, found: list[tuple[Table, RowKey]], rows: list[Row | None]) -> Decide:
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
     for (table, key), row, projection in zip(found, rows, request.projections, strict=True):
         receipt.add_read(table, key, row.size if row else 0, consistent=True)
         shown: Any = None
         if row is not None:
-            shown = projection.project(row.item) if projection else Raw(row.json)
+            shown = Raw(row.json)
+            if projection:
+                shown = yield from outputs.shown(row, projection.project)
         responses.append({"Item": shown} if shown else {})  # unlike GetItem, never an empty item
     response: Response = {"Responses": responses}
     tables = {

@@ -33,6 +33,10 @@ class TransactAction(NamedTuple):
     condition: Condition | None
     update: Update | None
 
+    @property
+    def weight(self) -> int:
+        return 1 + sum(part.operators for part in (self.update, self.condition) if part)
+
     def write(self, table: Table) -> ItemWrite:
         given = self.given
         return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
@@ -97,6 +101,10 @@ def _action(item: requests.TransactWriteItem) -> TransactAction:
         placeholders.finish()
     size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
     return TransactAction(given, size, condition, update)
+
+
+def weight(request: Request) -> int:
+    return max(action.weight for action in request.actions)
 
 
 def decide(request: Request, moment: Moment) -> Decide:

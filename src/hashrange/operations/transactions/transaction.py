@@ -11,7 +11,7 @@ import msgspec
 
 from hashrange.engine import client_tokens, fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import AnyChange, Decide, Decision, Response, answer
+from hashrange.engine.decision import AnyChange, Decide, Decision, ItemChange, Response, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.model.errors import ApiError, IdempotentParameterMismatchException
@@ -23,6 +23,10 @@ Tables = dict[str, Table]
 
 Respond = Callable[[Receipt, Tables], Response]
 """Makes the response from the receipt."""
+
+
+SMALL_BYTES = 4 * 1024
+"""After an item that is larger is decided on, other requests have a turn."""
 
 
 class ClientToken(NamedTuple):
@@ -59,11 +63,12 @@ def decide(
     tables, wanted = yield from item_writes()
     if moment.settings.throughput == "enforced":
         yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
-    before = yield from writes.read(wanted)
-    results = [
-        cancellation.attempt(writes.decide, write, old, moment)
-        for write, old in zip(wanted, before, strict=True)
-    ]
+    before = yield from writes.read(wanted, cancellation.check_stored)
+    results: list[ItemChange | ApiError] = []
+    for write, old in zip(wanted, before, strict=True):
+        results.append(cancellation.attempt(writes.decide, write, old, moment))
+        if old.row is not None and old.row.size > SMALL_BYTES:
+            yield from fetch.pause()
     if any(isinstance(result, ApiError) for result in results):
         results = [
             writes.condition_failed() if write.failed_if_absent and old.row is None else result
