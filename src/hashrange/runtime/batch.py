@@ -22,15 +22,19 @@ from hashrange.engine import transition
 from hashrange.engine.decision import Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
+from hashrange.engine.price import UNITS_MAX, is_long, price
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import Memory, begin
+from hashrange.runtime.decisions import Costly, Memory, Proposal, begin
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
+BATCH_SECONDS_MAX = 0.01
+"""When so much time is spent, a batch ends; what is left of it waits for the next one."""
+
 ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
@@ -50,12 +54,13 @@ class Submission(Struct, eq=False):
 
     `outcome` is None until it is decided, and is final when the submission is `settled`. One
     that came from an event loop has `done`, to be called on that `loop` with the outcome. `news`
-    wakes a thread that sleeps until then.
+    wakes a thread that sleeps until then. A costly one that has been decided aside has a
+    `proposal`; `attempts` counts those that did not hold when they came to be committed.
     """
 
     operation: Operation
     request: Any
-    size_bytes: int
+    body: bytes
     entropy: bytes
     caller: Caller
     done: Done | None = None
@@ -64,13 +69,18 @@ class Submission(Struct, eq=False):
     account: Account | None = None
     settled: bool = False
     outcome: Outcome | None = None
+    proposal: Proposal | None = None
+    attempts: int = 0
+
+    def price(self, answer: kv.Answer) -> int:
+        return price(self.operation.weight(self.request), self.body, answer)
 
 
 def submission_of(
     operation: Operation, request: Any, body: bytes, caller: Caller, done: Done | None = None
 ) -> Submission:
     entropy = os.urandom(ENTROPY_BYTES) if operation.random else b""
-    return Submission(operation, request, len(body), entropy, caller, done)
+    return Submission(operation, request, body, entropy, caller, done)
 
 
 def take(waiting: deque[Submission]) -> list[Submission]:
@@ -79,9 +89,9 @@ def take(waiting: deque[Submission]) -> list[Submission]:
     size = 0
     while waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
         submission = waiting.popleft()
-        if submission.loop and submission.loop.is_closed():
+        if submission.loop and submission.loop.is_closed() and submission.proposal is None:
             continue  # there is no longer a caller to tell
-        size += submission.size_bytes
+        size += len(submission.body)
         taken.append(submission)
     return taken
 
@@ -114,11 +124,17 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 
 class Batch(Struct, eq=False):
-    """`memory` is set on an asynchronous store, where a batch may have to be decided again."""
+    """`memory` is set on an asynchronous store, where a batch may have to be decided again.
+
+    `submissions` are those of the batch, and at its end those that it has decided. The others are
+    `costly`, and have to be decided aside, or `late`, because the time of the batch was over.
+    """
 
     environment: Environment
     submissions: Sequence[Submission]
     memory: Memory | None = None
+    costly: list[Submission] = []
+    late: list[Submission] = []
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table."""
 
@@ -133,7 +149,14 @@ class Batch(Struct, eq=False):
         settings, meter = self.environment.settings, self.environment.meter
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
+        decided: list[Submission] = []
+        costly: list[Submission] = []
+        timer = self.environment.clock.timer
+        several = len(self.submissions) > 1 and self.memory is None
+        deadline = timer() + BATCH_SECONDS_MAX if several else 0.0
         for submission in self.submissions:
+            if several and decided and timer() > deadline:
+                break
             if writes:
                 yield writes
                 writes = []
@@ -141,6 +164,15 @@ class Batch(Struct, eq=False):
             moment = Moment(now, submission.entropy, submission.caller, settings)
             reply: Any = None
             try:
+                if submission.proposal is not None:
+                    if not (yield from submission.proposal.holds()):
+                        raise Costly
+                    writes = transition.postponed(submission.proposal.writes, now)
+                    submission.outcome = submission.proposal.response
+                    if meter is not None and submission.proposal.receipt is not None:
+                        (submission.account or meter).charge(submission.proposal.receipt, now)
+                    decided.append(submission)
+                    continue
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
                     if meter is not None and meter.enforced:
@@ -149,8 +181,13 @@ class Batch(Struct, eq=False):
                         steps = submission.account.steps(steps)
                     if self.memory is not None:
                         steps = self.memory.steps(id(submission), (head[0], redefined), steps)
+                    units = 0
                     while True:
                         reply = yield steps.send(reply)
+                        if is_long(reply) and self.memory is None:
+                            units += submission.price(reply)
+                            if units > UNITS_MAX:
+                                raise Costly
                 except StopIteration as end:
                     decision: Decision = end.value
                 derived = transition.derive(decision, now)
@@ -158,17 +195,27 @@ class Batch(Struct, eq=False):
                     charge = submission.account or meter
                     charge.charge(decision.receipt, now)
                 submission.outcome = encode_response(decision.response())
+            except Costly:
+                costly.append(submission)
+                continue
             except ApiError as refusal:
-                submission.outcome = refusal
+                # A traceback would keep what was read in memory, in a cycle.
+                submission.outcome = refusal.with_traceback(None)
+                decided.append(submission)
                 continue
             except Exception as error:
                 submission.outcome = internal_error(error)
+                decided.append(submission)
                 continue
             writes = derived
+            decided.append(submission)
             for change in decision.changes:
                 if type(change) is TableChange:
                     tables, redefined = {}, True
                     self.needs_upkeep |= change.old is not None
+        self.late += self.submissions[len(decided) + len(costly) :]
+        self.costly += costly
+        self.submissions = decided
         if not wrote and not writes:
             return None
         if redefined:

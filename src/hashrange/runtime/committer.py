@@ -9,14 +9,18 @@ interpreter. The loop never waits for a lock.
 
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from threading import Event, Lock
 from typing import Any
 
 from hashrange import forks, kv
+from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission, call_done, take
+from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
 from hashrange.runtime.environment import Environment
 
@@ -24,6 +28,9 @@ GATHERING_SECONDS_MAX = SLICE_SECONDS
 """The longest that a batch waits for more requests, while each turn of the loop brings some. A
 commit costs nearly the same for one request as for sixteen, and a turn without new requests ends
 the wait. But while a long read runs, each turn includes a slice of it, so the wait is limited."""
+
+ATTEMPTS_MAX = 8
+"""How often a costly write is decided aside before its caller is told to try again."""
 
 
 class Committer(forks.Forkable):
@@ -38,10 +45,12 @@ class Committer(forks.Forkable):
         store: kv.Store,
         environment: Environment,
         wake_upkeep: Callable[[], None],
+        jobs: Jobs,
         executor: Executor | None = None,
         watch: Callable[[kv.Transaction], kv.Transaction] | None = None,
     ) -> None:
         self._store = store
+        self._jobs = jobs
         self._watch = watch
         self._environment = environment
         self._timer = environment.clock.timer
@@ -63,9 +72,9 @@ class Committer(forks.Forkable):
         """From any thread: return the response when it is committed, or raise the error."""
         self._waiting.append(submission)
         while not submission.settled:
-            if self._lock.acquire(blocking=False):
+            if self._waiting and self._lock.acquire(blocking=False):
                 try:
-                    while not submission.settled:
+                    while self._waiting and not submission.settled:
                         self._work()
                 finally:
                     self._let_go()
@@ -98,6 +107,8 @@ class Committer(forks.Forkable):
         except BaseException:  # Ctrl-C: wake the next one instead
             with suppress(ValueError):
                 self._waiting.remove(submission)
+                if submission.proposal is not None:
+                    self._jobs.settled()
             self._wake_next()
             raise
 
@@ -166,8 +177,9 @@ class Committer(forks.Forkable):
             if transaction:
                 commit_batch(batch, transaction, self._store)
         finally:
+            self._pass_on(batch)
             self._let_go()
-            self._tell(batch, here)
+            self._finish(batch, here)
 
     def _work_off(self) -> None:
         try:
@@ -182,7 +194,8 @@ class Committer(forks.Forkable):
             if transaction:
                 commit_batch(batch, transaction, self._store)
         finally:
-            self._tell(batch)
+            self._pass_on(batch)
+            self._finish(batch)
 
     def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
         """Decide a batch; return it, and its transaction if there is anything to commit.
@@ -205,14 +218,57 @@ class Committer(forks.Forkable):
         try:
             return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:
-            self._tell(batch)
+            self._finish(batch)
             raise
 
-    def _tell(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
+    def _finish(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
+        self._tell(batch.submissions, here)
+        if batch.needs_upkeep:
+            self._wake_upkeep()
+
+    def _pass_on(self, batch: Batch) -> None:
+        """Let what a batch has not decided wait for the next one, or be decided aside."""
+        self._waiting.extendleft(reversed(batch.late))
+        for submission in batch.costly:
+            self._propose(submission)
+
+    def _propose(self, submission: Submission) -> None:
+        """Have a submission decided aside. Its proposal then goes into a batch."""
+        if submission.proposal is not None:
+            submission.proposal = None
+            submission.attempts += 1
+            self._jobs.settled()
+        name, body = submission.operation.name, submission.body
+        done = partial(self._proposed, submission)
+        try:
+            if submission.attempts >= ATTEMPTS_MAX:
+                raise ThrottlingException("The items of a costly write keep changing. Try again.")
+            entropy, account = submission.entropy, submission.account
+            self._jobs.add(Job(name, body, entropy, submission.caller, True, done, account))
+        except ApiError as refusal:
+            submission.outcome = refusal
+            self._tell([submission])
+
+    def _proposed(self, submission: Submission, outcome: Proposal | BaseException) -> None:
+        if isinstance(outcome, Proposal) and outcome.writes:
+            submission.proposal = outcome
+            self._waiting.append(submission)
+            self._wake_next()
+            return
+        if isinstance(outcome, Proposal):
+            self._jobs.settled()
+        submission.outcome = outcome.response if isinstance(outcome, Proposal) else outcome
+        self._tell([submission])
+
+    def _tell(
+        self, submissions: Sequence[Submission], here: AbstractEventLoop | None = None
+    ) -> None:
         """Wake the threads, and call each `done` on its loop (`here` is the running one)."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
-        for submission in batch.submissions:
+        for submission in submissions:
             submission.settled = True
+            if submission.proposal is not None:
+                self._jobs.settled()
             if submission.news:
                 submission.news.set()
             if submission.loop:
@@ -223,5 +279,3 @@ class Committer(forks.Forkable):
             else:
                 with suppress(RuntimeError):  # the loop has been closed meanwhile
                     loop.call_soon_threadsafe(call_done, submissions)
-        if batch.needs_upkeep:
-            self._wake_upkeep()

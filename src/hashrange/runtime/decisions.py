@@ -1,11 +1,13 @@
-"""Answers a decision's requests for tables, so that it yields only the reads of `kv`."""
+"""Decisions on their way: begun with their tables, remembered, or too costly to go on here."""
 
 from collections.abc import Generator, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from hashrange import kv
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
+from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables, find_table
@@ -44,6 +46,40 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
         return decision
 
 
+class Costly(Exception):
+    """Going on would take longer than others should wait (see `engine.price`)."""
+
+
+def within_price(steps: Steps, weight: int, body: bytes) -> Steps:
+    """The same steps, which raise Costly before they look at too much at once."""
+    reply: Any = None
+    try:
+        while True:
+            reply = yield steps.send(reply)
+            if price(weight, body, reply) > UNITS_MAX:
+                raise Costly
+    except StopIteration as end:
+        decision: Decision = end.value
+        return decision
+
+
+Reading = tuple[kv.Read, Any]
+"""A read and its answer."""
+
+
+class Proposal(NamedTuple):
+    """What a decision would write and answer, if it were to read the same now."""
+
+    reads: list[Reading]
+    writes: list[kv.Write]
+    response: bytes
+    receipt: Receipt | None
+
+    def holds(self) -> Generator[kv.Read, Any, bool]:
+        """Whether the same reads still have the same answers."""
+        return reads_the_same(self.reads)
+
+
 class Footprint(NamedTuple):
     """The reads of a decision with their answers, and its result.
 
@@ -51,7 +87,7 @@ class Footprint(NamedTuple):
     """
 
     tables: Hashable
-    reads: list[tuple[kv.Read, Any]]
+    reads: list[Reading]
     result: Decision | ApiError
 
     def decision(self) -> Decision:
@@ -74,9 +110,9 @@ class Memory:
     def steps(self, key: int, tables: Hashable, steps: Steps) -> Steps:
         """The remembered decision if it is still valid; otherwise run and remember `steps`."""
         earlier = self._footprints.get(key)
-        if earlier and earlier.tables == tables and (yield from _reads_the_same(earlier)):
+        if earlier and earlier.tables == tables and (yield from reads_the_same(earlier.reads)):
             return earlier.decision()
-        reads: list[tuple[kv.Read, Any]] = []
+        reads: list[Reading] = []
         result: Decision | ApiError
         reply: Any = None
         try:
@@ -98,8 +134,8 @@ class Memory:
                 yield read
 
 
-def _reads_the_same(earlier: Footprint) -> Generator[kv.Read, Any, bool]:
-    for read, answer in earlier.reads:
+def reads_the_same(reads: list[Reading]) -> Generator[kv.Read, Any, bool]:
+    for read, answer in reads:
         if (yield read) != answer:
             return False
     return True

@@ -40,10 +40,7 @@ def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
 
 
 class SlicedDrive(Generic[T]):
-    """Answers reads for a slice of time. Call `advance` until it returns the result.
-
-    Only a decision that reads ranges is interrupted: other reads are few and short.
-    """
+    """Answers reads for a slice of time. Call `advance` until it returns the result."""
 
     __slots__ = ("_read", "_source", "_steps", "_timer")
 
@@ -62,7 +59,7 @@ class SlicedDrive(Generic[T]):
             read = self._read or next(self._steps)
             while True:
                 read = self._steps.send(self._source.read(read))
-                if type(read) is kv.Range and self._timer() > end:
+                if self._timer() > end:
                     self._read = read
                     return None
         except StopIteration as stop:

@@ -11,7 +11,7 @@ answers it in one statement, together with the catalog's version.
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import deque
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -23,6 +23,7 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.admission import WAIT_SECONDS_MAX, Admission, throttled
+from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.batch import (
     ENTROPY_BYTES,
     Done,
@@ -30,7 +31,7 @@ from hashrange.runtime.batch import (
     encode_response,
     internal_error,
 )
-from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.decisions import Costly, Proposal, Steps, begin, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
@@ -103,7 +104,9 @@ class SlicedRead:
         opened: ReadSnapshot,
         done: Done,
         leave: Callable[[], None],
+        aside: Callable[[], None],
     ) -> None:
+        self._aside = aside
         self._drive = drive
         self._opened = opened
         self._done = done
@@ -117,12 +120,23 @@ class SlicedRead:
             if decision is None:
                 return False
             outcome = self._opened.response(decision)
+        except Costly:
+            return self._go_aside()
         except ApiError as error:
             outcome = error
         except Exception as error:
             outcome = internal_error(error)
         self.close()
         self._done(outcome)
+        return True
+
+    def _go_aside(self) -> bool:
+        """Begin again aside, in the same place among the long reads."""
+        self._opened.close()
+        try:
+            self._aside()
+        except ApiError as refusal:
+            self._done(refusal)
         return True
 
     def close(self) -> None:
@@ -138,26 +152,30 @@ class LongRead(NamedTuple):
 
     operation: Operation
     request: Any
+    body: bytes
     caller: Caller
     done: Done
     asked: float
+    costly: bool = False
 
 
 class Reads:
     """Answers requests that only read, from any thread or on event loops."""
 
-    def __init__(self, store: kv.Store, environment: Environment) -> None:
+    def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
         self._store = store
         self._environment = environment
+        self._jobs = jobs
         self._admission = Admission()
         self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
 
     def turn(self) -> Turn:
         return Turn(partial(self._open, True))
 
-    def call(self, operation: Operation, request: Any, caller: Caller) -> bytes:
+    def call(self, operation: Operation, request: Any, body: bytes, caller: Caller) -> bytes:
         """From any thread."""
-        if operation.single_read:
+        weight = self._weight(operation, request) if self._jobs.elsewhere else 0
+        if operation.single_read and not weight:
             response = self._glance(operation, request, caller)
             if response is not None:
                 return response
@@ -166,34 +184,52 @@ class Reads:
             opened = self._open(False)
             try:
                 steps = opened.begin(operation, request, caller)
-                return opened.response(drive(steps, opened.snapshot))
+                if weight:
+                    steps = within_price(steps, weight, body)
+                with suppress(Costly):
+                    return opened.response(drive(steps, opened.snapshot))
             finally:
                 opened.snapshot.close()
+            return self._jobs.call(operation.name, body, caller)
         finally:
             if entered:
                 self._admission.leave()
 
     def start(
-        self, operation: Operation, request: Any, caller: Caller, done: Done, turn: Turn | None
+        self,
+        operation: Operation,
+        request: Any,
+        body: bytes,
+        caller: Caller,
+        done: Done,
+        turn: Turn | None,
     ) -> bytes | None:
         """On an event loop: return the response if one slice of time is enough for it.
 
         Otherwise None, and `done` is called with the outcome later. `turn` is None for a request
         by itself.
         """
+        weight = self._weight(operation, request)
         if turn is None:
-            if operation.single_read:
-                return self.call(operation, request, caller)
+            if operation.single_read and not weight:
+                return self.call(operation, request, body, caller)
             with closing(self.turn()) as turn:
-                return self.start(operation, request, caller, done, turn)
+                return self.start(operation, request, body, caller, done, turn)
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
-        if operation.single_read:
+        if operation.single_read and not weight:
             return opened.response(drive(steps, opened.snapshot))
-        decision = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer).advance()
+        timer = self._environment.clock.timer
+        costly = False
+        if weight:
+            steps = within_price(steps, weight, body)
+        try:
+            decision = SlicedDrive(steps, opened.snapshot, timer).advance()
+        except Costly:
+            costly, decision = True, None
         if decision is not None:
             return opened.response(decision)
-        self._add(LongRead(operation, request, caller, done, self._environment.clock.timer()))
+        self._add(LongRead(operation, request, body, caller, done, timer(), costly))
         return None
 
     def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
@@ -211,6 +247,10 @@ class Reads:
             if loop.is_closed():
                 for read in self._running.pop(loop, ()):
                     read.close()
+
+    def _weight(self, operation: Operation, request: Any) -> int:
+        """See `engine.price`. Reads of the past are made here, whatever they cost."""
+        return 0 if self._environment.lagging else operation.weight(request)
 
     def _open(self, brief: bool) -> ReadSnapshot:
         snapshot = self._store.snapshot(brief)
@@ -276,10 +316,16 @@ class Reads:
 
     def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
         """The read has a place, which it gives back if it cannot begin."""
+        if read.costly:
+            self._begin_aside(read, loop)
+            return
         try:
             opened = self._open(False)
             try:
                 steps = opened.begin(read.operation, read.request, read.caller)
+                weight = self._weight(read.operation, read.request)
+                if weight:
+                    steps = within_price(steps, weight, read.body)
             except BaseException:
                 opened.close()
                 raise
@@ -290,7 +336,25 @@ class Reads:
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
-        self._running[loop].append(SlicedRead(sliced, opened, read.done, self._admission.leave))
+        aside = partial(self._begin_aside, read, loop)
+        self._running[loop].append(
+            SlicedRead(sliced, opened, read.done, self._admission.leave, aside)
+        )
+
+    def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        """The read has a place, which it gives back at its end."""
+
+        def done(outcome: Proposal | BaseException) -> None:
+            self._admission.leave()
+            told = outcome.response if isinstance(outcome, Proposal) else outcome
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(read.done, told)
+
+        try:
+            self._jobs.add(Job(read.operation.name, read.body, b"", read.caller, False, done))
+        except BaseException:
+            self._admission.leave()
+            raise
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         running = self._running[loop]

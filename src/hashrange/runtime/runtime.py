@@ -12,6 +12,9 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
+from hashrange.runtime.aside.evaluation import Here
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
@@ -59,8 +62,9 @@ class Runtime(forks.Forkable):
             history = History(settings.consistency.lag_max, times.now)
             lagging, watch = Lagging(settings.consistency, history, self._meter), history.watch
         environment = Environment(Catalog(), times, settings, self._meter, lagging)
-        self._reads = Reads(store, environment)
-        self._committer = Committer(store, environment, wake_upkeep, executor, watch)
+        self._jobs = Jobs(store, environment, Here(), executor)
+        self._reads = Reads(store, environment, self._jobs)
+        self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)
         forks.watch(self)
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
@@ -94,7 +98,7 @@ class Runtime(forks.Forkable):
                 submission = submission_of(operation, request, body, caller, done)
                 self._committer.submit(submission, get_running_loop())
                 return
-            outcome = self._reads.start(operation, request, caller, done, turn)
+            outcome = self._reads.start(operation, request, body, caller, done, turn)
         except ApiError as error:
             outcome = error
         except Exception as error:
@@ -144,9 +148,14 @@ class Runtime(forks.Forkable):
         """The steps of upkeep that the load asks for, such as splits of hot partitions."""
         return self._meter.take_steps() if self._meter is not None else []
 
+    def evaluate_elsewhere(self) -> None:
+        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
+        self._jobs.evaluator = Worker()
+
     def close(self) -> None:
         """Wait for commits under way, then close the store."""
         self._closed = True
+        self._jobs.close()
         self._committer.close()
         self._reads.forget_closed_loops()
         self._store.close()
@@ -160,7 +169,7 @@ class Runtime(forks.Forkable):
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
                 return self._committer.execute(submission_of(operation, request, body, caller))
-            return self._reads.call(operation, request, caller)
+            return self._reads.call(operation, request, body, caller)
         except ApiError:
             raise
         except Exception as error:

@@ -194,6 +194,7 @@ def serve(
             observers.append(metrics.observe)
             routes = {**health.routes(), **metrics.routes(), **Inspection(database).routes()}
             beside.append(AdminPort(admin, token, routes, origins))
+        database.runtime.evaluate_elsewhere()
         server = Server(database.runtime, listener, observer=together(observers))
         serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside)
 

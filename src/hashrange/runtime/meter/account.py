@@ -1,15 +1,15 @@
 """One request before the meter, if throughput is enforced."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Any, TypeVar
 
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
 from hashrange.model.errors import ConditionalCheckFailedException
-from hashrange.runtime.decisions import Steps
 from hashrange.runtime.meter.meter import Expected, Meter
+
+T = TypeVar("T")
 
 
 class Account:
@@ -28,7 +28,7 @@ class Account:
         self._expected: Expected = {}
         self._charged = False
 
-    def steps(self, steps: Steps) -> Steps:
+    def steps(self, steps: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
         """The steps of a request, with its questions answered."""
         reply: Any = None
         self._asked = 0
@@ -37,8 +37,8 @@ class Account:
                 read = steps.send(reply)
                 reply = self._limits(read) if type(read) is Admit else (yield read)
         except StopIteration as end:
-            decision: Decision = end.value
-            return decision
+            result: T = end.value
+            return result
         except ConditionalCheckFailedException:  # it consumes what the write would have
             if not self._charged:
                 self._charged = True

@@ -1,0 +1,58 @@
+"""A decision made to its end: what it writes, and the body of its response."""
+
+from collections.abc import Generator
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from hashrange import kv
+from hashrange.engine import transition
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.fetch import Moment
+from hashrange.operations import OPERATIONS
+from hashrange.runtime.batch import encode_response
+from hashrange.runtime.decisions import begin
+
+
+class Result(Struct):
+    """The receipt is None unless throughput is metered."""
+
+    writes: list[kv.Write]
+    response: bytes
+    receipt: Receipt | None
+
+
+Evaluation = Generator[Any, Any, Result]
+"""Yields reads of `kv`, the definitions of its tables among them, and questions of throughput.
+Raises ApiError for a refusal."""
+
+
+def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
+    operation = OPERATIONS[name]
+    decision = yield from begin(operation, operation.request(body), moment, {})
+    writes = transition.derive(decision, moment.now)
+    metered = moment.settings.throughput != "off"
+    response = encode_response(decision.response())
+    return Result(writes, response, decision.receipt if metered else None)
+
+
+class Evaluator(Protocol):
+    """Begins evaluations, in this process or `elsewhere`."""
+
+    @property
+    def elsewhere(self) -> bool: ...
+
+    def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation: ...
+    def close(self) -> None: ...
+
+
+class Here:
+    """Evaluates in this process: for programs that a second process would surprise."""
+
+    elsewhere = False
+
+    def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation:
+        return evaluate(name, body, moment)
+
+    def close(self) -> None:
+        """There is nothing to release."""

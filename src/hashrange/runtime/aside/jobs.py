@@ -1,0 +1,221 @@
+"""Costly requests take turns: each makes one step, up to its next read, and then the next one does.
+
+A request is costly if evaluating a row that it has read, or all its rows together, takes longer
+than others should wait (`engine.price`). It begins again here, over a snapshot of its own. A read
+is answered from it. A write is decided outside the write lock, and what it has read is remembered:
+its writes go into a batch, where they stand if the same reads still have the same answers. Writes
+are decided one after the other, each when the one before it has been committed, because costly
+writes are often to the same item.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Any, cast
+
+from msgspec import Struct
+
+from hashrange import forks, kv
+from hashrange.engine.fetch import Moment
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result
+from hashrange.runtime.batch import internal_error
+from hashrange.runtime.decisions import Proposal, Reading
+from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.meter.account import Account
+
+WAITING_MAX = 256
+"""How many costly requests may wait; others are refused, and SDKs try them again later."""
+
+Done = Callable[[Proposal | BaseException], None]
+"""Called in the thread of the jobs."""
+
+
+class Job(Struct, eq=False):
+    name: str
+    body: bytes
+    entropy: bytes
+    caller: Caller
+    writes: bool
+    done: Done
+    account: Account | None = None
+    snapshot: kv.Snapshot | None = None
+    evaluation: Evaluation | None = None
+    reply: Any = None
+    reads: list[Reading] = []
+
+
+class Jobs(forks.Forkable):
+    """Without an `executor`, the work is done in a thread that is started when it is needed."""
+
+    def __init__(
+        self,
+        store: kv.Store,
+        environment: Environment,
+        evaluator: Evaluator,
+        executor: Executor | None = None,
+    ) -> None:
+        self._store = store
+        self._environment = environment
+        self.evaluator = evaluator
+        self._executor = executor
+        self.after_fork_in_child()
+        forks.watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """The jobs are the parent's."""
+        self._lock = Lock()
+        self._running: deque[Job] = deque()
+        self._writes: dict[str, deque[Job]] = {}  # callers in the order of their turns
+        self._writing = False
+        self._stepping = False
+        self._count = 0
+        self._closed = False
+        self._thread: ThreadPoolExecutor | None = None
+
+    def add(self, job: Job) -> None:
+        """From any thread. Raises ThrottlingException if too many wait."""
+        with self._lock:
+            if self._count >= WAITING_MAX:
+                raise ThrottlingException("Too many costly requests at once. Try again later.")
+            self._count += 1
+            if job.writes:
+                self._writes.setdefault(job.caller.access_key, deque()).append(job)
+            else:
+                self._running.append(job)
+        self._go_on()
+
+    def call(self, name: str, body: bytes, caller: Caller) -> bytes:
+        """From any thread: answer a request that only reads."""
+        answer: Future[Proposal | BaseException] = Future()
+        self.add(Job(name, body, b"", caller, False, answer.set_result))
+        outcome = answer.result()
+        if isinstance(outcome, Proposal):
+            return outcome.response
+        raise outcome
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether costly requests do not compete with the caller for its interpreter."""
+        return self.evaluator.elsewhere
+
+    def settled(self) -> None:
+        """From any thread: the last write has been committed or refused; the next may begin."""
+        with self._lock:
+            self._writing = False
+        self._go_on()
+
+    def close(self) -> None:
+        """Jobs that are not done are dropped: their callers are told that nothing was written."""
+        self._closed = True
+        if self._thread:
+            self._thread.shutdown()
+        with self._lock:
+            left = [*self._running, *(job for queue in self._writes.values() for job in queue)]
+            self._running.clear()
+            self._writes.clear()
+        for job in left:
+            self._end(job, kv.StoreError("the database is closed; open it again"))
+        self.evaluator.close()
+
+    def _go_on(self) -> None:
+        with self._lock:
+            if self._stepping:
+                return
+            self._admit()
+            self._stepping = bool(self._running)
+            if not self._stepping:
+                return
+        self._submit()
+
+    def _submit(self) -> None:
+        if self._closed:
+            return
+        executor = self._executor
+        if executor is None:
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, "hashrange-costly")
+            executor = self._thread
+        executor.submit(self._step)
+
+    def _admit(self) -> None:
+        """Let the next write begin, if none is under way. The callers take turns."""
+        if self._writing or not self._writes:
+            return
+        caller = next(iter(self._writes))
+        queue = self._writes.pop(caller)
+        self._running.append(queue.popleft())
+        if queue:
+            self._writes[caller] = queue
+        self._writing = True
+
+    def _step(self) -> None:
+        with self._lock:
+            job = self._running.popleft()
+        ended = self._advance(job)
+        with self._lock:
+            if ended:
+                self._count -= 1
+            else:
+                self._running.append(job)
+            self._admit()
+            self._stepping = bool(self._running)
+            if not self._stepping:
+                return
+        self._submit()
+
+    def _advance(self, job: Job) -> bool:
+        """Make one step of a job. Returns whether it was the last one."""
+        try:
+            if job.evaluation is None:
+                self._begin(job)
+            assert job.evaluation is not None
+            assert job.snapshot is not None
+            read = job.evaluation.send(job.reply)
+            job.reply = job.snapshot.read(read)
+            if job.writes:
+                job.reads.append((read, job.reply))
+            return False
+        except StopIteration as end:
+            result: Result = end.value
+            if not result.writes:
+                self._charge(job, result)
+            self._end(job, Proposal(job.reads, result.writes, result.response, result.receipt))
+        except ApiError as refusal:
+            self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
+        except BaseException as error:
+            self._end(job, internal_error(error))
+            if not isinstance(error, Exception):
+                raise
+        return True
+
+    def _begin(self, job: Job) -> None:
+        job.snapshot = self._store.snapshot()
+        head = cast(tuple[bytes | None, int], job.snapshot.read(HEAD))
+        _, now = self._environment.at(head)
+        moment = Moment(now, job.entropy, job.caller, self._environment.settings)
+        job.evaluation = self.evaluator.begin(job.name, job.body, moment)
+        meter = self._environment.meter
+        if meter is not None and meter.enforced:
+            if job.account is None:
+                job.account = Account(meter, now)
+            job.evaluation = job.account.steps(job.evaluation)
+        job.reads = []
+
+    def _charge(self, job: Job, result: Result) -> None:
+        """Charge what a request has read. Writes are charged when they are committed."""
+        charge = job.account or self._environment.meter
+        if charge is not None and result.receipt is not None:
+            charge.charge(result.receipt, self._environment.clock.now())
+
+    def _end(self, job: Job, outcome: Proposal | BaseException) -> None:
+        if job.evaluation is not None:
+            job.evaluation.close()
+        if job.snapshot is not None:
+            job.snapshot.close()
+        if job.writes and not isinstance(outcome, Proposal):
+            with self._lock:
+                self._writing = False
+        job.done(outcome)

@@ -1,0 +1,160 @@
+"""Evaluates in a process of its own, which asks the parent for each read.
+
+    parent -> worker    (BEGIN, number, (name, body, moment)), (GO_ON, number, answer) or
+                        (DROP, number, None)
+    worker -> parent    (READ, read), (RESULT, result) or (RAISED, error)
+
+A message is pickled, after its length in eight bytes. The worker answers each message but DROP
+with one of its own, so there is one step at a time, and the parent decides whose. It ends when
+the parent closes the pipe, or dies.
+"""
+
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+from contextlib import suppress
+from itertools import count
+from traceback import format_exception
+from typing import Any, BinaryIO, cast
+
+from hashrange.engine.fetch import Moment
+from hashrange.model.errors import ApiError
+from hashrange.runtime.aside.evaluation import Evaluation, Result, evaluate
+
+BEGIN, GO_ON, DROP = "begin", "go on", "drop"
+READ, RESULT, RAISED = "read", "result", "raised"
+
+NICENESS = 10
+"""The worker leaves the processors to processes that serve requests."""
+
+_length = struct.Struct(">Q")
+
+
+class WorkerLost(Exception):
+    """The worker has ended in the middle of an evaluation. Nothing was written."""
+
+
+class WorkerFailed(Exception):
+    """A mistake of ours in the worker, with its traceback."""
+
+
+def send(pipe: BinaryIO, message: Any) -> None:
+    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    pipe.write(_length.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """Raises EOFError if the other side is gone."""
+    head = pipe.read(_length.size)
+    if len(head) < _length.size:
+        raise EOFError
+    [length] = _length.unpack(head)
+    content = pipe.read(length)
+    if len(content) < length:
+        raise EOFError
+    return pickle.loads(content)
+
+
+class Worker:
+    """The parent's side. Used by one thread at a time; the process starts when it is needed."""
+
+    elsewhere = True
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._numbers = count()
+
+    def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation:
+        number = next(self._numbers)
+        process = self._started()
+        kind, content = self._ask(process, (BEGIN, number, (name, body, moment)))
+        try:
+            while kind == READ:
+                kind, content = self._ask(process, (GO_ON, number, (yield content)))
+        except GeneratorExit:
+            with suppress(OSError):
+                send(cast(BinaryIO, process.stdin), (DROP, number, None))
+            raise
+        if kind == RAISED:
+            raise content
+        return cast(Result, content)
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(OSError):
+                cast(BinaryIO, process.stdin).close()
+            process.wait()
+            cast(BinaryIO, process.stdout).close()
+
+    def forget(self) -> None:
+        """In a forked child: the worker is the parent's."""
+        self._process = None
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        return self._process
+
+    def _ask(self, process: "subprocess.Popen[bytes]", message: Any) -> tuple[str, Any]:
+        try:
+            send(cast(BinaryIO, process.stdin), message)
+            answer: tuple[str, Any] = receive(cast(BinaryIO, process.stdout))
+            return answer
+        except (OSError, EOFError) as error:
+            if self._process is process:
+                process.kill()
+                self.close()
+            raise WorkerLost("the process for costly requests has ended") from error
+
+
+# ---- the worker's side ----
+
+
+def work(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer the parent's messages until it is gone."""
+    evaluations: dict[int, Evaluation] = {}
+    while True:
+        try:
+            kind, number, content = receive(source)
+        except EOFError:
+            return
+        if kind == DROP:
+            evaluations.pop(number).close()
+            continue
+        if kind == BEGIN:
+            evaluations[number], content = evaluate(*content), None
+        try:
+            send(sink, (READ, evaluations[number].send(content)))
+            continue
+        except StopIteration as end:
+            answer = (RESULT, end.value)
+        except ApiError as refusal:
+            answer = (RAISED, refusal.with_traceback(None))
+        except Exception as error:
+            answer = (RAISED, WorkerFailed("".join(format_exception(error))))
+        del evaluations[number], content
+        send(sink, answer)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the worker
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a stray print must not break the protocol
+    work(sys.stdin.buffer, sink)
+
+
+if __name__ == "__main__":
+    main()

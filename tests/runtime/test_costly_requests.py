@@ -1,0 +1,278 @@
+"""Costly requests are decided aside, a step at a time, and otherwise answered like any other."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from running import TABLE, Request, WatchedStore, create_table, get, key
+from tracing import TracedStore
+
+from hashrange import Database, kv
+from hashrange.engine import price
+from hashrange.model.errors import (
+    ApiError,
+    ConditionalCheckFailedException,
+    InternalServerError,
+    ThrottlingException,
+)
+from hashrange.runtime.aside import jobs
+from hashrange.runtime.batch import BATCH_SECONDS_MAX
+from hashrange.runtime.clock import Clock
+from hashrange.storage import MemoryStore
+
+LONG = {"L": [{"N": "1"}] * (price.UNITS_MAX // 2)}
+"""A list that may be gone through once where others wait, but not three times."""
+
+
+def long_item(pk: str, n: int = 0) -> Request:
+    return {"TableName": TABLE, "Item": key(pk) | {"l": LONG, "n": {"N": str(n)}}}
+
+
+def costly_increment(pk: str) -> Request:
+    return get(pk) | {
+        "UpdateExpression": "SET n = n + :one",
+        "ConditionExpression": "NOT contains(l, :absent)",
+        "ExpressionAttributeValues": {":one": {"N": "1"}, ":absent": {"S": "absent"}},
+        "ReturnValues": "UPDATED_NEW",
+    }
+
+
+def number(database: Database, pk: str) -> int:
+    return int(database.execute("GetItem", get(pk))["Item"]["n"]["N"])
+
+
+@pytest.fixture
+def traced(store: kv.Store) -> TracedStore:
+    return TracedStore(store)
+
+
+@pytest.fixture
+def database(traced: TracedStore) -> Iterator[Database]:
+    with Database(traced) as database:
+        create_table(database.execute)
+        database.execute("PutItem", long_item("a"))
+        traced.trace.clear()
+        yield database
+
+
+# ---- writes ----
+
+
+def test_a_costly_write_is_decided_outside_transactions(
+    database: Database, traced: TracedStore
+) -> None:
+    answer = database.execute("UpdateItem", costly_increment("a"))
+    assert answer == {"Attributes": {"n": {"N": "1"}}}
+    places = [place for place, read in traced.trace if type(read) is not kv.Head]
+    # It is found to be costly; its tables and its item are read aside; what was read is compared.
+    assert places == [
+        *("begin", "transaction", "end"),
+        *("snapshot", "snapshot"),
+        *("begin", "transaction", "transaction", "end"),
+    ]
+    assert number(database, "a") == 1
+
+
+def test_a_cheap_write_of_the_same_item_is_not(database: Database, traced: TracedStore) -> None:
+    database.execute("PutItem", long_item("a", 7))
+    assert not traced.gets("snapshot")
+
+
+def test_a_costly_write_that_lost_a_race_is_decided_again(
+    database: Database, traced: TracedStore
+) -> None:
+    def interfere(read: kv.Read) -> None:
+        traced.before_read = lambda read: None
+        database.execute("PutItem", long_item("a", 100))
+
+    traced.before_read = interfere
+    database.execute("UpdateItem", costly_increment("a"))
+    # The snapshot was taken before the other write, so the first proposal did not hold.
+    assert number(database, "a") == 101
+
+
+def test_a_costly_write_that_always_loses_is_throttled(
+    database: Database, traced: TracedStore
+) -> None:
+    turns = iter(range(100, 1000))
+
+    def interfere(read: kv.Read) -> None:
+        if type(read) is kv.Head:
+            database.execute("PutItem", long_item("a", next(turns)))
+
+    traced.before_read = interfere
+    with pytest.raises(ThrottlingException):
+        database.execute("UpdateItem", costly_increment("a"))
+    traced.before_read = lambda read: None
+    assert number(database, "a") == next(turns) - 1  # nothing was written
+    database.execute("UpdateItem", costly_increment("a"))
+
+
+def test_a_costly_write_that_is_refused(database: Database) -> None:
+    request = costly_increment("a") | {"ConditionExpression": "contains(l, :absent)"}
+    with pytest.raises(ConditionalCheckFailedException):
+        database.execute("UpdateItem", request)
+    assert number(database, "a") == 0
+
+
+def test_no_costly_write_is_lost(database: Database) -> None:
+    """Neither from threads nor from an event loop, and cheap writes go on beside them."""
+
+    async def increment_together() -> None:
+        requests = [costly_increment("a"), get("cheap") | {"Item": key("cheap")}]
+        del requests[1]["Key"]
+        names = ["UpdateItem", "PutItem"]
+        together = [
+            database.execute_async(name, request)
+            for _ in range(4)
+            for name, request in zip(names, requests, strict=True)
+        ]
+        await asyncio.gather(*together)
+
+    with ThreadPoolExecutor(4) as pool:
+        from_threads = [
+            pool.submit(database.execute, "UpdateItem", costly_increment("a")) for _ in range(8)
+        ]
+        asyncio.run(increment_together())
+        for each in from_threads:
+            each.result(timeout=60)
+    assert number(database, "a") == 12
+    assert not list(database.check())
+
+
+def test_records_of_costly_writes_are_in_the_order_of_their_commits(store: kv.Store) -> None:
+    """Another write commits between a costly one's decision and its commit."""
+    times = iter(range(1_800_000_000, 1_900_000_000))
+    traced = TracedStore(store)
+    with Database(traced, clock=Clock(lambda: float(next(times)))) as database:
+        create_table(
+            database.execute,
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+        )
+        database.execute("PutItem", long_item("a"))
+
+        def interfere(read: kv.Read) -> None:
+            if type(read) is kv.Get and read.keys[0][0] != kv.SYSTEM_SPACE:
+                traced.before_read = lambda read: None
+                database.execute("PutItem", {"TableName": TABLE, "Item": key("b")})
+
+        traced.before_read = interfere
+        database.execute("UpdateItem", costly_increment("a"))
+        assert [record["dynamodb"]["Keys"]["pk"]["S"] for record in records(database)] == [
+            *("a", "b", "a")
+        ]
+
+
+def records(database: Database) -> list[Request]:
+    """All records of the table's stream, in the order of their times."""
+    table = database.execute("DescribeTable", {"TableName": TABLE})["Table"]
+    arn = {"StreamArn": table["LatestStreamArn"]}
+    shards = database.execute("DescribeStream", arn)["StreamDescription"]["Shards"]
+    found: list[Request] = []
+    for shard in shards:
+        where = arn | {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = database.execute("GetShardIterator", where)
+        found += database.execute("GetRecords", iterator)["Records"]
+    return sorted(found, key=lambda record: int(record["dynamodb"]["SequenceNumber"]))
+
+
+def test_a_batch_ends_when_its_time_is_over() -> None:
+    """What is left waits for the next batch, so no request holds all others up."""
+    looks = iter(range(10_000_000))
+    store = WatchedStore(MemoryStore())
+    store.slow_commits = False
+    with Database(store, clock=Clock(timer=lambda: next(looks) * BATCH_SECONDS_MAX)) as database:
+        create_table(database.execute)
+        before = store.commits
+        puts = [{"TableName": TABLE, "Item": key(f"k{number}")} for number in range(10)]
+
+        async def together() -> None:
+            await asyncio.gather(*(database.execute_async("PutItem", put) for put in puts))
+
+        asyncio.run(together())
+        assert store.commits - before == 5
+        assert database.execute("Scan", {"TableName": TABLE})["Count"] == 10
+
+
+# ---- reads aside ----
+
+
+def projected(pk: str) -> Request:
+    return get(pk) | {"ProjectionExpression": "l[3], n"}
+
+
+def test_costly_reads_of_an_event_loop_are_answered(database: Database) -> None:
+    database.execute("PutItem", {"TableName": TABLE, "Item": very_long("b")})
+    expected = {"n": {"N": "0"}, "l": {"L": [{"N": "1"}]}}
+
+    async def read() -> list[Request]:
+        batch = {"RequestItems": {TABLE: {"Keys": [key("b")], "ProjectionExpression": "l[3], n"}}}
+        requests = {"GetItem": projected("b"), "BatchGetItem": batch}
+        return [await database.execute_async(name, each) for name, each in requests.items()]
+
+    one, several = asyncio.run(read())
+    assert one["Item"] == several["Responses"][TABLE][0] == expected
+
+
+def very_long(pk: str) -> Request:
+    """An item that is not even decoded while others wait."""
+    return key(pk) | {"l": {"L": LONG["L"] * 4}, "n": {"N": "0"}}
+
+
+def test_too_many_costly_requests_are_throttled(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WAITING_MAX", 3)
+
+    async def write() -> list[Request | BaseException]:
+        together = [database.execute_async("UpdateItem", costly_increment("a")) for _ in range(6)]
+        return await asyncio.gather(*together, return_exceptions=True)
+
+    outcomes = asyncio.run(write())
+    throttled = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert throttled
+    assert {type(each) for each in throttled} == {ThrottlingException}
+    assert number(database, "a") == len(outcomes) - len(throttled)
+
+
+# ---- in a process of their own ----
+
+
+def workers() -> list[int]:
+    """The child processes of this one."""
+    tasks = Path("/proc/self/task").glob("*/children")
+    return [int(pid) for children in tasks for pid in children.read_text().split()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it lists processes in /proc")
+def test_a_process_evaluates_costly_requests(database: Database) -> None:
+    before = set(workers())
+    database.runtime.evaluate_elsewhere()
+    database.execute("PutItem", {"TableName": TABLE, "Item": very_long("b")})
+    assert set(workers()) == before  # it starts when it is needed
+    expected = {"n": {"N": "0"}, "l": {"L": [{"N": "1"}]}}
+    assert database.execute("GetItem", projected("b"))["Item"] == expected
+    assert database.execute("UpdateItem", costly_increment("a"))["Attributes"]["n"] == {"N": "1"}
+    request = costly_increment("a") | {"ConditionExpression": "contains(l, :absent)"}
+    with pytest.raises(ConditionalCheckFailedException) as refused:
+        database.execute("UpdateItem", request)
+    assert refused.value.message == "The conditional request failed"
+    [worker] = set(workers()) - before
+    os.kill(worker, signal.SIGKILL)
+    outcomes = [costly_outcome(database) for _ in range(2)]
+    assert outcomes[0] is None or isinstance(outcomes[0], InternalServerError)
+    assert outcomes[1] is None  # there is a new one
+    database.close()
+    assert set(workers()) == before
+
+
+def costly_outcome(database: Database) -> ApiError | None:
+    try:
+        database.execute("UpdateItem", costly_increment("a"))
+    except ApiError as error:
+        return error
+    return None
