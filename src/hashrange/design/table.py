@@ -14,7 +14,8 @@ from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.reads.pattern_calls import PatternCall
 from hashrange.design.execute.steps import ApiCall, Steps
-from hashrange.design.execute.store import OpenStore, explain
+from hashrange.design.execute.store import OpenStore
+from hashrange.design.execute.store_methods import explain
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.atomic_updates import ATOMIC
 from hashrange.design.execute.writes.commit import commit
