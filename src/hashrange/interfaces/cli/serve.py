@@ -1,9 +1,9 @@
 """hashrange serve"""
 
 import argparse
+import logging
 import os
 import secrets
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,12 @@ TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
 TOKEN_LETTERS_MIN = 16
 VOLUME_VARIABLE = "HASHRANGE_VOLUME"
 
-NO_AUTH = """\
-WARNING: --no-auth: every client that reaches {address} can read, change and delete everything.
-WARNING: Use it only on a network that nobody else can reach."""
+NO_AUTH = (
+    "--no-auth: EVERY CLIENT that reaches %s can read, change and delete everything; "
+    "use it only on a network that nobody else can reach"
+)
 
-NO_VOLUME = "WARNING: no volume is mounted at {volume}: {path} will be lost with this container"
+NO_VOLUME = "no volume is mounted at %s: %s will be lost with this container"
 
 
 def add(commands: "Commands") -> None:
@@ -173,7 +174,7 @@ def serve(
             at = _url("http", admin_host, admin.getsockname()[1])
             greeting.append(f"Admin port: {at} - {shown}")
         if no_auth and not is_loopback(host):
-            print(NO_AUTH.format(address=url), file=sys.stderr)
+            logging.getLogger("hashrange").warning(NO_AUTH, url)
         settings = hashrange.Settings(throughput=throughput)
         database = opened.enter_context(
             hashrange.connect(path, durability=durability, settings=settings)
@@ -207,7 +208,7 @@ def _check_volume(path: Path | None) -> None:
     if not os.access(volume, os.W_OK | os.X_OK):
         fail(f"{volume}: user {os.getuid()} may not write there; give the volume to that user")
     if not os.path.ismount(volume):
-        print(NO_VOLUME.format(volume=volume, path=path), file=sys.stderr)
+        logging.getLogger("hashrange").warning(NO_VOLUME, volume, path)
 
 
 def _url(scheme: str, host: str, port: int) -> str:
