@@ -98,6 +98,38 @@ class TestEnvironment:
         )
 
 
+# ---- the access log ----
+
+
+def test_the_access_log_knows_what_each_request_consumed(path: Path) -> None:
+    with serving(path, "--access-log", "--log-format", "json") as server:
+        client = server.client()
+        client.get_item(TableName="Things", Key=KEY)
+        client.get_item(TableName="Things", Key=KEY, ConsistentRead=True)
+        client.query(
+            TableName="Things",
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": KEY["pk"]},
+        )
+        client.put_item(TableName="Things", Item={**KEY, "text": {"S": "x" * 2_000}})
+        writes = [{"Put": {"TableName": "Things", "Item": {"pk": {"S": "new"}}}}]
+        client.transact_write_items(TransactItems=writes)
+        client.list_tables()
+        with pytest.raises(ClientError):
+            client.get_item(TableName="Absent", Key=KEY)
+        _, said = server.end(signal.SIGTERM)
+    lines = [json.loads(line) for line in said.splitlines()]
+    assert [(each.get("read_units"), each.get("write_units")) for each in lines] == [
+        (0.5, 0),
+        (1.0, 0),
+        (0.5, 0),
+        (0, 2.0),
+        (0, 2.0),
+        (None, None),
+        (None, None),
+    ]
+
+
 # ---- clients without keys on a closed network ----
 
 
@@ -160,17 +192,20 @@ class TestAdminPort:
 
     def test_it_costs_nothing_while_it_is_off(self) -> None:
         program = (
-            "import atexit, os, signal, sys, threading\n"
+            "import builtins, os, signal, sys\n"
             "from hashrange.interfaces.cli import main\n"
-            "threading.Timer(1, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
-            "atexit.register(lambda: print('hashrange.interfaces.admin' in sys.modules))\n"
-            "sys.argv = ['hashrange', 'serve', '--port', '0']\n"
+            "def greet(*lines, **_):\n"
+            "    sys.stdout.write(str('hashrange.interfaces.admin' in sys.modules))\n"
+            "    os.kill(os.getpid(), signal.SIGTERM)\n"
+            "builtins.print = greet\n"
+            "sys.argv = ['hashrange', 'serve', '--port', '0', *sys.argv[1:]]\n"
             "main()\n"
         )
-        ended = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        )
-        assert ended.stdout.splitlines()[-1] == "False"
+        off: list[str] = []
+        for options, loaded in (off, "False"), (["--admin-port", "0"], "True"):
+            command = [sys.executable, "-c", program, *options]
+            ended = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert ended.stdout == loaded
 
 
 # ---- SIGHUP ----

@@ -29,6 +29,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Costly, Memory, Proposal, begin
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.metered import metered
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
@@ -194,7 +195,10 @@ class Batch(Struct, eq=False):
                 if meter is not None and decision.receipt is not None:
                     charge = submission.account or meter
                     charge.charge(decision.receipt, now)
-                submission.outcome = encode_response(decision.response())
+                outcome = encode_response(decision.response())
+                if meter is not None and meter.tells and decision.receipt is not None:
+                    outcome = metered(outcome, decision.receipt)
+                submission.outcome = outcome
             except Costly:
                 costly.append(submission)
                 continue

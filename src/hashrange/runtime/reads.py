@@ -36,6 +36,7 @@ from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
 from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.metered import metered
 
 
 class ReadSnapshot:
@@ -65,6 +66,8 @@ class ReadSnapshot:
         """The response of a decision over this snapshot, after it is charged."""
         if self._meter is not None and decision.receipt is not None:
             self._meter.charge(decision.receipt, self.now)
+            if self._meter.tells:
+                return metered(_response(decision), decision.receipt)
         return _response(decision)
 
     def close(self) -> None:

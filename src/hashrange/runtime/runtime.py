@@ -138,6 +138,14 @@ class Runtime(forks.Forkable):
         """Write nothing any more, because what is stored is damaged. Reads go on."""
         self._committer.refusal = reason
 
+    def tell_units(self) -> None:
+        """Let each response from now on know what it consumed, if throughput is measured.
+
+        See `hashrange.runtime.meter.metered.Metered`.
+        """
+        if self._meter is not None:
+            self._meter.tells = True
+
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
         if self._committer.refusal:

@@ -78,7 +78,7 @@ class Metrics:
         counted.request_bytes += len(call.body)
         counted.response_bytes += len(answered.response)
         outcome = answered.outcome
-        if type(outcome) is not bytes:
+        if isinstance(outcome, BaseException):
             counted.errors[_code(outcome)] += 1
             self._failed(outcome)
 

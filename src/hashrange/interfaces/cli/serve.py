@@ -182,7 +182,10 @@ def serve(
         if path:
             database.start_scrubber()
         beside: list[Beside] = [Reload(listener, Files(keys, tls_cert, tls_key))]
-        observers: list[Observer] = [log_access] if access_log else []
+        observers: list[Observer] = []
+        if access_log:
+            observers.append(log_access)
+            database.runtime.tell_units()
         if admin is not None:
             from hashrange.interfaces.admin import AdminPort, Health, Inspection, Metrics
 

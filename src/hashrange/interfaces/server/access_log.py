@@ -7,6 +7,7 @@ import msgspec
 
 from hashrange.interfaces.logs import Fields
 from hashrange.interfaces.server.clients import Answered
+from hashrange.runtime.meter.metered import Metered
 
 access_log = logging.getLogger("hashrange.access")
 
@@ -33,20 +34,22 @@ _decode = msgspec.json.Decoder(_Tables).decode
 
 def log_access(answered: Answered) -> None:
     """An observer of the server."""
-    call = answered.call
-    access_log.info(
-        Fields(
-            operation=call.operation,
-            table=_safe(",".join(_tables(call.body))),
-            status=int(answered.response[9:12]),
-            client=answered.client,
-            access_key=_safe(call.caller.access_key),
-            request_id=_request_id(answered.response),
-            request_bytes=len(call.body),
-            response_bytes=len(answered.response),
-            ms=round(answered.seconds * 1000, 3),
-        )
+    call, outcome = answered.call, answered.outcome
+    line = Fields(
+        operation=call.operation,
+        table=_safe(",".join(_tables(call.body))),
+        status=int(answered.response[9:12]),
+        client=answered.client,
+        access_key=_safe(call.caller.access_key),
+        request_id=_request_id(answered.response),
+        request_bytes=len(call.body),
+        response_bytes=len(answered.response),
+        ms=round(answered.seconds * 1000, 3),
     )
+    if isinstance(outcome, Metered):
+        line["read_units"] = outcome.read_units
+        line["write_units"] = outcome.write_units
+    access_log.info(line)
 
 
 def _safe(text: str) -> str:

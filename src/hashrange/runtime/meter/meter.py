@@ -33,6 +33,8 @@ class Meter:
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
         self.enforced = settings.throughput == "enforced"
+        self.tells = False
+        """Whether each response is to know what its request consumed (`Metered`)."""
         self.usage = Usage()
         self._settings = settings
         self._wake_upkeep = wake_upkeep
