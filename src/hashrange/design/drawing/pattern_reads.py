@@ -33,6 +33,8 @@ class PatternRead:
     rows: tuple[Row, ...]
     returned: frozenset[int]
     """The `id()` of each row that comes back."""
+    range_size: int
+    """The number of rows in the range, of which a limit may read only one."""
 
 
 def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
@@ -54,9 +56,10 @@ def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
     return found
 
 
-def _worth(read: PatternRead) -> tuple[int, int]:
+def _worth(read: PatternRead) -> tuple[int, int, int]:
     """Prefer calls that return items, but not far more than a picture needs."""
-    return min(len(read.returned), ROWS_MAX), -len(read.rows)
+    range_size = min(read.range_size, ROWS_MAX)
+    return min(len(read.returned), ROWS_MAX), range_size, -len(read.rows)
 
 
 def _load(row: Row) -> Item | None:
@@ -146,11 +149,9 @@ def _read(
     returned = [row for row in rows if _returns(plan, bound.arguments, row)]
     if plan.pattern.shape == "one":
         returned = returned[-1:] if plan.pattern.facts.latest else returned[:1]
-    if bound.builder.limited:
-        rows = returned
-    return PatternRead(
-        number, plan, _shown(bound), tuple(rows), frozenset(id(row) for row in returned)
-    )
+    drawn_rows = returned if bound.builder.limited else rows
+    ids = frozenset(id(row) for row in returned)
+    return PatternRead(number, plan, _shown(bound), tuple(drawn_rows), ids, len(rows))
 
 
 def _in_range(drawn: SourceRows, asked: KeyRange | None) -> list[Row]:

@@ -22,7 +22,7 @@ from hashrange.design.drawing.values import value_text
 from hashrange.design.plan.plan_table import plan_row
 from hashrange.design.table import Table
 
-KEY_CHARS, CALL_CHARS, SAID_CHARS = 34, 80, 130
+KEY_CHARS, CALL_CHARS, SAID_CHARS = 40, 80, 130
 LABELLED, PLAIN = 33.0, 23.0
 """The height of a line of cells with and without the attributes' names."""
 LANE = 22.0

@@ -9,6 +9,7 @@ from hashrange.design.inference import sampling
 from hashrange.design.inference.entities import TIGHTER, InferredEntity, infer_entity, tighten
 from hashrange.design.inference.grouping import Group, Groups, group
 from hashrange.design.inference.sampling import Progress
+from hashrange.design.inference.unique_texts import declare_unique
 from hashrange.design.inference.verification import Verified, declare, verify
 from hashrange.design.source.bare_model import bare_table
 from hashrange.design.source.model_source import PatternSource, TableSource, write
@@ -67,6 +68,7 @@ def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
         table = bare_table(shape)
         table.comments += _unmatched(shape, foreign)
         return Inferred(_document(table, sampled), table, sampled, 0, len(foreign))
+    unknown = declare_unique(shape, groups.markers, inferred)
     table = _table(shape, groups, inferred)
     results = verify(declare(table), inferred)
     for kind in TIGHTER:
@@ -77,7 +79,7 @@ def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
             results = verify(declare(table), inferred)
     for one in inferred:
         one.source.comments += _doubts(shape, results[one.source.name])
-    table.comments += [*_markers(groups), *_unmatched(shape, foreign)]
+    table.comments += [*_markers(unknown), *_unmatched(shape, foreign)]
     verified = sum(result.same for result in results.values())
     return Inferred(_document(table, sampled), table, sampled, verified, len(foreign))
 
@@ -160,11 +162,11 @@ def _doubts(shape: TableShape, found: Verified) -> Iterator[str]:
         yield f"- {_key(shape, raw)}: {reason}"
 
 
-def _markers(groups: Groups) -> Iterator[str]:
-    if groups.markers:
+def _markers(unknown: Sequence[Item]) -> Iterator[str]:
+    if unknown:
         yield (
-            f"{len(groups.markers):,} items are markers of unique texts: declare them with "
-            "st.unique in the entity that they belong to."
+            f"{len(unknown):,} items are markers of unique texts whose template is not known: "
+            "declare them with st.unique in the entity that they belong to."
         )
 
 

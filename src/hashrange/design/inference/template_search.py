@@ -81,18 +81,22 @@ def known_template(
     text: str, attribute: str, items: Sequence[Item], guesses: Sequence[FieldGuess]
 ) -> FoundTemplate | None:
     """A template that is written down somewhere, if it makes every key of the items."""
+    parts = parts_of(text, guesses)
+    if parts is None or _made(parts, attribute, items) < len(items):
+        return None
+    return FoundTemplate(parts, len(items))
+
+
+def parts_of(text: str, guesses: Sequence[FieldGuess]) -> Parts | None:
+    """The parts of a written template; None if its placeholders are no fields of these."""
     names = {field_name(g.attribute): g for g in guesses} | {g.attribute: g for g in guesses}
-    parts: list[str | Piece] = []
     try:
-        for part in parse(text, attribute):
-            if isinstance(part, str):
-                parts.append(part)
-            else:
-                parts.append(Piece(names[part.field], part.spec, part.shards))
+        return tuple(
+            part if isinstance(part, str) else Piece(names[part.field], part.spec, part.shards)
+            for part in parse(text, "")
+        )
     except (DeclarationError, KeyError):
         return None
-    found = FoundTemplate(tuple(parts), _made(tuple(parts), attribute, items))
-    return found if found.made == len(items) else None
 
 
 def _made(parts: Parts, attribute: str, items: Sequence[Item]) -> int:

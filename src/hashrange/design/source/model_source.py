@@ -95,6 +95,7 @@ class EntitySource:
     range: Part | None
     fields: list[FieldSource]
     indexes: list[IndexSource] = field(default_factory=list)
+    unique: dict[str, str] = field(default_factory=dict)
     stored_as: str = ""
     comments: list[str] = field(default_factory=list)
 
@@ -105,6 +106,8 @@ class EntitySource:
         parts = [part.source() for part in (self.hash, self.range) if part is not None]
         yield _call("    key = st.key(", parts)
         yield from (index.source() for index in self.indexes)
+        for name, template in self.unique.items():
+            yield f"    {name} = st.unique({quoted(template)})"
         yield ""
         for one in sorted(self.fields, key=lambda f: f.optional):
             yield f"    {one.source()}"
