@@ -23,6 +23,8 @@ EXAMPLES = [
     ("sensors", "table"),
     ("animals", "table"),
     ("chat", "table"),
+    ("repositories", "table"),
+    ("tasks", "table"),
 ]
 
 

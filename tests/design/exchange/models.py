@@ -8,7 +8,7 @@ from hashrange import design as st
 from ..models import A, item, model, patterns
 from ..test_examples import example
 
-EXAMPLES = ("organisations", "orders", "sensors", "animals", "chat")
+EXAMPLES = ("organisations", "orders", "sensors", "animals", "chat", "repositories", "tasks")
 
 
 def tables(name: str) -> list[st.Table]:
@@ -27,7 +27,7 @@ def with_indexes(*names: str, fields: str = "x: st.Slug; y: st.Slug = ''", **key
 
 
 def rich() -> st.Table:
-    """Keys of several attributes, a local index, all projections, and a TTL."""
+    """Keys of several attributes, all kinds of indexes and projections, a TTL, and a stream."""
     text = item(
         "A",
         "st.attr('id'), st.attr('at')",
@@ -38,7 +38,7 @@ def rich() -> st.Table:
         "    keys = st.index('keys', st.attr('y'), st.attr('x'), project='KEYS_ONLY')\n"
         "    order = st.local('order', st.attr('y'))",
     )
-    return model(text + patterns())
+    return model(text + patterns(table=", stream=True, recovery=True, backups=7"))
 
 
 def two_tables() -> list[st.Table]:

@@ -58,6 +58,9 @@ def test_the_template_creates_the_table_that_the_model_needs(
     [resource] = json.loads(template(table))["Resources"].values()
     properties = resource["Properties"]
     assert properties.pop("TimeToLiveSpecification") == {"AttributeName": "ends", "Enabled": True}
+    recovery = properties.pop("PointInTimeRecoverySpecification")
+    assert recovery == {"PointInTimeRecoveryEnabled": True}
+    properties["StreamSpecification"]["StreamEnabled"] = True  # a template has no such member
     database.execute("CreateTable", properties)
     assert table.create(database) is False
 

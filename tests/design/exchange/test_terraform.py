@@ -68,6 +68,8 @@ def test_the_configuration_has_the_model_s_keys(name: str) -> None:
             )
         assert not global_indexes
         assert not local_indexes
+        assert body.get("stream_enabled", False) == model.stream
+        assert ("point_in_time_recovery" in body) == table.recovery
         ttl = [block["attribute_name"] for block in body.get("ttl", [])]
         assert ttl == ([] if model.ttl_attribute is None else [model.ttl_attribute])
 

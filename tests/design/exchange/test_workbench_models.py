@@ -10,7 +10,7 @@ from hashrange.design.exchange import workbench
 from hashrange.design.exchange.read import read
 from hashrange.design.source.exported import ExchangeError
 
-from ..inference.test_inference import templates
+from ..inference.tables import templates
 from .models import imported, rich, tables
 
 Json = dict[str, Any]

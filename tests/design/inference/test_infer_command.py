@@ -10,7 +10,7 @@ from hashrange.interfaces.cli.design import plan
 from hashrange.interfaces.cli.design_infer import infer
 
 from ..test_examples import example
-from .test_inference import fill
+from .tables import fill
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """Models that are inferred from the items of tables have the keys of the models that wrote them."""
 
-import sys
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from types import ModuleType
 from typing import Any
 from uuid import UUID
 
@@ -12,14 +9,10 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.design.declare.entity import Entity
-from hashrange.design.errors import BadValue, NotFound, NotUnique
-from hashrange.design.execute.connection import connect
-from hashrange.design.execute.steps import run
-from hashrange.design.execute.store_steps import StoreSteps
 
 from ..models import model
 from ..test_examples import example
+from .tables import create, declared, fill, orders, put, same_keys, stored, templates
 
 Item = dict[str, Any]
 SEEDS = [
@@ -29,73 +22,8 @@ SEEDS = [
     ("sensors", "table"),
     ("animals", "table"),
     ("chat", "table"),
+    ("tasks", "table"),
 ]
-ALSO_WRITTEN = {
-    "{placed:%Y-%m-%dT%H:%M:%S.%fZ}": "{placed}",
-}
-"""Templates that write the same texts."""
-
-
-def fill(table: st.Table, database: hashrange.Database, *, parents: int = 25, seed: int = 0) -> int:
-    """Create the table with items of all entities; returns how many."""
-    table.create(database)
-    core, connection = StoreSteps(table.model, [], None, None), connect(database)
-    count = 0
-    for item in st.sample(table, parents=parents, children=60, seed=seed, readable=True):
-        try:
-            run(core.write("create", item), connection)
-        except (NotUnique, NotFound, BadValue, st.AlreadyExists):
-            continue
-        count += 1
-    return count
-
-
-def declared(source: str) -> st.Table:
-    """The table of an inferred module, which has to run."""
-    module = sys.modules["an_inferred_model"] = ModuleType("an_inferred_model")
-    exec(source, vars(module))
-    return next(value for value in vars(module).values() if isinstance(value, st.Table))
-
-
-def templates(entity: Entity) -> dict[str, str]:
-    """By key attribute, the template."""
-    found = {}
-    for key in (entity.key, *entity.indexes):
-        for column in key.columns:
-            text = str(column.template)
-            for longer, shorter in ALSO_WRITTEN.items():
-                text = text.replace(longer, shorter)
-            found[column.attribute] = text
-    return found
-
-
-def stored(database: hashrange.Database, name: str) -> list[Item]:
-    found: list[Item] = []
-    request: Item = {"TableName": name}
-    while True:
-        response = database.execute("Scan", request)
-        found += response["Items"]
-        if "LastEvaluatedKey" not in response:
-            return found
-        request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
-
-
-def same_keys(table: st.Table, items: list[Item]) -> int:
-    """How many items a model reads and writes again under the same keys, byte for byte."""
-    keys = {c.attribute for source in table.model.sources for c in source.columns}
-    count = 0
-    for raw in items:
-        item = table.load(raw)
-        if item is not None:
-            again = table.model.entity(type(item)).dump(item)
-            assert {k: again.get(k) for k in keys} == {k: raw.get(k) for k in keys}
-            count += 1
-    return count
-
-
-def put(database: hashrange.Database, table: str, /, **values: Any) -> None:
-    item = {n: v if isinstance(v, Mapping) else {"S": v} for n, v in values.items()}
-    database.execute("PutItem", {"TableName": table, "Item": item})
 
 
 # ---- the tables of the seeds ----
@@ -126,7 +54,7 @@ def test_the_examples_have_the_same_keys(
     assert inferred.create(database) is False
 
 
-@pytest.mark.parametrize("name", ["orders", "sensors", "animals", "chat"])
+@pytest.mark.parametrize("name", ["orders", "sensors", "animals", "chat", "repositories"])
 def test_without_types_the_form_of_the_keys_tells_entities_apart(
     name: str, database: hashrange.Database
 ) -> None:
@@ -181,36 +109,6 @@ def test_wrong_keys_among_right_ones_are_shown(database: hashrange.Database) -> 
 
 
 # ---- tables of other programs ----
-
-
-def create(database: hashrange.Database, name: str = "app", **more: Any) -> None:
-    names = [d["AttributeName"] for d in more.get("AttributeDefinitions", [])]
-    definitions = [
-        {"AttributeName": n, "AttributeType": "S"} for n in ("pk", "sk") if n not in names
-    ]
-    database.execute(
-        "CreateTable",
-        {
-            "TableName": name,
-            "KeySchema": [
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            "BillingMode": "PAY_PER_REQUEST",
-            **more,
-            "AttributeDefinitions": definitions + more.get("AttributeDefinitions", []),
-        },
-    )
-
-
-def orders(database: hashrange.Database, count: int) -> None:
-    """Customers and invoices of another program, without types and with its own names."""
-    create(database)
-    for n in range(count // 10):
-        put(database, "app", pk=f"CUST#{n}", sk="PROFILE", customerId=str(n), name=f"Name {n}")
-    for n in range(count):
-        key = {"pk": f"CUST#{n % 30}", "sk": f"INV#{n:06d}"}
-        put(database, "app", **key, customerId=str(n % 30), number={"N": str(n)})
 
 
 def test_padded_numbers_and_attributes_with_other_names(database: hashrange.Database) -> None:
@@ -357,49 +255,3 @@ def test_hostile_names_and_values_stay_data(database: hashrange.Database) -> Non
     found = st.infer(database, "app")
     table = declared(found.text)
     assert same_keys(table, stored(database, "app")) >= found.verified
-
-
-# ---- reading ----
-
-
-def test_a_sample_reads_all_parts_and_no_more_than_it_has_to(
-    database: hashrange.Database,
-) -> None:
-    orders(database, 2000)
-    reads: list[int] = []
-    seen: list[int] = []
-
-    class Counting:
-        def execute(self, operation: str, payload: Item) -> Item:
-            response: Item = database.execute(operation, payload)
-            reads.append(len(response.get("Items", ())))
-            return response
-
-    found = st.infer(Counting(), "app", sample=500, rate=10_000, progress=seen.append)
-    assert found.sampled == 500
-    assert 500 <= sum(reads) < 800
-    assert seen[-1] == 500
-    assert seen == sorted(seen)
-    assert {str(e) for e in declared(found.text).model.entities} == {"Cust", "Inv"}
-
-
-def test_the_rate_is_kept(database: hashrange.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pauses, on a clock that stands still, are as long as the units that were read allow."""
-    orders(database, 500)
-    pauses: list[float] = []
-    monkeypatch.setattr("hashrange.design.inference.sampling.time.monotonic", lambda: 0.0)
-    monkeypatch.setattr("hashrange.design.inference.sampling.time.sleep", pauses.append)
-    st.infer(database, "app", rate=10)
-    assert pauses
-    units = max(pauses) * 10
-    assert 8 <= units <= 60  # half a unit for each segment and page
-
-
-def test_the_same_table_gives_the_same_model(database: hashrange.Database) -> None:
-    orders(database, 500)
-    assert st.infer(database, "app").text == st.infer(database, "app").text
-
-
-def test_a_missing_table_is_reported(database: hashrange.Database) -> None:
-    with pytest.raises(st.DesignError, match="no table 'absent'"):
-        st.infer(database, "absent")

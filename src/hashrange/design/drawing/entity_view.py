@@ -8,7 +8,7 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Index, declarations
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.drawing.relations import Relation, depths, relations
-from hashrange.design.drawing.style import css, entity_class
+from hashrange.design.drawing.style import css, entity_class, line_class
 from hashrange.design.drawing.svg import MARGIN, Canvas, columns, cut, text_width
 from hashrange.design.table import Table
 
@@ -28,6 +28,8 @@ class _Box:
     x: float = 0
     y: float = 0
     entering: list[Relation] = field(default_factory=list)
+    bends: dict[str, list["_Bend"]] = field(default_factory=dict)
+    """By parent, the places of its line in the columns between."""
 
     @property
     def label(self) -> float:
@@ -43,6 +45,17 @@ class _Box:
     @property
     def height(self) -> float:
         return HEADER + (len(self.keys) + len(self.fields)) * LINE + 20
+
+
+@dataclass
+class _Bend:
+    """The place of a line in a column that it passes."""
+
+    wanted: float
+    x: float = 0
+    y: float = 0
+    width: float = 0
+    height: float = 16.0
 
 
 def draw_entities(table: Table) -> str:
@@ -135,25 +148,37 @@ def _field(name: str, text: str) -> str:
 
 
 def _place(boxes: dict[str, _Box], depth: dict[str, int], found: list[Relation]) -> None:
-    """Columns by depth; in a column, below the mean of the parents in the columns before."""
-    x = float(MARGIN)
+    """Columns by depth. A line over several columns has a bend in each between, as a place of its
+    own, so that it does not run behind a box."""
+    x = MARGIN
     for column in range(max(depth.values()) + 1):
-        here = [box for name, box in boxes.items() if depth[name] == column]
-        if not here:
-            continue
-        here.sort(key=lambda box: (_wanted(box, boxes, found), box.number))
+        here: list[_Box | _Bend] = [box for name, box in boxes.items() if depth[name] == column]
+        for relation in found:
+            if depth[relation.parent.name] < column < depth[relation.child.name]:
+                bends = boxes[relation.child.name].bends.setdefault(relation.parent.name, [])
+                bends.append(_Bend(_port(boxes, relation)))
+                here.append(bends[-1])
+        width = max((one.width for one in here if isinstance(one, _Box)), default=0.0)
+        here.sort(key=lambda one: (_wanted(one, boxes, found), isinstance(one, _Bend)))
         y = TOP + MARGIN
-        for box in here:
-            box.x = x
-            box.y = max(y, _wanted(box, boxes, found) if column else y)
-            y = box.y + box.height + BETWEEN_BOXES
-        x += max(box.width for box in here) + BETWEEN_COLUMNS
+        for one in here:
+            one.x, one.y = x, max(y, _wanted(one, boxes, found) if column else y)
+            if isinstance(one, _Bend):
+                one.width = width
+            y = one.y + one.height + BETWEEN_BOXES
+        x += width + BETWEEN_COLUMNS
 
 
-def _wanted(box: _Box, boxes: dict[str, _Box], found: list[Relation]) -> float:
-    above = [boxes[r.parent.name] for r in found if r.child is box.entity]
-    tops = [parent.y for parent in above if parent.y]
-    return min(tops, default=0.0)
+def _port(boxes: dict[str, _Box], relation: Relation) -> float:
+    """The height at which the relation's line leaves the columns that have been placed."""
+    bends = boxes[relation.child.name].bends.get(relation.parent.name)
+    return bends[-1].y if bends else boxes[relation.parent.name].y
+
+
+def _wanted(one: "_Box | _Bend", boxes: dict[str, _Box], found: list[Relation]) -> float:
+    if isinstance(one, _Bend):
+        return one.wanted
+    return min((_port(boxes, r) for r in found if r.child is one.entity), default=0.0)
 
 
 # ---- drawing ----
@@ -182,22 +207,29 @@ def _draw_box(canvas: Canvas, box: _Box) -> None:
 
 def _connect(canvas: Canvas, parent: _Box, child: _Box, relation: Relation) -> None:
     """A curve from the parent's right side to the child's left side, with a foot at the many."""
-    number = child.entering.index(relation)
     x, y = parent.x + parent.width, parent.y + HEADER / 2
     x2 = child.x
-    y2 = child.y + HEADER / 2 + number * 16
-    bend = max(30.0, (x2 - x) / 2)
-    style = f"line l{parent.number % 10}"
-    canvas.path(
-        f"M{x:.1f} {y:.1f}C{x + bend:.1f} {y:.1f} {x2 - bend:.1f} {y2:.1f} "
-        f"{x2 - 12:.1f} {y2:.1f}H{x2:.1f}",
-        style,
-    )
+    y2 = child.y + HEADER / 2 + child.entering.index(relation) * 16
+    style = f"line {line_class(parent.number)}"
+    path, at = f"M{x:.1f} {y:.1f}", (x, y)
+    for bend in child.bends.get(parent.entity.name, ()):
+        middle = bend.y + HEADER / 2
+        path += f"{_curve(at, (bend.x, middle))}H{bend.x + bend.width:.1f}"
+        at = (bend.x + bend.width, middle)
+    canvas.path(f"{path}{_curve(at, (x2 - 12, y2))}H{x2:.1f}", style)
     canvas.path(f"M{x + 8:.1f} {y - 5:.1f}V{y + 5:.1f}", style)
     if relation.optional:
-        canvas.circle(x + 15, y, 4, f"ring l{parent.number % 10}")
+        canvas.circle(x + 15, y, 4, f"ring {line_class(parent.number)}")
     if relation.single:
         canvas.path(f"M{x2 - 8:.1f} {y2 - 5:.1f}V{y2 + 5:.1f}", style)
     else:
         canvas.path(f"M{x2 - 12:.1f} {y2:.1f}L{x2:.1f} {y2 - 6:.1f}M{x2 - 12:.1f} {y2:.1f}"
                     f"L{x2:.1f} {y2 + 6:.1f}", style)  # fmt: skip
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+    bend = max(30.0, (end[0] - start[0]) / 2)
+    return (
+        f"C{start[0] + bend:.1f} {start[1]:.1f} {end[0] - bend:.1f} {end[1]:.1f} "
+        f"{end[0]:.1f} {end[1]:.1f}"
+    )

@@ -60,5 +60,10 @@ def _theme(colours: dict[str, str], form: int) -> list[str]:
 
 
 def entity_class(number: int) -> str:
-    """The class of the n-th entity's fills; `l` instead of `e` is that of its lines."""
+    """The class of the n-th entity's fills."""
     return f"e{number % len(ENTITY_COLOURS)}"
+
+
+def line_class(number: int) -> str:
+    """The class of the n-th entity's lines."""
+    return f"l{number % len(ENTITY_COLOURS)}"

@@ -19,9 +19,11 @@ TABLE_TYPE = "AWS::DynamoDB::Table"
 FORMAT = "CloudFormation"
 KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 """A table survives the removal of its stack, and a change of its key."""
+RECOVERY = "PointInTimeRecoverySpecification"
 UNDERSTOOD = {
     "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema",
-    "LocalSecondaryIndexes", "TableName", "TimeToLiveSpecification",
+    "LocalSecondaryIndexes", RECOVERY, "StreamSpecification", "TableName",
+    "TimeToLiveSpecification",
 }  # fmt: skip
 """The properties of a table that a model has words for."""
 Json = dict[str, Any]
@@ -56,6 +58,11 @@ def _logical_id(name: str, taken: Mapping[str, Any]) -> str:
 def _resource(table: Table) -> Json:
     properties = request(table.model)
     properties["AttributeDefinitions"].sort(key=lambda d: d["AttributeName"])
+    if "StreamSpecification" in properties:
+        view = properties["StreamSpecification"]["StreamViewType"]
+        properties["StreamSpecification"] = {"StreamViewType": view}
+    if table.recovery:
+        properties[RECOVERY] = {"PointInTimeRecoveryEnabled": True}
     if table.model.ttl_attribute is not None:
         properties["TimeToLiveSpecification"] = {
             "AttributeName": table.model.ttl_attribute,

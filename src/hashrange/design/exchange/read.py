@@ -6,8 +6,8 @@ from hashrange.design.errors import suggest
 from hashrange.design.exchange import cloudformation, workbench_models
 from hashrange.design.source.bare_model import bare_table
 from hashrange.design.source.exported import ExchangeError, Exported
-from hashrange.design.source.model_source import write
-from hashrange.design.source.table_shape import TableShape, shape_of
+from hashrange.design.source.model_source import TableSource, write
+from hashrange.design.source.table_shape import shape_of
 
 
 def read(document: str, source: str) -> Exported:
@@ -23,18 +23,20 @@ def read(document: str, source: str) -> Exported:
 
 def _cloudformation(document: str) -> Exported:
     template = cloudformation.parse(document)
-    shapes: list[TableShape] = []
+    tables: list[TableSource] = []
     warnings: list[str] = []
     for name, properties in cloudformation.table_resources(template).items():
         ttl = properties.get("TimeToLiveSpecification") or {}
         attribute = ttl.get("AttributeName") if ttl.get("Enabled", True) else None
-        shapes.append(shape_of(name, properties, attribute))
+        table = bare_table(shape_of(name, properties, attribute))
+        recovery = properties.get(cloudformation.RECOVERY) or {}
+        table.recovery = recovery.get("PointInTimeRecoveryEnabled") is True
+        tables.append(table)
         warnings += [
             f"{name}: a model does not have {member}, so it is left out"
             for member in properties
             if member not in cloudformation.UNDERSTOOD
         ]
-    tables = [bare_table(shape) for shape in shapes]
     text = write(tables, "The tables of a CloudFormation template.")
     return Exported(text, tuple(warnings))
 

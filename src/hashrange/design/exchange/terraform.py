@@ -11,6 +11,7 @@ from hashrange.design.declare.schema import Source
 from hashrange.design.exchange.unsaid import unsaid
 from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
+from hashrange.design.tools.create import STREAM
 
 FORMAT = "Terraform"
 HEAD = """\
@@ -53,6 +54,9 @@ def _table(table: Table) -> Iterator[str]:
     yield f"hash_key     = {quoted(model.table.hash[0].attribute)}"
     for column in model.table.range:
         yield f"range_key    = {quoted(column.attribute)}"
+    if model.stream:
+        yield "stream_enabled   = true"
+        yield f"stream_view_type = {quoted(str(STREAM['StreamViewType']))}"
     for column in dict.fromkeys(c for source in model.sources for c in source.columns):
         yield ""
         yield from _block(
@@ -68,6 +72,9 @@ def _table(table: Table) -> Iterator[str]:
         yield from _block(
             "ttl", [f"attribute_name = {quoted(model.ttl_attribute)}", "enabled        = true"]
         )
+    if table.recovery:
+        yield ""
+        yield from _block("point_in_time_recovery", ["enabled = true"])
 
 
 def _global(source: Source) -> Iterator[str]:

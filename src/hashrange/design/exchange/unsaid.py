@@ -16,6 +16,8 @@ def unsaid(table: Table, format: str, *, entities: bool = False) -> Iterator[str
         yield f"{table.name}: {format} has no entities and key templates: {names}"
     if table.plans:
         yield f"{table.name}: {format} has no access patterns: {len(table.plans)} are left out"
+    if table.backups:
+        yield f"{table.name}: {format} has no full backups: {table.backups} are declared"
     unique = [f"{e}.{u.name}" for e in model.entities for u in e.unique]
     if unique:
         yield f"{table.name}: {format} has no unique texts: {', '.join(unique)}"

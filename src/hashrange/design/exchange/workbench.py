@@ -52,6 +52,8 @@ def _warnings(table: Table) -> list[str]:
                 f"{table.name}: {FORMAT} has no keys of several attributes: {source.name} is "
                 "left out"
             )
+    declared = (("streams", table.model.stream), ("point-in-time recovery", table.recovery))
+    lines += [f"{table.name}: {FORMAT} has no {name}" for name, there in declared if there]
     if table.model.ttl_attribute is not None:
         lines.append(
             f"{table.name}: {FORMAT} has no time to live: {table.model.ttl_attribute} is an "

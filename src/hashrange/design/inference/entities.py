@@ -191,7 +191,7 @@ class _Search:
         wrong = [item for item in self.items if self._should_be_in(attributes, item)]
         if not wrong:
             return
-        condition = self._condition(attributes[0])
+        condition = self._condition(attributes[0], wrong)
         if condition is not None:
             index.when, index.values = condition
             return
@@ -205,18 +205,21 @@ class _Search:
         made = [self.templates[attribute].render(item) for attribute in attributes]
         return None not in made and any(attribute not in item for attribute in attributes)
 
-    def _condition(self, attribute: str) -> tuple[str, dict[str, str]] | None:
+    def _condition(
+        self, attribute: str, outside: Sequence[Item]
+    ) -> tuple[str, dict[str, str | bool]] | None:
         """`status = :v` if exactly the items with this status have the attribute."""
+        inside = [item for item in self.items if attribute in item]
         for guess in self.plain:
-            if guess.distinct > WHEN_VALUES_MAX or guess.annotation != "str":
+            if guess.distinct > WHEN_VALUES_MAX or guess.annotation not in ("str", "bool"):
                 continue
-            inside = {repr(i.get(guess.attribute)) for i in self.items if attribute in i}
-            outside = {repr(i.get(guess.attribute)) for i in self.items if attribute not in i}
-            if len(inside) == 1 and not inside & outside:
-                value = next(i for i in self.items if attribute in i).get(guess.attribute)
-                if value is not None:
-                    name = self.names[guess.attribute]
-                    return f"{name} = :v", {"v": value["S"]}
+            stored = [item.get(guess.attribute) for item in inside]
+            value = stored[0] if stored else None
+            if value is None or any(other != value for other in stored):
+                continue
+            if all(item.get(guess.attribute) != value for item in outside):
+                [content] = value.values()
+                return f"{self.names[guess.attribute]} = :v", {"v": content}
         return None
 
 

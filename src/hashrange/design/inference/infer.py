@@ -122,7 +122,7 @@ def _explained(shape: TableShape, groups: Groups, one: InferredEntity) -> bool:
 def _table(shape: TableShape, groups: Groups, inferred: Sequence[InferredEntity]) -> TableSource:
     entities = [one.source for one in inferred]
     patterns, views = served_patterns(entities)
-    table = TableSource(shape.name, entities, patterns, views)
+    table = TableSource(shape.name, entities, patterns, views, stream=shape.stream)
     table.type_attribute = groups.type_attribute
     written = {attribute for one in inferred for attribute in one.templates}
     columns = [column.attribute for column in shape.table.columns]

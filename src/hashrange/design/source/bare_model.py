@@ -61,7 +61,7 @@ def bare_table(shape: TableShape, types: Mapping[str, str] | None = None) -> Tab
         declared.add(name)
         entity.indexes.append(_index(name, source, names))
     patterns, views = served_patterns([entity])
-    return TableSource(shape.name, [entity], patterns, views)
+    return TableSource(shape.name, [entity], patterns, views, stream=shape.stream)
 
 
 def _index(declared_as: str, source: Source, names: dict[str, str]) -> IndexSource:

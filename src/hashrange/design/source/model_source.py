@@ -70,7 +70,7 @@ class IndexSource:
     range: Part | None
     project: str | tuple[str, ...] = "ALL"
     when: str = ""
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str | bool] = field(default_factory=dict)
 
     def source(self) -> str:
         parts = [quoted(self.name)]
@@ -81,7 +81,10 @@ class IndexSource:
             parts.append(f"project={quoted(self.project)}")
         if self.when:
             parts.append(f"when={quoted(self.when)}")
-            parts += [f"{name}={quoted(value)}" for name, value in self.values.items()]
+            parts += [
+                f"{name}={value if isinstance(value, bool) else quoted(value)}"
+                for name, value in self.values.items()
+            ]
         kind = "local" if self.hash is None else "index"
         return _call(f"    {self.declared_as} = st.{kind}(", parts)
 
@@ -162,6 +165,8 @@ class TableSource:
     index_keys: dict[str, tuple[str, str]] = field(default_factory=dict)
     type_attribute: str | None = None
     by_type: str | None = None
+    stream: bool = False
+    recovery: bool = False
     comments: list[str] = field(default_factory=list)
 
     @property
@@ -212,6 +217,7 @@ def _declaration(table: TableSource, protocol: str, variable: str) -> Iterator[s
         parts.append(f"type_attribute={shown}")
     if table.by_type is not None:
         parts.append(f"by_type={quoted(table.by_type)}")
+    parts += [f"{name}=True" for name in ("stream", "recovery") if getattr(table, name)]
     yield _call(f"{variable} = st.Table(", parts)
 
 

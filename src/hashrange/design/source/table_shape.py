@@ -6,6 +6,7 @@ from typing import Any
 
 from hashrange.design.declare.schema import Column, Kind, Source
 from hashrange.design.source.exported import ExchangeError
+from hashrange.design.tools.create import STREAM
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,8 @@ class TableShape:
     table: Source
     indexes: tuple[Source, ...]
     ttl_attribute: str | None = None
+    stream: bool = False
+    """Whether the table has a stream of the kind that a model declares."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -37,7 +40,10 @@ def shape_of(name: str, described: Mapping[str, Any], ttl: str | None = None) ->
         ]
     except (KeyError, TypeError, AttributeError) as error:
         raise ExchangeError(f"{name}: its keys cannot be read: {error!r}") from None
-    return TableShape(name, table, tuple(indexes), ttl)
+    stream = described.get("StreamSpecification") or {}
+    return TableShape(
+        name, table, tuple(indexes), ttl, stream.get("StreamViewType") == STREAM["StreamViewType"]
+    )
 
 
 _INDEXES: tuple[tuple[str, Kind], ...] = (
