@@ -70,6 +70,16 @@ class TableModel:
 
         A field with st.ref, or without one a field of the same name. Some may be missing.
         """
+        names = (entity.name, other.name)
+        if names not in self._identities:
+            self._identities[names] = self._identity_in(entity, other)
+        return self._identities[names]
+
+    @cached_property
+    def _identities(self) -> dict[tuple[str, str], dict[str, str]]:
+        return {}
+
+    def _identity_in(self, entity: Entity, other: Entity) -> dict[str, str]:
         found = {name: name for name in other.key.fields if name in entity.fields}
         for name in entity.fields:
             referred = self.referred(entity, name)

@@ -158,8 +158,20 @@ class Template:
 
     def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[CharRun]:
         """The texts of these parts (or of all parts) if free text consists of `free` characters."""
+        if parts is not None:
+            return self._runs(free, parts)
+        if free not in self._known_runs:
+            self._known_runs[free] = self._runs(free, self.parts)
+        return self._known_runs[free]
+
+    @cached_property
+    def _known_runs(self) -> dict[Chars, list[CharRun]]:
+        """Every pair of keys is compared, so the same texts are asked for again and again."""
+        return {}
+
+    def _runs(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
         runs: list[CharRun] = []
-        for part in self.parts if parts is None else parts:
+        for part in parts:
             if isinstance(part, str):
                 runs += literal(part)
             elif part.shards:
