@@ -235,3 +235,27 @@ def test_optional_arguments_shorten_the_prefix() -> None:
         assert request["ExpressionAttributeValues"][":s0"] == {"S": prefix}
     with pytest.raises(TypeError, match="from the right"):
         animals.table.request(animals.Animals.addresses, "London", street="Downing St")
+
+
+class Elsewhere(st.Item):
+    key = st.key("e#{e}", "info")
+    by_x = st.index("elsewhere", "x#{x}", "e#{e}")
+
+    e: st.Slug
+    x: st.Slug
+
+
+def test_an_index_of_another_table_is_refused() -> None:
+    class Patterns(st.Store, Protocol):
+        @st.using(Elsewhere.by_x)
+        def items(self, x: str) -> st.Query[Here]: ...
+
+    with pytest.raises(st.DeclarationError, match=r"@st\.using: here has no index elsewhere"):
+        st.Table("here", Patterns)
+
+
+class Here(st.Item):
+    key = st.key("h#{h}", "info")
+
+    h: st.Slug
+    x: st.Slug

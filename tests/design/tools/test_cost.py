@@ -11,9 +11,10 @@ from hashrange import design as st
 from hashrange.design.tools.cost.report import Cost
 from hashrange.model.values import item_size
 
+from .metered import Metered
+
 pytestmark = pytest.mark.slow
 
-Units = dict[str, float]
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -197,36 +198,6 @@ EXAMPLES: list[st.Item] = [
     OWNER[1].replace(name="b name"), SHOP[1].replace(owner_id="o1", about="y" * 1500),
     PRODUCT[31].replace(state="sold", price=99, text="y" * 2100), EVENT[1],
 ]  # fmt: skip
-
-
-class Metered:
-    """A database that adds up the consumed capacity of every request."""
-
-    def __init__(self, database: hashrange.Database) -> None:
-        self.database = database
-        self.reads: Units = {}
-        self.writes: Units = {}
-        self.requests = 0
-
-    def execute(self, operation: str, payload: dict[str, Any]) -> Any:
-        response = self.database.execute(
-            operation, {**payload, "ReturnConsumedCapacity": "INDEXES"}
-        )
-        capacity = response.get("ConsumedCapacity", {})
-        is_read = operation in ("GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems")
-        total = self.reads if is_read else self.writes
-        for one in capacity if isinstance(capacity, list) else [capacity]:
-            self._add(total, "table", one.get("Table", {}))
-            for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-                for name, arm in one.get(kind, {}).items():
-                    self._add(total, name, arm)
-        self.requests += 1
-        return response
-
-    @staticmethod
-    def _add(total: Units, name: str, arm: dict[str, float]) -> None:
-        if arm.get("CapacityUnits"):
-            total[name] = total.get(name, 0) + arm["CapacityUnits"]
 
 
 @pytest.fixture(scope="module")

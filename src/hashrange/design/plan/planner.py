@@ -244,6 +244,9 @@ class _Planner:
     def _best_route(self, entity: Entity, source: Source) -> Route:
         refusal = None
         wanted = self.pattern.facts.using
+        if wanted is not None and all(known.name != wanted for known in self.model.indexes):
+            text = f"@st.using: {self.model.name} has no index {wanted}"
+            raise DeclarationError(text, at=self.pattern.function)
         if wanted is not None and source.name != wanted:
             raise KeyRefusal(f"@st.using says {wanted}")
         for key in (entity.key, *entity.indexes):

@@ -68,6 +68,8 @@ class WriteCosts:
             for field in fields:
                 vars(found)[field] = self.examples.other_value(entity, found, field)
             run(core.save_in_place(found), table)
+            if any(self._left_to_stream(entity, field) for field in fields):
+                run(core.sync(found), table)  # as a reader of the stream does
             return
         run(core.delete_item(entity.load(raw)), table)
         if kind == "create":
@@ -80,6 +82,13 @@ class WriteCosts:
         return table.items[table.name(key)]
 
     # ---- copies ----
+
+    def _left_to_stream(self, owner: Entity, field: str) -> bool:
+        return any(
+            copy.sync == "stream" and copy.field == field and copy.owner is owner.model
+            for entity in self.model.entities
+            for copy in entity.copies.values()
+        )
 
     def _copying(self, owner: Entity) -> list[Entity]:
         """The entities that copy fields of this one."""
