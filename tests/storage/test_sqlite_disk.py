@@ -21,6 +21,7 @@ from hashrange.kv import (
     ReadOnly,
     StoreError,
 )
+from hashrange.runtime.health import probe
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
 from hashrange.testing.store_access import counted, keys, read, row
@@ -305,3 +306,21 @@ def test_readers_go_on_while_a_commit_waits_for_the_disk(
     committing.join()
     the_disk.on_sync = works
     assert (counted(store, b"n"), row(store, (SYSTEM_SPACE, b"002a"))) == (4, BIG)
+
+
+def test_a_probe_knows_of_a_full_disk_and_of_a_failed_sync(
+    the_disk: Disk, open_store: OpenStore
+) -> None:
+    store = open_store()
+    probe(store)
+    the_disk.on_write = is_full
+    with pytest.raises(Full):
+        probe(store)
+    the_disk.on_write = works
+    probe(store)
+    the_disk.on_sync = is_broken
+    with pytest.raises(OutcomeUnknown):
+        probe(store)
+    the_disk.on_sync = works
+    with pytest.raises(ReadOnly):
+        probe(store)

@@ -7,14 +7,15 @@ from hashrange.runtime import source
 
 
 def probe(store: kv.Store) -> None:
-    """Read from the store and commit to it, without changing anything. Raises StoreError.
+    """Read from the store and commit to it. Raises StoreError.
 
-    Only a commit finds that the disk is full, or that the store refuses writes.
+    Only a commit finds that the disk is full, or that the store refuses writes. It counts the
+    probes, because SQLite writes nothing to the disk if a commit changes nothing.
     """
     transaction = store.begin()
     try:
-        [stored] = source.counters(transaction, system.CLOCK)
-        transaction.write([kv.Max(system.CLOCK, stored)])
+        source.counters(transaction, system.PROBES)
+        transaction.write([kv.Add(system.PROBES, 1)])
     except BaseException:
         transaction.rollback()
         raise

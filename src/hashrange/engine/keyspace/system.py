@@ -34,6 +34,8 @@ FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of what the engine stores: see `hashrange.engine.upgrade`."""
 CLOCK = b"clock"
 """The latest `now`, in milliseconds, at which a committed write was decided."""
+PROBES = b"probes"
+"""How often an operator has asked whether the store can commit."""
 
 TABLES = b"T"
 AFTER_TABLES = b"U"
