@@ -180,30 +180,36 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
     needs_old = write.size is None and old is not None
     new = write.edit(old.item if needs_old and old else None)
     size = item_size(new) if write.size is None and new is not None else write.size or 0
-    if new is not None:
-        _check_size(write, before, new, size, moment)
+    if before.collection_size is not None and new is not None:
+        _check_local_size(write, before, new, size, moment)
+    elif size > ITEM_BYTES_MAX:
+        raise _too_large(write)
     return ItemChange(write.table, write.key, old, new, size, False, before.collection_size)
 
 
-def _check_size(write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment) -> None:
-    """Raises an error if the item, with its entries in local indexes, or its collection would be
-    too large.
+def _check_local_size(
+    write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment
+) -> None:
+    """Raises an error if an item of a table with local indexes would be too large, together with
+    its entries in them, or its collection.
     """
     table, old, collection_size = write.table, before.row, before.collection_size
-    with_entries = size
-    if collection_size is not None:
-        most = size * (1 + len(table.indexes))  # no entry is larger than its item
-        collection_bytes_max = moment.settings.collection_bytes_max
-        if most <= ITEM_BYTES_MAX and collection_size + most <= collection_bytes_max:
-            return
-        with_entries += local_size(table, write.key, new, size)
-        growth = with_entries
-        if old is not None:
-            growth -= old.size + local_size(table, write.key, old.item, old.size)
-        if growth > 0 and collection_size + growth > collection_bytes_max:
-            raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
+    assert collection_size is not None
+    most = size * (1 + len(table.indexes))  # no entry is larger than its item
+    collection_bytes_max = moment.settings.collection_bytes_max
+    if most <= ITEM_BYTES_MAX and collection_size + most <= collection_bytes_max:
+        return
+    with_entries = growth = size + local_size(table, write.key, new, size)
+    if old is not None:
+        growth -= old.size + local_size(table, write.key, old.item, old.size)
+    if growth > 0 and collection_size + growth > collection_bytes_max:
+        raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
     if with_entries > ITEM_BYTES_MAX:
-        raise ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
+        raise _too_large(write)
+
+
+def _too_large(write: ItemWrite) -> ValidationException:
+    return ValidationException(TOO_LARGE if write.size is None else PUT_TOO_LARGE)
 
 
 def condition_failed() -> ConditionalCheckFailedException:

@@ -177,7 +177,7 @@ class Reads:
 
     def call(self, operation: Operation, request: Any, body: bytes, caller: Caller) -> bytes:
         """From any thread."""
-        weight = self._weight(operation, request) if self._jobs.elsewhere else 0
+        weight = self._weight(operation, request) if self._jobs.evaluator.elsewhere else 0
         if operation.single_read and not weight:
             response = self._glance(operation, request, caller)
             if response is not None:
@@ -189,8 +189,9 @@ class Reads:
                 steps = opened.begin(operation, request, caller)
                 if weight:
                     steps = within_price(steps, weight, body)
-                with suppress(Costly):
-                    return opened.response(drive(steps, opened.snapshot))
+                return opened.response(drive(steps, opened.snapshot))
+            except Costly:
+                pass
             finally:
                 opened.snapshot.close()
             return self._jobs.call(operation.name, body, caller)

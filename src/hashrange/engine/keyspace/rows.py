@@ -53,7 +53,7 @@ class Row:
     Raises DamagedRow.
     """
 
-    __slots__ = ("_item", "_item_at", "_value", "size")
+    __slots__ = ("_item", "_item_at", "_value", "size", "stored_bytes")
 
     def __init__(self, value: bytes) -> None:
         try:
@@ -64,6 +64,7 @@ class Row:
             raise _wrong_checksum()
         self._item_at = _RAW_AT + raw_length
         self._value = value
+        self.stored_bytes = len(value)
         self._item: Item | None = None
 
     @property
@@ -73,10 +74,6 @@ class Row:
     @property
     def json(self) -> bytes:
         return self._value[self._item_at :]
-
-    @property
-    def stored_bytes(self) -> int:
-        return len(self._value)
 
     @property
     def item(self) -> Item:

@@ -96,11 +96,6 @@ class Jobs(forks.Forkable):
             return outcome.response
         raise outcome
 
-    @property
-    def elsewhere(self) -> bool:
-        """Whether costly requests do not compete with the caller for its interpreter."""
-        return self.evaluator.elsewhere
-
     def settled(self) -> None:
         """From any thread: the last write has been committed or refused; the next may begin."""
         with self._lock:
