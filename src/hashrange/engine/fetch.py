@@ -58,7 +58,7 @@ StoredRow = tuple[bytes, bytes]
 CHUNK_ROWS = 128
 """How many rows a long read takes at a time. Between chunks, other requests are served."""
 
-FIRST_KEYS = 2
+FIRST_KEYS = 4
 STEP_BYTES = 1024 * 1024
 """Of many rows by key, so many are read first. Their average size says how many rows are read in
 each of the next steps, so that a step is about a megabyte, whatever the items are."""
