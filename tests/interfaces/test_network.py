@@ -19,7 +19,7 @@ from serving import Client, Running, request, running
 
 import hashrange
 from hashrange.interfaces.server import Server
-from hashrange.interfaces.server.connection import UNFINISHED_SECONDS_MAX
+from hashrange.interfaces.server.connection import SLOW_SECONDS_MAX
 from hashrange.interfaces.server.listener import (
     ServerError,
     configured_keys,
@@ -235,7 +235,7 @@ def test_some_open_files_are_reserved_for_the_database() -> None:
 def sweep(server: Running) -> None:
     for connection in tuple(server.server.clients.connected):
         connection.sweep(10)
-        connection.sweep(UNFINISHED_SECONDS_MAX)
+        connection.sweep(SLOW_SECONDS_MAX)
 
 
 def test_a_client_that_sends_single_bytes_delays_nobody_and_is_disconnected(

@@ -243,7 +243,7 @@ UNFINISHED = b"POST / HTTP/1.1\r\n"
     ("sent", "seconds_max"),
     [
         (b"", client_connection.IDLE_SECONDS_MAX),
-        (UNFINISHED, client_connection.UNFINISHED_SECONDS_MAX),
+        (UNFINISHED, client_connection.SLOW_SECONDS_MAX),
     ],
     ids=["idle", "unfinished"],
 )
@@ -290,6 +290,8 @@ class Transport:
     def is_closing(self) -> bool:
         return False
 
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
     def pause_reading(self) -> None: ...
 
     def resume_reading(self) -> None: ...
@@ -328,10 +330,11 @@ def test_one_client_does_not_block_the_loop() -> None:
         runtime = EchoRuntime()
         parser = partial(wire.Connection, wire.targets(runtime.operations))
         clients = Clients(asyncio.get_running_loop(), runtime, parser, connections_max=1)
-        connection = ClientConnection(clients)
+        connection, turns = ClientConnection(clients), clients.turns
         transport = Transport()
         connection.connection_made(cast(asyncio.Transport, transport))
-        connection.data_received(request("GetItem") * 40)
+        pipelined = request("GetItem") * 40
+        turns.arrive(connection, pipelined)
         answered = []
         for _ in range(4):
             answered.append(transport.answers)

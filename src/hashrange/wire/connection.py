@@ -9,6 +9,8 @@ requests: the parser refuses repeated lengths, a length together with chunks, an
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
 
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -25,23 +27,32 @@ from hashrange.wire.responses import (
     JSON,
     PLAIN,
     Form,
+    RequestTooLargeException,
     fail,
     respond,
 )
-from hashrange.wire.routing import NotFoundError, Targets, admit, content_type
-from hashrange.wire.signature import Verifier
+from hashrange.wire.routing import NotFoundError, Sent, Targets, admit, content_type
+from hashrange.wire.signature import Digest, Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; it answers 400, too
+HEADERS_MAX = 64
+
+HEADER_OVERHEAD_BYTES = 128
+"""What a header costs in memory besides its characters."""
+
+_DECODED_AT_ONCE_BYTES_MAX = 1024 * 1024
+"""A compressed body that is larger is not decoded while it is read, because that takes long."""
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call of the API."""
+    """A call of the API. If it has a `coding`, its body is still compressed: see `decoded`."""
 
     operation: str
     body: bytes
     caller: Caller
     form: Form
+    coding: bytes = b""
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -51,12 +62,35 @@ class Answer(msgspec.Struct, gc=False):
 
 Event = Call | Answer
 
+GO_ON = Answer(CONTINUE, close=False)
+"""To a client that waits for permission to send its body; the answer to the request follows."""
+
+
+def decoded(call: Call) -> bytes:
+    """The body without its coding. It may take long; in a thread it keeps nobody waiting.
+
+    Raises SerializationException or RequestTooLargeException.
+    """
+    try:
+        return codings.decode(call.body, call.coding, BODY_BYTES_MAX) if call.coding else call.body
+    except codings.CodingError:
+        raise SerializationException("") from None
+    except codings.TooLargeError:
+        raise RequestTooLargeException("") from None
+
 
 class _RefusedError(Exception):
     """The rest of this request is not read."""
 
     def __init__(self, status: int) -> None:
         self.status = status
+
+
+def _decode_if_small(call: Call) -> None:
+    """Raises codings.CodingError."""
+    with suppress(codings.TooLargeError):
+        call.body = codings.decode(call.body, call.coding, _DECODED_AT_ONCE_BYTES_MAX)
+        call.coding = b""
 
 
 def _signed_twice(fields: Iterable[bytes]) -> bool:
@@ -96,6 +130,7 @@ class Connection:
         self._headers: dict[bytes, bytes] = {}
         self._form = PLAIN
         self._body = bytearray()
+        self._digest = sha256()
         self._pieces: list[bytes] = []
         self._stray_bytes = 0
         # The parser calls these three by name; as bound built-in methods they cost no Python call.
@@ -108,6 +143,23 @@ class Connection:
     def reading(self) -> bool:
         """Whether a request has begun and is not complete yet."""
         return bool(self._url)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much memory the request that is being read takes now."""
+        overhead = HEADER_OVERHEAD_BYTES * len(self._fields)
+        return self._stray_bytes + overhead + len(self._body)
+
+    @property
+    def needed_bytes(self) -> int:
+        """How much memory it may take before it is complete, as far as its head tells."""
+        if self._operation is None and not self._headers:
+            return self.held_bytes  # the head is not complete
+        lengths = {name.lower(): value for name, value in self._fields.items()}
+        needed = (
+            self.held_bytes - len(self._body) + int(lengths.get(b"content-length", BODY_BYTES_MAX))
+        )
+        return needed + BODY_BYTES_MAX if b"content-encoding" in lengths else needed
 
     def close(self) -> None:
         """Free the buffers and the parser when the client has gone. Call this at most once.
@@ -126,7 +178,7 @@ class Connection:
         self._stray_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            if self._pieces or self._stray_bytes > HEAD_BYTES_MAX:
+            if self._url or self._pieces or self._stray_bytes > HEAD_BYTES_MAX:
                 self._check_unfinished()
         except _RefusedError as refused:
             self._refuse(refused.status)
@@ -142,6 +194,7 @@ class Connection:
             self._events.append(Answer(respond(status, b"", Form(close=True)), close=True))
 
     def _drop_body(self) -> None:
+        self._url.clear()
         self._pieces.clear()
         self._body.clear()
 
@@ -150,12 +203,17 @@ class Connection:
         if self._pieces:
             self._stray_bytes = 0
             self._gather()
-        if self._stray_bytes > HEAD_BYTES_MAX:
+        if self._stray_bytes > HEAD_BYTES_MAX or len(self._fields) > HEADERS_MAX:
             raise _RefusedError(400)
 
     def _gather(self) -> None:
+        """Hash each piece as it arrives: hashing a large body at once would take long."""
+        if self._verifier and not self._body:
+            self._digest = sha256()
         for piece in self._pieces:
             self._body += piece
+            if self._verifier:
+                self._digest.update(piece)
         self._pieces.clear()
         if len(self._body) > BODY_BYTES_MAX:
             raise _RefusedError(413)
@@ -185,11 +243,13 @@ class Connection:
         if self._body or len(self._pieces) != 1:
             self._gather()
             body = bytes(self._body)
-            self._body.clear()
+            self._body = bytearray()
+            digest = self._digest
         else:
             body = self._pieces.pop()
+            digest = None
         if self._operation is None:
-            self._complete_closely(body)
+            self._complete_closely(body, digest)
         else:
             cached = self._header_cache
             self._events.append(Call(self._operation, body, cached.caller, cached.form))
@@ -204,6 +264,8 @@ class Connection:
         parser, headers = self._parser, {k.lower(): v for k, v in self._fields.items()}
         if len(headers) < len(self._fields) and _signed_twice(self._fields):
             raise _RefusedError(400)
+        if len(self._fields) > HEADERS_MAX:
+            raise _RefusedError(400)
         http_1_0 = parser.get_http_version() == "1.0"
         if self._stray_bytes > HEAD_BYTES_MAX:  # the body's first bytes may be among them
             sizes = (len(name) + len(value) for name, value in headers.items())
@@ -216,7 +278,7 @@ class Connection:
         if parser.should_upgrade() or (b"host" not in headers and not http_1_0):
             raise _RefusedError(400)
         if b"expect" in headers and not http_1_0:
-            self._events.append(Answer(CONTINUE, close=False))
+            self._events.append(GO_ON)
         self._headers = headers
         self._form = Form(
             close=not parser.should_keep_alive(),
@@ -228,27 +290,27 @@ class Connection:
         if self._form == PLAIN:
             self._form = PLAIN  # the same object, which `succeed` recognises quickly
 
-    def _complete_closely(self, body: bytes) -> None:
+    def _complete_closely(self, body: bytes, digest: Digest | None) -> None:
         method, url = self._parser.get_method(), b"".join(self._url)
         headers, form = self._headers, self._form
+        self._headers = {}
         self._closed = form.close
         event: Event
         try:
             if self._verifier is None:  # else every call is signed
                 self._origins.check_host(headers.get(b"host", b""))
-            operation, signer = admit(self._targets, self._verifier, method, url, headers, body)
-            if coding := headers.get(b"content-encoding"):
-                body = codings.decode(body, coding, BODY_BYTES_MAX)
+            sent = Sent(method, url, headers, body, digest)
+            operation, signer = admit(self._targets, self._verifier, sent)
             caller = Caller(signer.region, DEFAULT_ACCOUNT, signer.access_key)
-            event = Call(operation, body, caller, form)
+            event = Call(operation, body, caller, form, headers.get(b"content-encoding", b""))
+            if event.coding:
+                _decode_if_small(event)
             if self._verifier is None:  # else every signature is verified
                 self._header_cache.set(self._url, self._fields, caller, form)
         except ApiError as error:
             event = Answer(fail(error, form), form.close)
         except codings.CodingError:
             event = Answer(fail(SerializationException(""), form), form.close)
-        except codings.TooLargeError:
-            event = Answer(respond(413, b"", form), form.close)
         except ForeignHostError:
             event = Answer(respond(403, FOREIGN_HOST, form), form.close)
         except NotFoundError:

@@ -59,6 +59,13 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+class RequestTooLargeException(ApiError):
+    """The body, or what it decodes to, is larger than the server takes."""
+
+    status = 413
+    namespace = "com.amazon.coral.service#"
+
+
 class Form(NamedTuple):
     """The form of an answer, as its request asks for it."""
 

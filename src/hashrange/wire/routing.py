@@ -4,9 +4,11 @@
 
 JSON is parsed here only if a later check fails, because the error for invalid JSON comes before
 the error of that check. Otherwise the operation itself finds invalid JSON when it decodes the body.
+A large body of a request that is not authentic is not parsed at all, because that takes long.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -14,7 +16,7 @@ import msgspec
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 from hashrange.wire.authentication import authenticate
 from hashrange.wire.responses import APPLICATION_JSON, JSON
-from hashrange.wire.signature import Credential, Query, Request, Verifier
+from hashrange.wire.signature import Credential, Digest, Query, Request, Verifier
 
 TARGET_PREFIX = "DynamoDB_20120810."
 STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
@@ -22,6 +24,9 @@ STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterato
 
 CONTENT_TYPES = (JSON, APPLICATION_JSON)
 """The content types of requests. An answer has the content type of its request."""
+
+SYNTAX_BYTES_MAX = 1024 * 1024
+"""The syntax of larger bodies is not checked here."""
 
 Targets = Mapping[bytes, str]
 """Values of the X-Amz-Target header -> names of operations."""
@@ -39,18 +44,24 @@ def targets(operations: Iterable[str]) -> Targets:
     }
 
 
-def admit(
-    targets: Targets,
-    verifier: Verifier | None,
-    method: bytes,
-    url: bytes,
-    headers: Mapping[bytes, bytes],
-    body: bytes,
-) -> tuple[str, Credential]:
+class Sent(NamedTuple):
+    """A request as it was sent. `headers` has names in lower case; `digest` is the hash of the
+    body, if that is known already.
+    """
+
+    method: bytes
+    url: bytes
+    headers: Mapping[bytes, bytes]
+    body: bytes
+    digest: Digest | None = None
+
+
+def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str, Credential]:
     """The name of the operation, and the credential that signed the request.
 
-    The names of the headers are in lower case. Raises NotFoundError or an ApiError.
+    Raises NotFoundError or an ApiError.
     """
+    method, url, headers, body, digest = sent
     path, query = _split(url)
     if method != b"POST" or path != "/":
         raise NotFoundError
@@ -60,9 +71,9 @@ def admit(
         operation = targets.get(headers.get(b"x-amz-target", b""))
         if operation is None:
             raise UnknownOperationException("")
-        return operation, authenticate(Request(query, headers, body), verifier)
+        return operation, authenticate(Request(query, headers, body, digest), verifier)
     except ApiError:
-        if body and b"content-encoding" not in headers:
+        if len(body) <= SYNTAX_BYTES_MAX and b"content-encoding" not in headers:
             _check_syntax(body)
         raise
 
@@ -85,7 +96,10 @@ def _split(url: bytes) -> tuple[str, Query]:
 
 
 def _check_syntax(body: bytes) -> None:
+    """Look at the whole body without making any objects."""
     try:
-        msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+        if body:
+            body.decode()
+            msgspec.json.decode(body, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise SerializationException("") from None

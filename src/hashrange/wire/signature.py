@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import digest as hmac_digest
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
 from hashrange.model.errors import InvalidSignatureException, UnrecognizedClientException
@@ -36,12 +36,22 @@ Query = Sequence[tuple[str, str]]
 """Decoded parameters in the order in which they were sent; each character is a byte."""
 
 
+class Digest(Protocol):
+    """A hash of `hashlib`."""
+
+    def hexdigest(self) -> str: ...
+
+
 class Request(NamedTuple):
-    """A POST to `/`; the names of the headers are in lower case."""
+    """A POST to `/`; the names of the headers are in lower case.
+
+    `digest` is the SHA-256 of the body, if that is known already.
+    """
 
     query: Query
     headers: Mapping[bytes, bytes]
     body: bytes
+    digest: Digest | None = None
 
 
 class Credential(NamedTuple):
@@ -188,7 +198,7 @@ def _canonical(request: Request, signed_headers: str) -> bytes:
             _canonical_query(request.query),
             b"".join(headers),
             signed_headers.encode(),
-            sha256(request.body).hexdigest().encode(),
+            (request.digest or sha256(request.body)).hexdigest().encode(),
         )
     )
 

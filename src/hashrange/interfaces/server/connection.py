@@ -2,22 +2,48 @@
 
 Pipelined requests wait, parsed, until the requests before them are answered: a read sees the
 write before it, and answers leave in order. While a request waits, nothing more is read from the
-client; while the client does not read its answers, none of its requests is run.
+client; while the client does not read its answers, none of its requests is run. How much it may
+send is the matter of `intake`, and what all clients share is in `budget`.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from time import perf_counter
 from typing import cast
 
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, refusal
+from hashrange.interfaces.server.budget import (
+    LARGE_BYTES,
+    MEDIUM_CALL_BYTES,
+    OBJECTS_ON_LOOP_MAX,
+    SMALL_CALL_BYTES,
+    Lane,
+    objects_of,
+    price,
+)
 from hashrange.interfaces.server.clients import Answered, Clients
+from hashrange.interfaces.server.intake import Intake
 
-UNFINISHED_SECONDS_MAX = 60
-"""How long a client may take to send one request (the first counts from when it connected), or
-to read one answer."""
+RATE_MIN = 1024
+"""Bytes per second: a client that sends a request, or reads an answer, more slowly than this is
+disconnected after `SLOW_SECONDS_MAX`."""
+
+SLOW_SECONDS_MAX = 20
+
+CONTENDED_RATE_MIN = 64 * 1024
+"""The same for a request whose room others wait for, after `CONTENDED_SECONDS_MAX`."""
+
+CONTENDED_SECONDS_MAX = 5
+
+SILENT_SECONDS_MAX = 60
+"""How long a client may take to begin its first request."""
+
+ROOM_SECONDS_MAX = 30
+"""How long a client waits for room for its request before it is told to try again later."""
 
 IDLE_SECONDS_MAX = 600
 """How long an idle connection is kept open."""
@@ -26,14 +52,6 @@ LINGER_SECONDS = 2
 """How long a refused client stays connected, so that it can read the refusal. Nothing more that
 it sends is handled."""
 
-_SMALL_BYTES = 4 * 1024
-"""Larger PartiQL statements are answered in a thread, because they may take long to parse, while
-the event loop has other clients to serve."""
-
-_LARGE_BYTES = 512 * 1024
-"""Other requests that are larger are answered in a thread too. The limit is above the largest item,
-because the detour through a thread would make a request for one item cost a third more."""
-
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
 
@@ -41,18 +59,38 @@ _OUTBOX_BYTES_MAX = 64 * 1024
 """Answers are joined up to this size; for larger ones the copy would cost more than it saves."""
 
 
+_COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
+"""Larger answers are compressed in a thread."""
+
+
 def _takes_long(call: wire.Call) -> bool:
-    return len(call.body) > _LARGE_BYTES or "Execute" in call.operation
+    """Whether a call is decoded in a thread, because the event loop has other clients to serve.
+
+    PartiQL takes longest to parse. A detour through a thread would make a request for one large
+    item cost a third more; that matters less if it has many values.
+    """
+    body = call.body
+    return (
+        len(body) > LARGE_BYTES
+        or "Execute" in call.operation
+        or (len(body) > MEDIUM_CALL_BYTES and objects_of(body) > OBJECTS_ON_LOOP_MAX)
+    )
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(asyncio.BufferedProtocol):
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._runtime = clients.runtime
         self._turns = clients.turns
         self._wire = clients.parser()
+        self._intake = Intake(clients.budget, self._wire, self._advance)
+        self._stranger = True
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
+        self._lanes = clients.budget.lanes
+        self._lane: Lane | None = None  # the call has room in it
+        self._lane_bytes = 0
+        self._aside: Future[bytes] | None = None
         self._call_started = 0.0
         self._client = ""
         self._observer = clients.observer
@@ -63,8 +101,9 @@ class ClientConnection(asyncio.Protocol):
         self._writable = True
         self._stopping = False
         self._answers = 0
-        self._progress = (0, 0, False)
-        self._still_seconds = 0.0
+        self._swept = (0, 0, 0)
+        self._slow_seconds = 0.0
+        self._waiting_seconds = 0.0
 
     # ---- callbacks of the event loop ----
 
@@ -72,6 +111,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         if self._observer:
             self._client = ":".join(map(str, transport.get_extra_info("peername")[:2]))
+        self._transport.set_write_buffer_limits(1)  # so each answer that is not taken is counted
         if not self._clients.admit(self):
             self._ended = True
             self._transport.write(wire.unavailable())
@@ -81,10 +121,17 @@ class ClientConnection(asyncio.Protocol):
         self._ended = True
         self._waiting.clear()
         self._wire.close()
-        self._clients.connected.discard(self)
+        self._clients.forget(self)
+        self._clients.budget.unsent.remove(self)
+        if self._aside and self._aside.cancel():
+            self._call = None
+        self._intake.lost(self._call)
 
-    def data_received(self, data: bytes) -> None:
-        self._turns.arrive(self, data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._intake.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._turns.arrive(self, self._intake.buffer[:nbytes].tobytes())
 
     def eof_received(self) -> bool:
         """A client that has stopped sending may still read: answer its requests, then close."""
@@ -96,17 +143,29 @@ class ClientConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable = False
+        self._clients.budget.unsent.add(self)
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._clients.budget.unsent.remove(self)
         self._advance()
+
+    def unsent_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        self._transport.abort()
 
     # ---- requests, in order ----
 
     def handle(self, data: bytes) -> None:
-        if not self._ended:
-            self._waiting.extend(self._wire.feed(data))
-            self._advance()
+        if self._ended:
+            return
+        events = self._wire.feed(data)
+        self._waiting.extend(events)
+        if self._intake.pot or self._wire.reading:
+            self._intake.fed(events)
+        self._advance()
 
     def _advance(self) -> None:
         """Run the waiting requests until one has to wait. Calls answered at once do not recurse."""
@@ -123,7 +182,7 @@ class ClientConnection(asyncio.Protocol):
         self._advancing = False
         if self._stopping and self._call is None and not self._waiting:
             self._finish(self._close)
-        if self._paused != bool(self._waiting) and not self._ended:
+        if self._paused != (bool(self._waiting) or self._intake.blocked) and not self._ended:
             self._pause_or_resume()
 
     def _pause_or_resume(self) -> None:
@@ -137,19 +196,50 @@ class ClientConnection(asyncio.Protocol):
     def _take(self, event: wire.Event) -> None:
         if isinstance(event, wire.Answer):
             self._send(event.data)
+            self._intake.answered(event)
             if event.close:
                 self._finish(self._turn_away)
             return
+        if self._stranger:
+            self._become_known()
         self._call = event
         if self._observer:
             self._call_started = perf_counter()
+        if event.coding or (len(event.body) > SMALL_CALL_BYTES and _takes_long(event)):
+            self._aside = self._clients.call_aside(event, self._done)
+        else:
+            self._enter(event)
+
+    def _become_known(self) -> None:
+        self._stranger = False
+        self._intake.admit()
+        self._clients.strangers.pop(self, None)
+
+    def _enter(self, call: wire.Call) -> None:
+        """Run a call if there is room for what it decodes to, or let it wait for that."""
+        small, large = self._lanes
+        lane = small if len(call.body) <= SMALL_CALL_BYTES else large
+        if lane.held >= lane.bytes_max:
+            size = price(call.body)
+            lane.waiting.append((size, partial(self._entered, lane, size, call)))
+            return
+        self._submit(call)
+        if self._call is call:  # it was not answered at once
+            self._lane, self._lane_bytes = lane, price(call.body)
+            lane.held += self._lane_bytes
+
+    def _entered(self, lane: Lane, size: int, call: wire.Call) -> None:
+        self._lane, self._lane_bytes = lane, size
+        self._clients.loop.call_soon(self._submit, call)
+
+    def _submit(self, call: wire.Call) -> None:
+        if self._ended:
+            self._done(b"")
+            return
         try:
-            if len(event.body) > _SMALL_BYTES and _takes_long(event):
-                self._clients.call_aside(event, self._done)
-            else:
-                self._runtime.submit(
-                    event.operation, event.body, self._done, event.caller, self._turns.turn
-                )
+            self._runtime.submit(
+                call.operation, call.body, self._done, call.caller, self._turns.turn
+            )
         except Exception as error:
             self._done(error)
 
@@ -157,24 +247,36 @@ class ClientConnection(asyncio.Protocol):
         try:
             call = self._call
             assert call is not None
-            self._call = None
             last = call.form.close or (self._stopping and not self._waiting)
             form = call.form._replace(close=True) if last else call.form
-            if isinstance(outcome, bytes):
-                answer = wire.succeed(outcome, form)
-            else:
+            if not isinstance(outcome, bytes):
                 answer = wire.fail(refusal(call.operation, outcome), form)
-            if self._observer:
-                seconds = perf_counter() - self._call_started
-                self._observer(Answered(self._client, call, outcome, answer, seconds))
-            self._send(answer)
-            if last:
-                self._finish(self._close)
-            elif self._waiting:
-                self._advance()
+            elif form.coding and len(outcome) > _COMPRESSED_AT_ONCE_BYTES_MAX:
+                answered = partial(self._answer, call, outcome, last=last)
+                self._clients.compress_aside(outcome, form, answered)
+                return
+            else:
+                answer = wire.succeed(outcome, form)
+            self._answer(call, outcome, answer, last)
         except Exception:  # internal error: no answer will come, so do not let the client wait
             self._transport.abort()
             raise
+
+    def _answer(self, call: wire.Call, outcome: Outcome, answer: bytes, last: bool) -> None:
+        self._call = self._aside = None
+        if self._lane:
+            lane, self._lane = self._lane, None
+            lane.leave(self._lane_bytes)
+        if self._observer:
+            seconds = perf_counter() - self._call_started
+            self._observer(Answered(self._client, call, outcome, answer, seconds))
+        self._send(answer)
+        if self._intake.pot:
+            self._intake.answered(call)
+        if last:
+            self._finish(self._close)
+        elif self._waiting or self._paused or self._stopping:
+            self._advance()
 
     def _send(self, answer: bytes) -> None:
         if self._ended:
@@ -218,15 +320,38 @@ class ClientConnection(asyncio.Protocol):
         self._waiting.clear()
         self._advance()
 
+    @property
+    def idle_seconds(self) -> float:
+        """How long it has been since anything moved; 0 while a request is under way."""
+        return 0 if self._call or self._waiting or self._wire.reading else self._slow_seconds
+
     def sweep(self, seconds: float) -> None:
-        """Disconnect a client that makes no progress; called every `seconds` seconds."""
-        unsent_bytes = self._transport.get_write_buffer_size()
-        progress = (self._answers, unsent_bytes, self._wire.reading)
-        if self._call is not None or progress != self._progress:
-            self._progress = progress
-            self._still_seconds = 0
+        """Disconnect a client that makes too little progress; called every `seconds` seconds."""
+        before, self._swept = (
+            self._swept,
+            (self._answers, self.unsent_bytes(), self._wire.held_bytes),
+        )
+        if self._intake.waits:
+            self._waiting_seconds += seconds
+            if self._waiting_seconds >= ROOM_SECONDS_MAX:
+                self._send(wire.unavailable())
+                self._finish(self._turn_away)
             return
-        self._still_seconds += seconds
-        unfinished = unsent_bytes > 0 or self._wire.reading or not self._answers
-        if self._still_seconds >= (UNFINISHED_SECONDS_MAX if unfinished else IDLE_SECONDS_MAX):
+        self._waiting_seconds = 0
+        moved = sum(abs(now - then) for now, then in zip(self._swept, before, strict=True))
+        rate_min, seconds_max = self._pace()
+        if self._call is not None or self._swept[0] != before[0] or moved > rate_min * seconds:
+            self._slow_seconds = 0
+            return
+        self._slow_seconds += seconds
+        if self._slow_seconds >= seconds_max:
             self._transport.abort()
+
+    def _pace(self) -> tuple[int, int]:
+        """How many bytes per second the client has to move now, and after how many seconds."""
+        if self._intake.contended:
+            return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
+        answers, unsent, held = self._swept
+        if unsent or self._wire.reading or (held and not answers):
+            return RATE_MIN, SLOW_SECONDS_MAX
+        return 0, IDLE_SECONDS_MAX if answers else SILENT_SECONDS_MAX

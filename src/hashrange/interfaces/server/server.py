@@ -24,7 +24,7 @@ CONNECTIONS_MAX = 4096
 HANDSHAKE_SECONDS_MAX = 10
 """How long a client may take for the TLS handshake."""
 
-_SWEEP_SECONDS = 10
+_SWEEP_SECONDS = 5
 _BACKLOG = 1024
 
 

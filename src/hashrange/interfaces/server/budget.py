@@ -1,0 +1,231 @@
+"""The memory that the clients of a server may use, together and each.
+
+    bodies   requests that are being received, or that wait until they are run
+    work     requests that have been decoded and are not answered yet
+    unsent   answers that their clients do not take
+
+A body has its room before it is read, so what has been admitted can always be completed. Small
+requests need no room, larger ones do not queue behind the largest, and strangers (clients that
+have not sent a valid request yet) have a share of their own. docs/reference/limits.md has the sum.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+from hashrange import wire
+
+KB = 1024
+MB = 1024 * KB
+
+STRANGER_BYTES = 4 * KB
+"""How much of an unfinished request a stranger may hold without room; the size of its reads."""
+
+CLIENT_BYTES = 16 * KB
+"""The same for other clients."""
+
+BODY_READ_BYTES = 256 * KB
+"""The size of a read into a body that has room."""
+
+HEAD_ROOM_BYTES = 24 * KB
+"""The room for a head of the greatest size."""
+
+LARGE_BYTES = 512 * KB
+"""Bodies above this size do not delay those below. It is above the largest item."""
+
+SMALL_CALL_BYTES = 4 * KB
+MEDIUM_CALL_BYTES = 64 * KB
+
+VALUES_MAX = 204_800
+"""How many values a request may have. No item has more, because an item has at most 400 KB, and
+each value takes two bytes of them. 16 MB of JSON could hold a million, whose objects would take
+300 MB, and a quarter of a second to make."""
+
+OBJECTS_ON_LOOP_MAX = 4_000
+"""A request with more JSON objects (each value is one, but not each member of a set) is decoded in
+a thread."""
+
+_OBJECT_BYTES = 264  # decoded, `{"N":"1"}` is a dict with one string
+_SMALL_BYTES_PER_BYTE = 24  # if a request has nothing but such objects
+_BYTES_PER_BYTE = 12  # if it has nothing but short strings, as members of a set
+_COUNTED_BYTES = 256 * KB
+
+_ROUND_SECONDS = 0.2
+
+
+class Waiting(Protocol):
+    """A client that waits for room."""
+
+    def room_granted(self) -> None: ...
+
+
+class Pot:
+    """Bytes that some clients share. What does not fit waits, first come first served."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.free = bytes_max
+        self.waiting: dict[Waiting, int] = {}
+
+    def take(self, size: int, client: Waiting) -> bool:
+        """Returns whether there is room now; otherwise `client.room_granted` is called later."""
+        if not self.waiting and size <= self.free:
+            self.free -= size
+            return True
+        self.waiting[client] = size
+        return False
+
+    def give(self, size: int) -> None:
+        self.free += size
+        self._grant()
+
+    def withdraw(self, client: Waiting) -> None:
+        """The client does not wait any longer."""
+        del self.waiting[client]
+        self._grant()
+
+    def _grant(self) -> None:
+        while self.waiting:
+            client, size = next(iter(self.waiting.items()))
+            if size > self.free:
+                return
+            del self.waiting[client]
+            self.free -= size
+            client.room_granted()
+
+
+class Lane:
+    """Decoded requests of one kind. If the lane is full, others wait in the order they came."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.held = 0
+        self.bytes_max = bytes_max
+        self.waiting: deque[tuple[int, Callable[[], object]]] = deque()
+
+    def leave(self, size: int) -> None:
+        """A request is answered: the next ones that wait take its room."""
+        self.held -= size
+        while self.waiting and self.held < self.bytes_max:
+            size, begin = self.waiting.popleft()
+            self.held += size
+            begin()
+
+
+class Slow(Protocol):
+    """A client that does not take its answers at once."""
+
+    def unsent_bytes(self) -> int: ...
+    def abort(self) -> None: ...
+
+
+class Unsent:
+    """Answers that their clients have not taken. If they are too many, the slowest client goes."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._clients: dict[Slow, tuple[int, float]] = {}  # bytes at first, and since when
+        self._bytes_at_first = 0
+
+    def add(self, client: Slow) -> None:
+        self.remove(client)
+        size = client.unsent_bytes()
+        self._clients[client] = size, monotonic()
+        self._bytes_at_first += size
+        if self._bytes_at_first > self._bytes_max:
+            self._make_room()
+
+    def remove(self, client: Slow) -> None:
+        size, _ = self._clients.pop(client, (0, 0.0))
+        self._bytes_at_first -= size
+
+    def _make_room(self) -> None:
+        left = sum(client.unsent_bytes() for client in self._clients)
+        while left > self._bytes_max:
+            slowest = self._slowest(monotonic())
+            left -= slowest.unsent_bytes()
+            self.remove(slowest)
+            slowest.abort()
+
+    def _slowest(self, now: float) -> Slow:
+        """Of those that have had a moment to read, if there are any."""
+
+        def rate(client: Slow) -> float:
+            size, since = self._clients[client]
+            return (size - client.unsent_bytes()) / (now - since + _ROUND_SECONDS)
+
+        old = [one for one, (_, since) in self._clients.items() if now - since > _ROUND_SECONDS]
+        return min(old, key=rate) if old else next(reversed(self._clients))
+
+
+class Budget:
+    """What the clients of one server share."""
+
+    def __init__(self) -> None:
+        self.lanes = Lane(24 * MB), Lane(32 * MB)
+        """Of small calls, and of others."""
+        self.unsent = Unsent(40 * MB)
+        self._bodies = Pot(16 * MB)
+        self._large_bodies = Pot(50 * MB)
+        self._strangers_bodies = Pot(2 * MB)
+        self._strangers_large_bodies = Pot(17 * MB)
+        buffer = memoryview(bytearray(BODY_READ_BYTES))
+        self.body_buffer = buffer
+        self.client_buffer = buffer[:CLIENT_BYTES]
+        self.stranger_buffer = buffer[:STRANGER_BYTES]
+
+    def pot(self, size: int, stranger: bool) -> Pot:
+        """Where a body of this size has its room."""
+        if stranger:
+            return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
+        return self._large_bodies if size > LARGE_BYTES else self._bodies
+
+
+def objects_of(body: bytes) -> int:
+    """How many JSON objects a body has at most: braces within strings are counted too."""
+    return _count(body, b"{")
+
+
+def price(body: bytes) -> int:
+    """How much memory a body may take when it is decoded, at most."""
+    size = len(body)
+    if size <= MEDIUM_CALL_BYTES:
+        return size * _SMALL_BYTES_PER_BYTE
+    return size * _BYTES_PER_BYTE + objects_of(body) * _OBJECT_BYTES
+
+
+def check_values(body: bytes) -> None:
+    """Refuse a body with too many values. It counts piecemeal, to let other threads run.
+
+    Raises RequestTooLargeException.
+    """
+    if _values_at_most(body) > VALUES_MAX and _values(body) > VALUES_MAX:
+        raise wire.RequestTooLargeException(f"A request may have {VALUES_MAX:,} values at most")
+
+
+def _values_at_most(body: bytes) -> int:
+    pieces = [body[at : at + _COUNTED_BYTES] for at in range(0, len(body), _COUNTED_BYTES)]
+    return sum(_count(piece, b",") + _count(piece, b"{") for piece in pieces)
+
+
+def _values(body: bytes) -> int:
+    """The number of values, or some number above the limit. Text within strings does not count."""
+    commas = braces = 0
+    in_string, cut_off = 0, b""
+    for at in range(0, len(body), _COUNTED_BYTES):
+        piece = cut_off + body[at : at + _COUNTED_BYTES]
+        backslashes = len(piece) - len(piece.rstrip(b"\\"))
+        cut_off = piece[len(piece) - backslashes % 2 :]  # the first half of an escape
+        piece = piece[: len(piece) - backslashes % 2]
+        parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(parts[in_string::2])
+        commas += _count(outside, b",")
+        braces += _count(outside, b"{")
+        if max(commas, braces) > VALUES_MAX:
+            break
+        in_string ^= (len(parts) - 1) % 2
+    return max(commas, braces) + 1
+
+
+def _count(text: bytes, character: bytes) -> int:
+    """Like `text.count`, but forty times as fast if there are few."""
+    return len(text) - len(text.replace(character, b""))

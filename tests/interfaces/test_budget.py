@@ -1,0 +1,295 @@
+"""What the clients of a server share: room for bodies, for work and for unsent answers."""
+
+import json
+import random
+import socket
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import cast
+
+import pytest
+import uvloop
+from serving import Client, Running, eventually, request, running
+
+from hashrange import wire
+from hashrange.interfaces.server import budget as budgets
+from hashrange.interfaces.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
+from hashrange.interfaces.server.connection import (
+    ROOM_SECONDS_MAX,
+    SLOW_SECONDS_MAX,
+    ClientConnection,
+)
+from hashrange.interfaces.server.listener import open_listener
+from hashrange.wire import Key
+
+
+class Waiter:
+    def __init__(self) -> None:
+        self.granted = 0
+
+    def room_granted(self) -> None:
+        self.granted += 1
+
+
+def test_room_is_given_in_the_order_in_which_it_was_asked_for() -> None:
+    pot = Pot(100)
+    first, large, small = Waiter(), Waiter(), Waiter()
+    assert pot.take(60, first)
+    assert not pot.take(80, large)
+    assert not pot.take(10, small)  # it would fit, but the large one was first
+    pot.give(60)
+    assert (large.granted, small.granted, pot.free) == (1, 1, 10)
+
+
+def test_a_client_that_leaves_does_not_keep_others_waiting() -> None:
+    pot = Pot(100)
+    assert pot.take(90, Waiter())
+    gone, small = Waiter(), Waiter()
+    assert not pot.take(50, gone)
+    assert not pot.take(10, small)
+    pot.withdraw(gone)
+    assert (gone.granted, small.granted) == (0, 1)
+
+
+def test_a_lane_lets_the_next_one_in() -> None:
+    lane, entered = Lane(100), list[int]()
+    lane.held = 120
+    for size in (30, 80, 5):
+        lane.waiting.append((size, partial(entered.append, size)))
+    lane.leave(10)
+    assert entered == []
+    lane.leave(40)
+    assert (entered, lane.held) == ([30], 100)
+    lane.leave(100)
+    assert (entered, lane.held) == ([30, 80, 5], 85)
+
+
+class Reader:
+    def __init__(self, unsent: int) -> None:
+        self.unsent = unsent
+        self.aborted = False
+
+    def unsent_bytes(self) -> int:
+        return self.unsent
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_the_client_that_reads_most_slowly_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(budgets, "monotonic", lambda: now[0])
+    unsent, readers = Unsent(100), [Reader(40), Reader(40), Reader(40)]
+    fast, slow, new = readers
+    unsent.add(fast)
+    unsent.add(slow)
+    now[0], fast.unsent = 10.0, 35
+    unsent.add(new)
+    assert [reader.aborted for reader in readers] == [False, True, False]
+
+
+# ---- how many values a body has ----
+
+
+def many(count: int) -> bytes:
+    return b'{"L":[' + b",".join([b'{"S":""}'] * count) + b"]}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        many(VALUES_MAX - 10),
+        json.dumps({"S": "1," * MB}).encode(),
+        json.dumps({"S": json.dumps([{}] * MB)}).encode(),
+        json.dumps({"S": '\\",{' * MB}).encode(),
+    ],
+    ids=["values", "commas", "documents", "escapes"],
+)
+def test_text_does_not_count_as_values(body: bytes) -> None:
+    check_values(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        many(VALUES_MAX + 10),
+        b'{"SS":[' + b'"ab",' * (VALUES_MAX + 10),
+        b"[],[]," * VALUES_MAX,
+        b'{"a":' * (VALUES_MAX + 10),
+        json.dumps({"S": '\\"' * 300_001 + "\\\\"}).encode() + b"," * (VALUES_MAX + 10),
+    ],
+    ids=["values", "members of a set", "lists", "objects", "after escapes"],
+)
+def test_too_many_values_are_refused(body: bytes) -> None:
+    with pytest.raises(wire.RequestTooLargeException, match="204,800 values"):
+        check_values(body)
+
+
+def test_values_are_counted_the_same_wherever_the_pieces_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = random.Random(1)
+    for _ in range(200):
+        text = "".join(chance.choices('\\",{}a', k=30))
+        body = json.dumps([{"a": text}, {text: 1}, text]).encode()
+        monkeypatch.setattr(budgets, "_COUNTED_BYTES", 1 << 20)
+        whole = budgets._values(body)
+        assert whole == 3  # the list has two commas
+        monkeypatch.setattr(budgets, "_COUNTED_BYTES", chance.randint(1, 9))
+        assert budgets._values(body) == whole
+
+
+# ---- over sockets ----
+
+
+@pytest.fixture
+def server() -> Iterator[Running]:
+    with running(uvloop.new_event_loop()) as server:
+        yield server
+
+
+def half_sent(server: Running, size: int) -> Client:
+    """A client with an unfinished request whose body has this size."""
+    client = server.connect()
+    client.send(request("GetItem"))
+    assert client.receive()[0] == 200
+    client.send(request("GetItem", b" " * size)[: 20 * KB])
+    return client
+
+
+def connected(server: Running) -> list[ClientConnection]:
+    """On the loop."""
+    return cast(list[ClientConnection], [*server.server.clients.connected])
+
+
+def waiting(server: Running) -> int:
+    return server.call(lambda: sum(one._intake.waits for one in connected(server)))
+
+
+def with_room(server: Running) -> int:
+    """How many have room or wait for it."""
+    return server.call(lambda: sum(one._intake.pot is not None for one in connected(server)))
+
+
+def fill(server: Running, size: int) -> tuple[list[Client], Client]:
+    """Clients whose unfinished requests leave no room, and one more, which has to wait."""
+    clients: list[Client] = []
+    while not clients or not waiting(server):
+        clients.append(half_sent(server, size))
+        eventually(lambda: with_room(server) == len(clients))
+    return clients[:-1], clients[-1]
+
+
+def test_bodies_wait_for_room_and_small_ones_do_not(server: Running) -> None:
+    holders, late = fill(server, 15 * MB)
+    assert len(holders) == 3  # 50 MB in all
+    client = server.connect()
+    for size in (10, 5 * KB, 100 * KB, 400 * KB):
+        assert client.ask(request("GetItem", b" " * size))[0] == 200
+    holders[0].close()
+    eventually(lambda: waiting(server) == 0)
+    rest = request("GetItem", b" " * 15 * MB)[20 * KB :]
+    late.socket.settimeout(20)
+    late.send(rest)
+    assert late.receive()[0] == 200
+    for one in (*holders, late, client):
+        one.close()
+    eventually(lambda: not server.connections())
+    pot = server.server.clients.budget.pot(15 * MB, stranger=False)
+    assert (pot.free, len(pot.waiting)) == (50 * MB, 0)
+
+
+def test_a_client_that_waits_too_long_is_told_to_come_back(server: Running) -> None:
+    holders, late = fill(server, 15 * MB)
+    [serving] = [one for one in server.connections() if one._intake.waits]
+    server.call(lambda: serving.sweep(ROOM_SECONDS_MAX))
+    assert late.receive()[0] == 503
+    for one in (*holders, late):
+        one.close()
+
+
+def test_a_slow_client_goes_sooner_if_others_wait_for_its_room(server: Running) -> None:
+    holders, late = fill(server, 15 * MB)
+    slow = [one for one in server.connections() if not one._intake.waits]
+    for serving in slow:
+        server.call(partial(serving.sweep, 1))
+        server.call(partial(serving.sweep, 5))
+    eventually(lambda: waiting(server) == 0)
+    for client in (*holders, late):
+        client.close()
+
+
+def test_strangers_have_a_share_of_their_own() -> None:
+    """They cannot take the room of clients that have proved who they are."""
+    keys = {"AKID": Key("secret")}
+    with running(uvloop.new_event_loop(), open_listener("127.0.0.1", 0, keys)) as server:
+        head = request("PutItem", b" " * (15 * MB))[: 20 * KB]
+        strangers = [server.connect() for _ in range(10)]
+        for stranger in strangers:
+            stranger.send(head)
+        eventually(lambda: waiting(server) == 9)
+        assert server.server.clients.budget.pot(MB, stranger=False).free == 50 * MB
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_the_oldest_stranger_makes_way(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.server.clients, "connections_max", 3)
+    known = server.connect()
+    assert known.ask(request("GetItem"))[0] == 200
+    strangers = [server.connect() for _ in range(4)]
+    for gone in strangers[:2]:
+        with pytest.raises((EOFError, ConnectionResetError)):
+            gone.receive()
+    for client in (known, *strangers[2:]):
+        assert client.ask(request("GetItem"))[0] == 200
+        client.close()
+
+
+def test_a_client_below_the_least_rate_is_disconnected(server: Running) -> None:
+    client = half_sent(server, 100 * KB)
+    eventually(lambda: len(server.connections()) == 1)
+    [serving] = server.connections()
+    for _ in range(3):
+        server.call(lambda: serving.sweep(5))
+        client.send(b" " * 3_000)  # 600 bytes a second
+        eventually(lambda: serving._wire.held_bytes != serving._swept[2])
+    server.call(lambda: serving.sweep(5))
+    assert server.connections() == [serving]
+    client.send(b" " * 3_000)
+    eventually(lambda: serving._wire.held_bytes != serving._swept[2])
+    server.call(lambda: serving.sweep(SLOW_SECONDS_MAX - 15))
+    with pytest.raises((EOFError, ConnectionResetError)):
+        client.receive()
+
+
+def test_clients_that_do_not_read_hold_no_more_than_their_share(server: Running) -> None:
+    clients = [server.connect() for _ in range(80)]
+    for client in clients:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.send(*[request("Scan")] * 10)
+    time.sleep(0.5)
+    unsent = server.call(lambda: sum(one.unsent_bytes() for one in connected(server)))
+    assert 0 < unsent <= 41 * MB
+    for client in clients:
+        client.close()
+
+
+def test_nothing_is_held_when_all_have_gone(server: Running) -> None:
+    chance = random.Random(2)
+    for _ in range(60):
+        client = server.connect()
+        size = chance.choice([10, 30 * KB, 600 * KB, 2 * MB])
+        data = request(chance.choice(["GetItem", "PutItem", "Scan"]), b" " * size) * 2
+        client.send(data[: chance.randint(1, len(data))])
+        if chance.random() < 0.5:
+            time.sleep(0.01)
+        client.close()
+    eventually(lambda: not server.connections())
+    budget = server.server.clients.budget
+    eventually(lambda: [lane.held for lane in budget.lanes] == [0, 0])
+    for size, stranger, free in ((1, True, 2), (MB, True, 17), (1, False, 16), (MB, False, 50)):
+        assert budget.pot(size, stranger).free == free * MB
+    assert (budget.unsent._clients, budget.unsent._bytes_at_first) == ({}, 0)
+    assert not server.server.clients.strangers
