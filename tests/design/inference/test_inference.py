@@ -37,6 +37,7 @@ def test_the_examples_have_the_same_keys(
     count = fill(table, database)
     found = st.infer(database, table.name)
     assert (found.verified, found.unmatched) == (count, 0)
+    assert found.verified + found.markers == found.sampled
     inferred = declared(found.text)
     assert {s.name: (s.kind, s.columns, s.project) for s in inferred.model.sources} == {
         s.name: (s.kind, s.columns, s.project) for s in table.model.sources

@@ -34,12 +34,15 @@ class Inferred:
     sampled: int
     verified: int
     unmatched: int
+    markers: int
+    """How many of the items are markers of unique texts, which belong to no entity."""
 
     def __str__(self) -> str:
-        entities = len(self.table.entities)
+        names = ", ".join(entity.name for entity in self.table.entities)
+        markers = f", {self.markers:,} are markers of unique texts" if self.markers else ""
         return (
-            f"{self.sampled:,} items: {entities} entities; the keys of {self.verified:,} are made "
-            f"again byte for byte, {self.unmatched:,} fit no entity"
+            f"{self.sampled:,} items, entities: {names}; the keys of {self.verified:,} are made "
+            f"again byte for byte, {self.unmatched:,} fit no entity{markers}"
         )
 
 
@@ -64,10 +67,11 @@ def infer(
 def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
     """The model of a table with these groups of items."""
     inferred, foreign = _entities(shape, groups)
+    markers = len(groups.markers)
     if not inferred:
         table = bare_table(shape)
         table.comments += _unmatched(shape, foreign)
-        return Inferred(_document(table, sampled), table, sampled, 0, len(foreign))
+        return Inferred(_document(table, sampled), table, sampled, 0, len(foreign), markers)
     unknown = declare_unique(shape, groups.markers, inferred)
     table = _table(shape, groups, inferred)
     results = verify(declare(table), inferred)
@@ -81,7 +85,7 @@ def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
         one.source.comments += _doubts(shape, results[one.source.name])
     table.comments += [*_markers(unknown), *_unmatched(shape, foreign)]
     verified = sum(result.same for result in results.values())
-    return Inferred(_document(table, sampled), table, sampled, verified, len(foreign))
+    return Inferred(_document(table, sampled), table, sampled, verified, len(foreign), markers)
 
 
 def _document(table: TableSource, sampled: int) -> str:

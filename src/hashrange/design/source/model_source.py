@@ -149,7 +149,7 @@ class PatternSource:
             yield f"    @st.using({self.using})"
         arguments = ["self", *(f"{name}: {annotation}" for name, annotation in self.arguments)]
         yield _call(f"    def {self.name}(", arguments, f") -> {self.returns}:")
-        yield f'        """{self.title}"""'
+        yield f'        """{_plain(self.title)}"""'
         yield "        ..."
 
 
@@ -259,9 +259,9 @@ def quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text for a comment or a docstring: nothing in it can end either."""
-    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-    return shown.replace("\\", "\\\\").replace('"""', "'''").rstrip('"')
+    """Text for a comment or a docstring, in one line: nothing in it can end either."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+    return shown.replace("\\", "\\\\").replace('"', "'")
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
