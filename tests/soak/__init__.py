@@ -4,6 +4,10 @@
 that it must find on each run.
 
 test_power_cuts     a disk that loses what was not synced
+test_kills          two servers on one file, killed again and again
+test_io_faults      a disk that fails at any read, write or sync
+test_bit_flips      a bit of the file, or of its log, is flipped
+test_memory         requests that never repeat
 test_forks          forks while other threads read and write
 test_exits          programs that end while daemon threads write
 test_abuse_*        clients that take more than their share: waits and memory have limits

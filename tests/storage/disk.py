@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -10,13 +10,15 @@ Fault = Callable[[], None]
 
 
 class Disk(apsw.VFS):
-    """While it exists, it is SQLite's default. `on_write` and `on_sync` may raise or wait.
+    """While it exists, it is SQLite's default. `on_read`, `on_write` and `on_sync` may raise or
+    wait.
 
     `reason` is the system's error number of whatever failed.
     """
 
     def __init__(self) -> None:
         super().__init__("test-disk", _base(), makedefault=True)
+        self.on_read: Fault = works
         self.on_write: Fault = works
         self.on_sync: Fault = works
         self.reason = 0
@@ -35,13 +37,19 @@ class _File(apsw.VFSFile):
         super().__init__(_base(), name, flags)
         self._disk = disk
 
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self._disk.on_read()
+        return super().xRead(amount, offset)
+
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
-        self._disk.on_write()
-        super().xWrite(data, offset)
+        with suppress(Lost):
+            self._disk.on_write()
+            super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
-        self._disk.on_sync()
-        super().xSync(flags)
+        with suppress(Lost):
+            self._disk.on_sync()
+            super().xSync(flags)
 
 
 @contextmanager
@@ -70,17 +78,27 @@ def takes_no_more() -> None:
     raise apsw.exception_for(apsw.SQLITE_IOERR_WRITE)
 
 
+class Lost(Exception):
+    """The disk claims to have done what it has not."""
+
+
+def lies() -> None:
+    raise Lost
+
+
 def is_slow() -> None:
     time.sleep(0.3)
 
 
-def after(steps: int, fault: Fault) -> Fault:
+def after(steps: int, fault: Fault, before: Fault = works) -> Fault:
     """Work for so many steps, then fail at each."""
     left = iter(range(steps))
 
     def step() -> None:
         if next(left, None) is None:
             fault()
+        else:
+            before()
 
     return step
 
