@@ -11,7 +11,7 @@ from .runs import Violation
 def history(*events: tuple[str, str, float, float]) -> History:
     """Writes (w) and reads (r) of one register: kind, value, start, end."""
     made = History()
-    made.events = [Event("x", kind == "w", *event) for kind, *event in events]  # type: ignore[arg-type]
+    made.events = [Event("x", kind == "w", value, start, end) for kind, value, start, end in events]
     return made
 
 

@@ -26,7 +26,7 @@ from hashrange.kv import (
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import format as file_format
 from hashrange.storage.sqlite import maintenance
-from hashrange.storage.sqlite import store as sqlite_store
+from hashrange.storage.sqlite.snapshot import SqliteSnapshot
 from hashrange.testing.store_access import commit, counted, keys, read, row
 from hashrange.testing.store_model import value_of
 
@@ -382,7 +382,7 @@ def test_a_failed_brief_snapshot_does_not_block_the_next_write(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     store = open_store()
-    begin = sqlite_store.SqliteSnapshot.__init__
+    begin = SqliteSnapshot.__init__
 
     def fail(self: Any, path: str, connection: apsw.Connection, give: Any) -> None:
         if connection is store._writer:
@@ -390,7 +390,7 @@ def test_a_failed_brief_snapshot_does_not_block_the_next_write(
             raise error
         begin(self, path, connection, give)
 
-    monkeypatch.setattr(sqlite_store.SqliteSnapshot, "__init__", fail)
+    monkeypatch.setattr(SqliteSnapshot, "__init__", fail)
     with suppress(KeyboardInterrupt):
         store.snapshot(True).close()
     assert not store._using.locked()

@@ -11,7 +11,7 @@ from typing import get_args
 import apsw
 
 from hashrange import forks
-from hashrange.kv import Answer, Busy, Damaged, Key, OutcomeUnknown, Read, ReadOnly, StoreError
+from hashrange.kv import Busy, Damaged, Key, OutcomeUnknown, ReadOnly, StoreError
 from hashrange.storage.sqlite import log, maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
 from hashrange.storage.sqlite.format import (
@@ -23,15 +23,14 @@ from hashrange.storage.sqlite.format import (
 )
 from hashrange.storage.sqlite.problems import explain, explain_commit, explain_write
 from hashrange.storage.sqlite.readers import Readers
-from hashrange.storage.sqlite.reads import answer, glance
+from hashrange.storage.sqlite.reads import glance
 from hashrange.storage.sqlite.scrub import scrub
+from hashrange.storage.sqlite.snapshot import SqliteSnapshot
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
 _log = logging.getLogger("hashrange")
 
 _PAUSE_SECONDS_MAX = 0.02
-_ANYTHING = "SELECT number FROM sequence"
-"""Any read will do: SQLite takes a transaction's snapshot at its first read."""
 
 _inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
 """By path, the reason why a file cannot be used in this process, which was forked while it was in
@@ -78,7 +77,7 @@ class SqliteStore(forks.Forkable):
         self._writer: apsw.Connection | None = self._open_writer()
         forks.watch(self)
 
-    def snapshot(self, brief: bool = False, /) -> "SqliteSnapshot":
+    def snapshot(self, brief: bool = False, /) -> SqliteSnapshot:
         if brief and self._using.acquire(blocking=False):
             snapshot = self._snapshot_of_writer()
             if snapshot:
@@ -242,7 +241,7 @@ class SqliteStore(forks.Forkable):
     def _give_reader(self, connection: apsw.Connection, sound: bool) -> None:
         self._readers.give(connection, sound and not self._closed)
 
-    def _snapshot_of_writer(self) -> "SqliteSnapshot | None":
+    def _snapshot_of_writer(self) -> SqliteSnapshot | None:
         """A snapshot on the write connection, or None if it would have to wait.
 
         The caller holds `_using`. It is released when the snapshot is closed, or at once for None.
@@ -362,36 +361,3 @@ class SqliteStore(forks.Forkable):
             self._writing.release()
             return False
         return True
-
-
-class SqliteSnapshot:
-    """A read transaction on a connection, which is given back when the snapshot is closed."""
-
-    __slots__ = ("_connection", "_cursor", "_give_back", "_path")
-
-    def __init__(
-        self,
-        path: str,
-        connection: apsw.Connection,
-        give_back: Callable[[apsw.Connection, bool], None],
-    ) -> None:
-        self._path = path
-        self._connection = connection
-        self._give_back = give_back
-        self._cursor = connection.cursor()
-        self._cursor.execute("BEGIN")
-        self._cursor.execute(_ANYTHING)
-
-    def read(self, read: Read, /) -> Answer:
-        try:
-            return answer(self._cursor, read)
-        except apsw.Error as error:
-            raise explain(error, self._path) from error
-
-    def close(self) -> None:
-        try:
-            self._cursor.execute("COMMIT")
-        except apsw.Error:  # the cause, usually damage, has been reported already
-            self._give_back(self._connection, False)
-        else:
-            self._give_back(self._connection, True)

@@ -1,0 +1,45 @@
+"""A read transaction on a connection of the store."""
+
+from collections.abc import Callable
+
+import apsw
+
+from hashrange.kv import Answer, Read
+from hashrange.storage.sqlite.problems import explain
+from hashrange.storage.sqlite.reads import answer
+
+_ANYTHING = "SELECT number FROM sequence"
+"""Any read will do: SQLite takes a transaction's snapshot at its first read."""
+
+
+class SqliteSnapshot:
+    """The connection is given back when the snapshot is closed."""
+
+    __slots__ = ("_connection", "_cursor", "_give_back", "_path")
+
+    def __init__(
+        self,
+        path: str,
+        connection: apsw.Connection,
+        give_back: Callable[[apsw.Connection, bool], None],
+    ) -> None:
+        self._path = path
+        self._connection = connection
+        self._give_back = give_back
+        self._cursor = connection.cursor()
+        self._cursor.execute("BEGIN")
+        self._cursor.execute(_ANYTHING)
+
+    def read(self, read: Read, /) -> Answer:
+        try:
+            return answer(self._cursor, read)
+        except apsw.Error as error:
+            raise explain(error, self._path) from error
+
+    def close(self) -> None:
+        try:
+            self._cursor.execute("COMMIT")
+        except apsw.Error:  # the cause, usually damage, has been reported already
+            self._give_back(self._connection, False)
+        else:
+            self._give_back(self._connection, True)
