@@ -60,6 +60,19 @@ def test_the_tables_of_a_request(caplog: pytest.LogCaptureFixture, body: str, ta
     assert line["table"] == table
 
 
+def test_requests_that_are_no_calls_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+    health = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    unsigned = request("GetItem").replace(b"Authorization: ", b"X-Nothing: ")
+    lines = logged(caplog, health, unsigned, request("GetItem"))
+    assert all(len(each["request_id"]) == 52 for each in lines)
+    assert [(each["operation"], each["status"]) for each in lines] == [
+        ("", 200),
+        ("", 400),
+        ("GetItem", 200),
+    ]
+    assert len({each["request_id"] for each in lines}) == 3
+
+
 def test_values_of_items_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     logged(caplog, request("GetItem", b'{"TableName": "T", "Key": {"pk": {"S": "secret"}}}'))
     assert "secret" not in caplog.text

@@ -335,6 +335,7 @@ def test_metrics_count_requests_and_errors_by_operation() -> None:
         client = server.connect()
         for operation in ("GetItem", "GetItem", "DeleteItem", "Query"):
             client.ask(request(operation))
+        client.ask(request("NoOperation"))
         client.close()
     status, body, _ = metrics.render({})
     found = dict(re.findall(r"^(\w\S*) (\S+)$", body.decode(), re.MULTILINE))
@@ -347,5 +348,6 @@ def test_metrics_count_requests_and_errors_by_operation() -> None:
         == "1.0"
     )
     assert found['hashrange_errors_total{error="InternalServerError",operation="Query"}'] == "1.0"
+    assert found['hashrange_other_responses_total{status="400"}'] == "1.0"
     assert found["hashrange_commits_total"] == "3.0"
     assert found["hashrange_wal_bytes"] == "4096.0"

@@ -11,6 +11,7 @@ import hashrange
 from hashrange.interfaces.admin import Health, Metrics
 from hashrange.interfaces.cli import serve
 from hashrange.interfaces.cli.environment import ONLY_VARIABLES, variable
+from hashrange.interfaces.server.budget import Budget
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -68,7 +69,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     path = tmp_path_factory.mktemp("metrics") / "app.db"
     with hashrange.connect(path) as database:
         health = Health(database.runtime, database.figures)
-        connections = {"connections": 0, "connections_max": 1}
+        connections = {"connections": 0, "connections_max": 1, **Budget().figures()}
         counted = Metrics(lambda: database.figures() | connections | health.figures())
         text = counted.render({}).body.decode()
     families = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)

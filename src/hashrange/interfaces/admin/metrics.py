@@ -29,6 +29,9 @@ GAUGES = {
     "disk_free_bytes": "The room on the file system of the database.",
     "checkpoint_failures": "Checkpoints that have failed since the last one that succeeded.",
     "connections": "Clients that are connected now.",
+    "bytes_in_flight": "Bodies of requests that are being received, or wait until they are run.",
+    "decoded_bytes_in_flight": "About the memory of decoded requests that are not answered yet.",
+    "requests_waiting": "Requests that wait for memory.",
     "connections_max": "How many clients can be connected at once.",
 }
 """Figures that rise and fall; all others only rise."""
@@ -63,6 +66,7 @@ class Metrics:
         self._failed = failed
         self._usage = usage
         self._operations: dict[str, _Operation] = {}
+        self._others: Counter[str] = Counter()
 
     def routes(self) -> Routes:
         return {"/metrics": Route(self.render)}
@@ -70,6 +74,9 @@ class Metrics:
     def observe(self, answered: Answered) -> None:
         """An observer of the server."""
         call, seconds = answered.call, answered.seconds
+        if call is None:
+            self._others[answered.response[9:12].decode()] += 1
+            return
         counted = self._operations.get(call.operation)
         if counted is None:
             counted = self._operations[call.operation] = _Operation()
@@ -116,7 +123,14 @@ class Metrics:
             answers.add_metric([name], counted.response_bytes)
             for error, number in sorted(counted.errors.items()):
                 errors.add_metric([name, error], number)
-        yield from (latency, sent, answers, errors)
+        others = CounterMetricFamily(
+            "hashrange_other_responses",
+            "To requests that did not become a call of the API: refusals and health checks.",
+            labels=["status"],
+        )
+        for status, number in sorted(self._others.items()):
+            others.add_metric([status], number)
+        yield from (latency, sent, answers, errors, others)
 
     def _of_figures(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily

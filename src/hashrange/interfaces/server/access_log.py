@@ -35,6 +35,17 @@ _decode = msgspec.json.Decoder(_Tables).decode
 def log_access(answered: Answered) -> None:
     """An observer of the server."""
     call, outcome = answered.call, answered.outcome
+    if call is None:
+        access_log.info(
+            Fields(
+                operation="",
+                status=int(answered.response[9:12]),
+                client=answered.client,
+                request_id=_request_id(answered.response),
+                response_bytes=len(answered.response),
+            )
+        )
+        return
     line = Fields(
         operation=call.operation,
         table=_safe(",".join(_tables(call.body))),

@@ -64,6 +64,7 @@ class Pot:
     """Bytes that some clients share. What does not fit waits, first come first served."""
 
     def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
         self.free = bytes_max
         self.waiting: dict[Waiting, int] = {}
 
@@ -168,6 +169,12 @@ class Budget:
         self._large_bodies = Pot(50 * MB)
         self._strangers_bodies = Pot(2 * MB)
         self._strangers_large_bodies = Pot(17 * MB)
+        self._pots = (
+            self._bodies,
+            self._large_bodies,
+            self._strangers_bodies,
+            self._strangers_large_bodies,
+        )
         buffer = memoryview(bytearray(BODY_READ_BYTES))
         self.body_buffer = buffer
         self.client_buffer = buffer[:CLIENT_BYTES]
@@ -178,6 +185,15 @@ class Budget:
         if stranger:
             return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
         return self._large_bodies if size > LARGE_BYTES else self._bodies
+
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name, from any thread."""
+        rooms = (*self._pots, *self.lanes)
+        return {
+            "bytes_in_flight": sum(pot.bytes_max - pot.free for pot in self._pots),
+            "decoded_bytes_in_flight": sum(lane.held for lane in self.lanes),
+            "requests_waiting": sum(len(room.waiting) for room in rooms),
+        }
 
 
 def objects_of(body: bytes) -> int:

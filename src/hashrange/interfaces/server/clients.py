@@ -15,17 +15,21 @@ from hashrange.interfaces.server.turns import Turns
 
 
 class Answered(msgspec.Struct, gc=False):
-    """A call that has been answered. `client` is the address that it came from, as `host:port`."""
+    """A request that has been answered. `client` is the address it came from, as `host:port`.
+
+    `call` is None for a request that did not become a call: one that was refused, because of its
+    signature for example, or a health check. Then `outcome` is empty.
+    """
 
     client: str
-    call: wire.Call
+    call: wire.Call | None
     outcome: Outcome
     response: bytes
     seconds: float
 
 
 Observer = Callable[[Answered], None]
-"""Called on the event loop for each answered call; it must be quick."""
+"""Called on the event loop for each answered request; it must be quick."""
 
 
 def together(observers: Sequence[Observer]) -> Observer | None:

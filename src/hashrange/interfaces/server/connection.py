@@ -55,6 +55,9 @@ it sends is handled."""
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
 
+_CONTINUE = b"HTTP/1.1 100 "
+"""How an answer begins that another one follows."""
+
 _OUTBOX_BYTES_MAX = 64 * 1024
 """Answers are joined up to this size; for larger ones the copy would cost more than it saves."""
 
@@ -195,6 +198,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _take(self, event: wire.Event) -> None:
         if isinstance(event, wire.Answer):
+            if self._observer and not event.data.startswith(_CONTINUE):
+                self._observer(Answered(self._client, None, b"", event.data, 0.0))
             self._send(event.data)
             self._intake.answered(event)
             if event.close:

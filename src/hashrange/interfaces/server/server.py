@@ -81,6 +81,7 @@ class Server:
         return {
             "connections": len(self.clients.connected),
             "connections_max": self.clients.connections_max,
+            **self.clients.budget.figures(),
         }
 
     async def _sweep(self) -> None:
