@@ -255,6 +255,11 @@ import pytest
             "@pytest.mark.hashrange does not know delay; it takes tables, freeze, table_delay, ",
         ),
         (
+            "import sys\nsys.modules['aiobotocore'] = None\n"
+            "def test_it(hashrange_async_client): ...",
+            "the fixture needs a library that is not installed: pip install 'aiobotocore'",
+        ),
+        (
             "def test_it(hashrange_client, hashrange_clock):\n"
             "    hashrange_client.list_tables()\n"
             "    hashrange_clock.freeze('2020-01-01')",

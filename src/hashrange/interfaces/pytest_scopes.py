@@ -70,8 +70,8 @@ class Scope:
 
     @cached_property
     def boto3_session(self) -> "boto3.Session":
-        from hashrange.interfaces.boto import boto3_session
-
+        with _installed_by("hashrange[boto3]"):
+            from hashrange.interfaces.boto import boto3_session
         return boto3_session(self)
 
     @cached_property
@@ -84,9 +84,19 @@ class Scope:
 
     @cached_property
     def async_client(self) -> Any:
-        from hashrange.interfaces.aioboto import async_client
-
+        with _installed_by("aiobotocore"):
+            from hashrange.interfaces.aioboto import async_client
         return async_client(self)
+
+
+@contextmanager
+def _installed_by(package: str) -> Iterator[None]:
+    """If the library is missing, the test fails with one line that says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError:
+        line = f"the fixture needs a library that is not installed: pip install '{package}'"
+        raise pytest.fail.Exception(line, pytrace=False) from None
 
 
 def _options(marker: pytest.Mark) -> dict[str, Any]:
