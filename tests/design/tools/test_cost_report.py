@@ -14,7 +14,7 @@ from hashrange.design.tools.cost.price_list import prices_of
 from hashrange.model.values import item_size
 
 from ..models import GET_A, A, model, patterns
-from ..test_examples import EXAMPLES
+from ..test_examples import EXAMPLES, example
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +48,12 @@ def test_the_largest_items_come_with_advice() -> None:
     largest = st.cost(rated()).largest
     assert [expense.name for expense in largest] == ["edit A: x", "create A", "P.a"]
     assert all(expense.advice for expense in largest)
+
+
+def test_advice_fits_its_cause() -> None:
+    table = example("weighed/chat_copy").table
+    advice = {expense.name: expense.advice for expense in st.cost(table).largest}
+    assert "It is a transaction" in advice["create Membership"]
 
 
 def test_every_number_names_its_source() -> None:

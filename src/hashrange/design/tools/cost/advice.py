@@ -57,6 +57,11 @@ def _written(line: CostLine) -> str:
             f"{name} takes {indexes[name]:g} of {line.write_units:g} units: project fewer fields, "
             "or leave items out of it."
         )
+    if line.transaction:
+        return (
+            "It is a transaction, because of copies or unique texts, which doubles the table's "
+            'units: copies with sync="stream" need none.'
+        )
     if line.writes.get(TABLE, 0) > 1:
         return "A write costs the whole item: split off the part that changes, or shorten it."
     return "One unit is the least that a write costs: write less often, or several facts at once."

@@ -13,9 +13,10 @@ SECONDS_PER_MONTH = 730 * 60 * 60
 class CostLine:
     """What one call consumes on average, and how often it is made.
 
-    `reads` and `writes` are capacity units by table and index. `copies` is the number of copied
-    fields' items that it writes. `rate` is in calls per second, None if it is not declared.
-    `notes` say where the numbers are from, if not from the declarations.
+    `reads` and `writes` are capacity units by table and index. `copies` is the number of items with
+    copied fields that it writes; `transaction` says whether it needs one. `rate` is in calls per
+    second, None if it is not declared. `notes` say where the numbers are from, if not from the
+    declarations.
     """
 
     name: str
@@ -24,6 +25,7 @@ class CostLine:
     writes: Mapping[str, float] = field(default_factory=dict)
     requests: float = 1
     copies: float = 0
+    transaction: bool = False
     rate: float | None = None
     notes: tuple[str, ...] = ()
 

@@ -31,9 +31,9 @@ class ReadCosts:
         else:
             call.query()
         rate = plan.pattern.facts.rate
-        return CostLine(
-            str(plan.pattern), "pattern", call.units, {}, call.requests, 0, rate, tuple(call.notes)
-        )
+        notes = tuple(call.notes)
+        name = str(plan.pattern)
+        return CostLine(name, "pattern", call.units, requests=call.requests, rate=rate, notes=notes)
 
 
 class _Call:

@@ -113,7 +113,7 @@ class Cost:
     def _text(self) -> Iterator[str]:
         yield f"{self.table}: cost in {self.prices.region}, prices of {self.prices.date}"
         yield ""
-        head = ["call", "per second", "requests", "read units", "write units", "$ a month"]
+        head = ["call", "calls a month", "requests", "read units", "write units", "$ a month"]
         yield from aligned([head, *(self._row(line) for line in self.lines)])
         yield ""
         rows = [["stored", "in", "GB", "$ a month"]]
@@ -141,7 +141,7 @@ class Cost:
         copies = f" with {line.copies:g} copies" if line.copies else ""
         return [
             line.name + copies,
-            "?" if line.rate is None else f"{line.rate:g}",
+            "?" if line.calls is None else f"{line.calls:,.0f}",
             f"{line.requests:g}",
             _by_source(line.reads),
             _by_source(line.writes),

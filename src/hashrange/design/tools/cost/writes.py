@@ -139,6 +139,7 @@ class WriteCosts:
             writes=writes,
             requests=len(meter.operations) + pages + chunks - 1,
             copies=copies,
+            transaction="TransactWriteItems" in meter.operations,
             notes=tuple(notes),
         )
 
