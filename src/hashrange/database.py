@@ -8,6 +8,7 @@ from hashrange import kv
 from hashrange.kv import StoreError
 from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.consistency import Eventual
+from hashrange.model.faults import Faults
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
@@ -15,7 +16,7 @@ from hashrange.runtime.database import Database as _Database
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Database", "Eventual", "Settings", "StoreError", "connect"]
+__all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect"]
 
 Durability = Literal["full", "relaxed", "memory"]
 

@@ -16,6 +16,7 @@ import botocore.session
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
+from botocore.exceptions import ConnectionClosedError
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime, refusal
@@ -89,6 +90,8 @@ def answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSR
     runtime = database.runtime
     try:
         status, body = 200, runtime.call(operation, request.body, _caller(request, region))
+    except ConnectionError as closed:  # a fault on purpose
+        raise ConnectionClosedError(endpoint_url=request.url) from closed
     except Closed:
         raise  # the calling program's own mistake, so it must not look like a server's error
     except Exception as mistake:

@@ -113,6 +113,16 @@ class TransactionCanceledException(ApiError):
     message_member = "Message"
 
 
+class TransactionConflictException(ApiError):
+    """A write of a single item that meets a transaction which is under way."""
+
+
+class TransactionInProgressException(ApiError):
+    """A transaction whose token belongs to one that is under way."""
+
+    message_member = "Message"
+
+
 class IdempotentParameterMismatchException(ApiError):
     message_member = "Message"
 

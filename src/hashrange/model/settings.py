@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple, get_args
 
 from hashrange.model.consistency import Eventual
+from hashrange.model.faults import Faults
 from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, PARTITION_BYTES_MAX
 
 Throughput = Literal["off", "measured", "enforced"]
@@ -16,8 +17,8 @@ class Settings(NamedTuple):
 
     `throughput`: "measured" counts what each table, index and key consumes; "enforced" refuses
     requests as well, as DynamoDB does. `consistency`: if it is given, reads that are not strongly
-    consistent may be old; otherwise each read sees the latest commit. The following settings are
-    the limits of partitions:
+    consistent may be old; otherwise each read sees the latest commit. `faults`: requests that
+    fail on purpose. The following settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: what a partition serves per second.
@@ -35,6 +36,7 @@ class Settings(NamedTuple):
     expirations_per_second: float = 10_000
     throughput: Throughput = "off"
     consistency: Eventual | None = None
+    faults: Faults | None = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000

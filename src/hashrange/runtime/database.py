@@ -40,7 +40,14 @@ class Database:
         region: str = DEFAULT_REGION,
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
-        self.runtime = Runtime(store, clock, settings, wake_upkeep=self.start_upkeep)
+        arguments: Any = (store, clock, settings, self.start_upkeep)
+        self.runtime: Runtime
+        if settings.faults is None:
+            self.runtime = Runtime(*arguments)
+        else:
+            from hashrange.runtime.faults.unreliable import UnreliableRuntime
+
+            self.runtime = UnreliableRuntime(*arguments, faults=settings.faults)
         self._upkeep = Upkeep(self.runtime, settings, asked=self.runtime.take_steps)
         self._scrubber = Scrubber(store, self.runtime)
         self._store = store

@@ -62,6 +62,7 @@ class Runtime(forks.Forkable):
             history = History(settings.consistency.lag_max, times.now)
             lagging, watch = Lagging(settings.consistency, history, self._meter), history.watch
         environment = Environment(Catalog(), times, settings, self._meter, lagging)
+        self.environment = environment
         self._jobs = Jobs(store, environment, Here(), executor)
         self._reads = Reads(store, environment, self._jobs)
         self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)

@@ -252,6 +252,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         try:
             call = self._call
             assert call is not None
+            if isinstance(outcome, ConnectionError):  # a fault on purpose: no answer
+                self._transport.abort()
+                return
             last = call.form.close or (self._stopping and not self._waiting)
             form = call.form._replace(close=True) if last else call.form
             if not isinstance(outcome, bytes):

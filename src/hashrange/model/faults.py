@@ -1,0 +1,57 @@
+"""Faults on purpose: the errors that AWS documents, for tests of programs that must bear them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+FAULTS = (
+    "throttle",
+    "unprocessed",
+    "conflict",
+    "in-progress",
+    "error",
+    "error-after",
+    "disconnect",
+    "latency",
+)
+
+
+class Faults(NamedTuple):
+    """Requests that fail on purpose, by rate or exactly. None of them corrupts anything.
+
+    `rates` says how often each fault happens, from 0 to 1. It applies to the `operations` and
+    `tables` that are named, or to all. `on` names calls exactly, counted from 1 for each operation:
+    `on={"PutItem": {3: "error-after"}}` is about the third PutItem, and has precedence. The faults:
+
+    - `throttle`: a throttling error, as the table's billing mode has it.
+    - `unprocessed`: a batch that leaves some of its members unprocessed.
+    - `conflict`: a write or transaction that meets another transaction.
+    - `in-progress`: a transaction with a token whose first attempt is still running.
+    - `error`: InternalServerError, and nothing is done.
+    - `error-after`: InternalServerError although the request was carried out.
+    - `disconnect`: the connection is closed without an answer; the request was carried out.
+    - `latency`: the answer comes `latency_seconds` later.
+
+    A fault that an operation cannot have does not happen. The same seed and order of requests give
+    the same faults.
+    """
+
+    seed: int = 0
+    rates: Mapping[str, float] = {}
+    operations: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    on: Mapping[str, Mapping[int, str]] = {}
+    latency_seconds: float = 0.1
+
+    def check(self) -> None:
+        """Raises ValueError for faults that do not exist or rates that make no sense."""
+        named = [fault for calls in self.on.values() for fault in calls.values()]
+        for fault in (*self.rates, *named):
+            if fault not in FAULTS:
+                raise ValueError(f"no fault {fault!r}; there are {', '.join(FAULTS)}")
+        for fault, rate in self.rates.items():
+            if not 0 <= rate <= 1:
+                raise ValueError(f"the rate of {fault} is from 0 to 1, not {rate!r}")
+        if sum(self.rates.values()) > 1:
+            raise ValueError("the rates are at most 1 together, because a request has one fault")
+        if not 0 <= self.latency_seconds < float("inf"):
+            raise ValueError(f"latency_seconds is 0 or more, not {self.latency_seconds!r}")

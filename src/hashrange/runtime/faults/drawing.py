@@ -1,0 +1,85 @@
+"""Chooses the fault of each request, by exact call or by rate."""
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from threading import Lock
+from typing import Any
+
+from hashrange.model.faults import Faults
+
+Body = dict[str, Any]
+
+TRANSACTIONS = {"TransactWriteItems": "TransactItems", "TransactGetItems": "TransactItems"}
+TRANSACTIONS["ExecuteTransaction"] = "TransactStatements"
+BATCHES = ("BatchGetItem", "BatchWriteItem")
+DATA_OPERATIONS = {
+    *("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan"),
+    *("ExecuteStatement", "BatchExecuteStatement", *BATCHES, *TRANSACTIONS),
+}
+"""The operations that read and write items."""
+_CAN_HAVE = {
+    "unprocessed": set(BATCHES),
+    "conflict": {"PutItem", "UpdateItem", "DeleteItem", *TRANSACTIONS},
+    "in-progress": {"TransactWriteItems", "ExecuteTransaction"},
+    "throttle": DATA_OPERATIONS,
+}
+
+
+class Drawing:
+    """The same seed and order of requests give the same faults."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._random = Random(faults.seed)
+        self._calls: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def draw(self, name: str, body: Body) -> str | None:
+        """The fault of the next request of an operation, if it has one."""
+        faults = self._faults
+        with self._lock:
+            self._calls[name] += 1
+            exact = faults.on.get(name, {}).get(self._calls[name])
+            drawn = self._by_rate()  # also for an exact fault, so that others remain the same
+        if exact is not None:
+            return exact if _can_have(exact, name, body) else None
+        if drawn is None or not self._is_meant(name, body):
+            return None
+        return drawn if _can_have(drawn, name, body) else None
+
+    def some(self, members: Sequence[Any]) -> list[Any]:
+        """Some of the members of a batch, at least one and not all, unless there is only one."""
+        with self._lock:
+            count = self._random.randint(1, max(1, len(members) - 1))
+            return self._random.sample(members, count)
+
+    def _by_rate(self) -> str | None:
+        drawn = self._random.random()
+        for fault, rate in self._faults.rates.items():
+            drawn -= rate
+            if drawn < 0:
+                return fault
+        return None
+
+    def _is_meant(self, name: str, body: Body) -> bool:
+        operations, tables = self._faults.operations, self._faults.tables
+        if operations and name not in operations:
+            return False
+        return not tables or not tables_of(body).isdisjoint(tables)
+
+
+def tables_of(body: Body) -> set[str]:
+    """The names of the tables in a request's JSON; none for PartiQL."""
+    names = {body["TableName"]} if isinstance(body.get("TableName"), str) else set()
+    if isinstance(body.get("RequestItems"), dict):
+        names |= body["RequestItems"].keys()
+    for item in body.get("TransactItems") or ():
+        names |= {action["TableName"] for action in item.values() if "TableName" in action}
+    return {name.rpartition("/")[2] for name in names}
+
+
+def _can_have(fault: str, name: str, body: Body) -> bool:
+    if fault == "in-progress" and not body.get("ClientRequestToken"):
+        return False
+    return name in _CAN_HAVE.get(fault, {name})

@@ -1,0 +1,155 @@
+"""A runtime whose requests fail on purpose, around the operations: none of them knows of it."""
+
+from asyncio import get_running_loop
+from collections.abc import Callable
+from contextlib import suppress
+from time import sleep
+from typing import Any
+
+import msgspec
+
+from hashrange.engine import throughput
+from hashrange.engine.throughput import Limit
+from hashrange.model.caller import DEFAULT_CALLER, Caller
+from hashrange.model.errors import (
+    ApiError,
+    InternalServerError,
+    ProvisionedThroughputExceededException,
+    TransactionCanceledException,
+    TransactionConflictException,
+    TransactionInProgressException,
+)
+from hashrange.model.faults import Faults
+from hashrange.runtime.batch import Done, Outcome
+from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing, tables_of
+from hashrange.runtime.reads import Turn
+from hashrange.runtime.runtime import Runtime
+
+CONFLICT = "Transaction is ongoing for the item"
+IN_PROGRESS = "The transaction with the given request token is already in progress."
+
+
+class Disconnected(ConnectionError):
+    """The request gets no answer: the connection is closed."""
+
+
+class UnreliableRuntime(Runtime):
+    """`drawing` chooses the faults; `latency_seconds` is how late an answer with `latency` is."""
+
+    def __init__(self, *arguments: Any, faults: Faults, **members: Any) -> None:
+        faults.check()
+        super().__init__(*arguments, **members)
+        self._drawing = Drawing(faults)
+        self._latency_seconds = faults.latency_seconds
+
+    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
+        """Raises Disconnected as well."""
+        fault, body, after = self._plan(name, body)
+        if fault == "latency":
+            sleep(self._latency_seconds)
+        outcome = after(super().call(name, body, caller))
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
+
+    def submit(
+        self,
+        name: str,
+        body: bytes,
+        done: Done,
+        caller: Caller = DEFAULT_CALLER,
+        turn: Turn | None = None,
+    ) -> None:
+        try:
+            fault, body, after = self._plan(name, body)
+        except ApiError as refusal:
+            done(refusal)
+            return
+
+        def tell(outcome: Outcome) -> None:
+            done(after(outcome) if isinstance(outcome, bytes) else outcome)
+
+        if fault == "latency":
+            submit = super().submit
+            later = get_running_loop().call_later
+            later(self._latency_seconds, lambda: submit(name, body, tell, caller))
+        else:
+            super().submit(name, body, tell, caller, turn)
+
+    def _plan(self, name: str, body: bytes) -> tuple[str | None, bytes, Callable[[bytes], Outcome]]:
+        """The fault, the request to carry out, and what becomes of its answer. Raises ApiError."""
+        try:
+            given = msgspec.json.decode(body, type=Body)
+        except msgspec.MsgspecError:
+            given = {}
+        fault = self._drawing.draw(name, given)
+        match fault:
+            case "error":
+                raise InternalServerError("Internal server error")
+            case "throttle":
+                raise self._throttled(given)
+            case "conflict":
+                raise _conflict(name, given)
+            case "in-progress":
+                raise TransactionInProgressException(IN_PROGRESS)
+            case "error-after":
+                return fault, body, lambda _: InternalServerError("Internal server error")
+            case "disconnect":
+                return fault, body, lambda _: Disconnected()
+            case "unprocessed":
+                kept, left = self._divided(given)
+                return fault, kept, lambda answer: _with_unprocessed(name, answer, left)
+            case _:
+                return fault, body, lambda answer: answer
+
+    def _throttled(self, given: Body) -> ApiError:
+        for name in sorted(tables_of(given)):
+            with suppress(ApiError):  # there may be no such table
+                super().call("DescribeTable", msgspec.json.encode({"TableName": name}))
+            table = self.environment.catalog.known[1].get(name)
+            if table is not None:
+                kind = "KeyRangeThroughput" if table.on_demand else "ProvisionedThroughput"
+                return throughput.error([Limit(table, None, True, kind)])
+        return ProvisionedThroughputExceededException(throughput.TABLE_PROVISIONED)
+
+    def _divided(self, given: Body) -> tuple[bytes, Body]:
+        """A batch without some of its members, and those, both as RequestItems by table."""
+        members = [
+            (name, number)
+            for name, wanted in given.get("RequestItems", {}).items()
+            for number in range(len(_members(wanted)))
+        ]
+        chosen = set(self._drawing.some(members)) if len(members) > 1 else set()
+        kept, left = Body(), Body()
+        for name, wanted in given.get("RequestItems", {}).items():
+            every = list(enumerate(_members(wanted)))
+            for part, in_part in ((kept, False), (left, True)):
+                found = [m for number, m in every if ((name, number) in chosen) == in_part]
+                if found:
+                    part[name] = {**wanted, "Keys": found} if isinstance(wanted, dict) else found
+        return msgspec.json.encode({**given, "RequestItems": kept}), left
+
+
+def _members(wanted: Any) -> list[Any]:
+    found: list[Any] = wanted.get("Keys", []) if isinstance(wanted, dict) else wanted
+    return found
+
+
+def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
+    response = msgspec.json.decode(answer, type=Body)
+    member = "UnprocessedKeys" if name == "BatchGetItem" else "UnprocessedItems"
+    response[member] = {**response[member], **left}
+    return msgspec.json.encode(response)
+
+
+def _conflict(name: str, given: Body) -> ApiError:
+    """A single write is refused by itself; a transaction is cancelled, here by its first action."""
+    if name not in TRANSACTIONS:
+        return TransactionConflictException(CONFLICT)
+    others = len(given.get(TRANSACTIONS[name]) or [None]) - 1
+    reasons = [{"Code": "TransactionConflict", "Message": CONFLICT}] + [{"Code": "None"}] * others
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    return TransactionCanceledException(
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
+        CancellationReasons=reasons,
+    )
