@@ -31,7 +31,9 @@ class Database(_Database):
         except ModuleNotFoundError as error:
             error.add_note("Install it with: pip install 'hashrange[boto3]'")
             raise
-        return boto3_session(self, region)
+        settings = self.runtime.environment.settings
+        may_fail = settings.faults is not None or settings.throughput == "enforced"
+        return boto3_session(self, region, retry=may_fail)
 
     def backup(self, path: str | os.PathLike[str], *, compact: bool = False) -> None:
         """Copy the database as of one moment to a new file, while it is in use.

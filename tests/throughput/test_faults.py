@@ -131,7 +131,8 @@ def test_rates_hold_for_the_operations_and_tables_that_are_named() -> None:
 
 def test_a_disconnect_is_seen_by_clients() -> None:
     with opened(on={"PutItem": {1: "disconnect"}}) as db:
-        client = db.boto3_session().client("dynamodb")
+        once = Config(retries={"mode": "standard", "total_max_attempts": 1})
+        client = db.boto3_session().client("dynamodb", config=once)
         with pytest.raises(ConnectionClosedError):
             client.put_item(**put("a"))
         assert there(db) == {"a"}

@@ -38,18 +38,20 @@ class Database(Protocol):
     def runtime(self) -> Runtime: ...
 
 
-def boto3_session(database: Database, region: str = DEFAULT_REGION) -> boto3.Session:
+def boto3_session(
+    database: Database, region: str = DEFAULT_REGION, *, retry: bool = False
+) -> boto3.Session:
     """A session whose "dynamodb" and "dynamodbstreams" clients and resources use `database`.
 
-    It ignores this machine's profiles and credentials. Nothing is signed, and nothing is retried.
+    It ignores this machine's profiles and credentials. Nothing is signed. Nothing is retried,
+    unless `retry` says that requests may fail on purpose: then boto3 retries as it does with AWS.
     """
     nowhere = (None, None, os.devnull, None)
     session = botocore.session.Session(
         {"profile": (None, None, None, None), "config_file": nowhere, "credentials_file": nowhere}
     )
-    session.set_default_client_config(
-        Config(signature_version=UNSIGNED, retries={"mode": "legacy", "total_max_attempts": 1})
-    )
+    attempts = {} if retry else {"mode": "legacy", "total_max_attempts": 1}
+    session.set_default_client_config(Config(signature_version=UNSIGNED, retries=attempts or None))
     session.set_credentials(DUMMY, DUMMY)
 
     def mark(context: dict[str, Any], **_: Any) -> None:

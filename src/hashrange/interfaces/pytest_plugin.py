@@ -32,7 +32,18 @@ if TYPE_CHECKING:
 _scopes = {name: Scope(name) for name in PREFIXES}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("hashrange").addoption(
+        "--hashrange-hostile",
+        action="store_true",
+        help="run with the worst that DynamoDB may do: old reads, batches that are processed in "
+        "part, throttling",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    for scope in _scopes.values():
+        scope.hostile = config.getoption("--hashrange-hostile")
     config.pluginmanager.register(pytest_checks, "hashrange-checks")
     config.addinivalue_line(
         "markers",

@@ -31,12 +31,13 @@ class Scope:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.hostile = False
         self._clock: DatabaseClock | None = None
 
     @contextmanager
     def opened(self, node: Any) -> Iterator["Database"]:
         """Open an empty database, as the markers of the test or module say."""
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = _hostile_settings() if self.hostile else {}
         for marker in reversed(list(node.iter_markers("hashrange"))):
             options |= _options(marker)
         tables, freeze = options.pop("tables", ()), options.pop("freeze", None)
@@ -72,7 +73,7 @@ class Scope:
     def boto3_session(self) -> "boto3.Session":
         with _installed_by("hashrange[boto3]"):
             from hashrange.interfaces.boto import boto3_session
-        return boto3_session(self)
+        return boto3_session(self, retry=self.hostile)
 
     @cached_property
     def client(self) -> Any:
@@ -97,6 +98,14 @@ def _installed_by(package: str) -> Iterator[None]:
     except ModuleNotFoundError:
         line = f"the fixture needs a library that is not installed: pip install '{package}'"
         raise pytest.fail.Exception(line, pytrace=False) from None
+
+
+def _hostile_settings() -> dict[str, Any]:
+    """What DynamoDB may do to a program at any time; a marker can change each of these settings."""
+    from hashrange import Eventual, Faults
+
+    rates = {"unprocessed": 0.3, "throttle": 0.05}
+    return {"consistency": Eventual(worst=True), "faults": Faults(rates=rates)}
 
 
 def _options(marker: pytest.Mark) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hashrange.database import Durability
     from hashrange.interfaces.cli.commands import Commands
     from hashrange.interfaces.logs import LogFormat
+    from hashrange.model.faults import Faults
     from hashrange.model.settings import Throughput
 
 PORT_MAX = 65535
@@ -91,6 +92,21 @@ def add(commands: "Commands") -> None:
         "also refuses requests above the limits of tables and partitions, as DynamoDB does",
     )
     parser.add_argument(
+        "--fault",
+        metavar="FAULT=RATE",
+        action="append",
+        default=[],
+        help="let this share of requests fail on purpose, e.g. throttle=0.1; may be repeated; the "
+        "faults: throttle, unprocessed, conflict, in-progress, error, error-after, disconnect, "
+        "latency",
+    )
+    parser.add_argument(
+        "--eventual",
+        choices=("drawn", "worst"),
+        help="let reads that are not strongly consistent be old: by a lag that is drawn, or by as "
+        "much as allowed; default: they see every commit",
+    )
+    parser.add_argument(
         "--admin-port",
         metavar="PORT",
         type=_port,
@@ -131,6 +147,8 @@ def serve(
     cors: list[str],
     durability: "Durability",
     throughput: "Throughput",
+    fault: list[str],
+    eventual: str | None,
     admin_port: int | None,
     admin_host: str,
     access_log: bool,
@@ -175,7 +193,11 @@ def serve(
             greeting.append(f"Admin port: {at} - {shown}")
         if no_auth and not is_loopback(host):
             logging.getLogger("hashrange").warning(NO_AUTH, url)
-        settings = hashrange.Settings(throughput=throughput)
+        settings = hashrange.Settings(
+            throughput=throughput,
+            consistency=hashrange.Eventual(worst=eventual == "worst") if eventual else None,
+            faults=_faults(fault),
+        )
         database = opened.enter_context(
             hashrange.connect(path, durability=durability, settings=settings)
         )
@@ -201,6 +223,21 @@ def serve(
         database.runtime.evaluate_elsewhere()
         server = Server(database.runtime, listener, observer=together(observers))
         serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside)
+
+
+def _faults(given: list[str]) -> "Faults | None":
+    from hashrange.model.faults import Faults
+
+    rates: dict[str, float] = {}
+    try:
+        for text in given:
+            name, _, rate = text.partition("=")
+            rates[name] = float(rate)
+        faults = Faults(rates=rates)
+        faults.check()
+    except ValueError as error:
+        fail(f"--fault: {error}; give for example throttle=0.1")
+    return faults if rates else None
 
 
 def _check_volume(path: Path | None) -> None:
