@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import hcl2
 import pytest
 
 from hashrange import design as st
@@ -9,8 +10,6 @@ from hashrange.design.declare.schema import Source
 from hashrange.design.exchange import terraform
 
 from .models import EXAMPLES, rich, tables
-
-hcl2 = pytest.importorskip("hcl2")
 
 
 def plain(value: Any) -> Any:

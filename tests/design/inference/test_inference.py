@@ -206,6 +206,24 @@ def test_markers_with_a_namespace_of_their_own_are_reported(database: hashrange.
     )
 
 
+def test_types_with_the_names_of_other_things(database: hashrange.Database) -> None:
+    table = model(
+        "".join(
+            f"class A{n}(st.Item, name={name!r}):\n    key = st.key('a{n}#{{id}}', 'x')\n"
+            "    id: st.Slug\n"
+            for n, name in enumerate(("T", "date", "Literal", "Store", "list", "a b", "1"))
+        )
+        + "class P(st.Store, Protocol):\n    pass\n"
+        "table = st.Table('app', P, A0, A1, A2, A3, A4, A5, A6, by_type='GSI1')\n"
+    )
+    count = fill(table, database, parents=5)
+    found = st.infer(database, "app")
+    assert found.verified == count == 35
+    assert {e.name for e in declared(found.text).model.entities} == {
+        *("T", "date", "Literal", "Store", "list", "a b", "1"),
+    }
+
+
 def test_an_empty_table_has_its_keys(database: hashrange.Database) -> None:
     create(database)
     found = st.infer(database, "app")

@@ -298,7 +298,7 @@ def class_name(text: str, fallback: str) -> str:
     name = "".join(word[0].upper() + word[1:] for word in words) or fallback
     if name[0].isdigit() or keyword.iskeyword(name) or hasattr(builtins, name):
         name = f"{fallback}{name}"
-    return f"{name}Item" if name in IMPORTS else name
+    return f"{name}Item" if name in (*IMPORTS, "T") else name
 
 
 def pattern_name(text: str) -> str:
