@@ -14,6 +14,7 @@ from serving import Client, Running, eventually, request, running
 
 from hashrange import wire
 from hashrange.interfaces.server import budget as budgets
+from hashrange.interfaces.server import connection
 from hashrange.interfaces.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
 from hashrange.interfaces.server.connection import (
     ROOM_SECONDS_MAX,
@@ -21,6 +22,8 @@ from hashrange.interfaces.server.connection import (
     ClientConnection,
 )
 from hashrange.interfaces.server.listener import open_listener
+from hashrange.interfaces.server.turns import ARRIVALS_PER_TURN
+from hashrange.model.errors import ThrottlingException
 from hashrange.wire import Key
 
 
@@ -293,3 +296,32 @@ def test_nothing_is_held_when_all_have_gone(server: Running) -> None:
         assert budget.pot(size, stranger).free == free * MB
     assert (budget.unsent._clients, budget.unsent._bytes_at_first) == ({}, 0)
     assert not server.server.clients.strangers
+
+
+def test_a_connection_stops_reading_while_a_turn_is_full(server: Running) -> None:
+    """What arrives while others are handled does not pile up: there is one piece of each."""
+    clients = [server.connect() for _ in range(3 * ARRIVALS_PER_TURN)]
+    turns = server.server.clients.turns
+    most = [0]
+    for client in clients:
+        client.send(request("GetItem") * 20)
+    for _ in range(50):
+        most[0] = max(most[0], server.call(lambda: len(turns._arrived)))
+    assert most[0] <= 2 * len(clients)
+    for client in clients:
+        assert [client.receive()[0] for _ in range(20)] == [200] * 20
+        client.close()
+
+
+def test_a_throttled_client_is_held_back(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets its answer late, and its next request waits for that."""
+    monkeypatch.setattr(connection, "THROTTLED_SECONDS", 0.2)
+    throttled = ThrottlingException("later")
+    monkeypatch.setattr(server.runtime, "submit", lambda name, body, done, *_: done(throttled))
+    client = server.connect()
+    began = time.monotonic()
+    client.send(request("Query"), request("Query"))
+    answers = [client.receive() for _ in range(2)]
+    assert time.monotonic() - began >= 0.4
+    assert all(status == 400 and b"ThrottlingException" in body for status, _, body in answers)
+    client.close()

@@ -38,6 +38,10 @@ from hashrange.runtime.explain import Explanation, explain
 from hashrange.runtime.meter.account import Account
 from hashrange.runtime.meter.metered import metered
 
+LONG_READS_PER_TURN = 8
+"""How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
+others of the turn wait for each of them for a slice of time."""
+
 
 class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it."""
@@ -81,9 +85,11 @@ class Turn:
     before the loop goes on.
     """
 
-    __slots__ = ("_open", "_opened")
+    __slots__ = ("_open", "_opened", "long_reads")
 
     def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
+        self.long_reads = 0
+        """How many reads of the turn were not done within their slice of time."""
         self._open = open_snapshot
         self._opened: ReadSnapshot | None = None
 
@@ -219,11 +225,14 @@ class Reads:
                 return self.call(operation, request, body, caller)
             with closing(self.turn()) as turn:
                 return self.start(operation, request, body, caller, done, turn)
+        timer = self._environment.clock.timer
+        if turn.long_reads >= LONG_READS_PER_TURN and not operation.single_read:
+            self._add(LongRead(operation, request, body, caller, done, timer()))
+            return None
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if operation.single_read and not weight:
             return opened.response(drive(steps, opened.snapshot))
-        timer = self._environment.clock.timer
         costly = False
         if weight:
             steps = within_price(steps, weight, body)
@@ -233,6 +242,7 @@ class Reads:
             costly, decision = True, None
         if decision is not None:
             return opened.response(decision)
+        turn.long_reads += 1
         self._add(LongRead(operation, request, body, caller, done, timer(), costly))
         return None
 

@@ -27,6 +27,7 @@ from hashrange.interfaces.server.budget import (
 )
 from hashrange.interfaces.server.clients import Answered, Clients
 from hashrange.interfaces.server.intake import Intake
+from hashrange.model.errors import ThrottlingException
 
 RATE_MIN = 1024
 """Bytes per second: a client that sends a request, or reads an answer, more slowly than this is
@@ -51,6 +52,10 @@ IDLE_SECONDS_MAX = 600
 LINGER_SECONDS = 2
 """How long a refused client stays connected, so that it can read the refusal. Nothing more that
 it sends is handled."""
+
+THROTTLED_SECONDS = 0.5
+"""A client that is throttled gets its answer after this time: it may not wait by itself before it
+tries again."""
 
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
@@ -101,6 +106,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._ended = False  # nothing more is run or sent
         self._advancing = False
         self._paused = False
+        self._crowded = False  # data has been read that this turn of the loop cannot handle
         self._writable = True
         self._stopping = False
         self._answers = 0
@@ -134,7 +140,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._intake.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._turns.arrive(self, self._intake.buffer[:nbytes].tobytes())
+        in_time = self._turns.arrive(self, self._intake.buffer[:nbytes].tobytes())
+        if not in_time and not self._paused:
+            self._crowded = True
+            self._pause_or_resume()
 
     def eof_received(self) -> bool:
         """A client that has stopped sending may still read: answer its requests, then close."""
@@ -162,6 +171,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     # ---- requests, in order ----
 
     def handle(self, data: bytes) -> None:
+        self._crowded = False
         if self._ended:
             return
         events = self._wire.feed(data)
@@ -185,7 +195,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advancing = False
         if self._stopping and self._call is None and not self._waiting:
             self._finish(self._close)
-        if self._paused != (bool(self._waiting) or self._intake.blocked) and not self._ended:
+        pause = bool(self._waiting) or self._intake.blocked or self._crowded
+        if self._paused != pause and not self._ended:
             self._pause_or_resume()
 
     def _pause_or_resume(self) -> None:
@@ -259,6 +270,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             form = call.form._replace(close=True) if last else call.form
             if not isinstance(outcome, bytes):
                 answer = wire.fail(refusal(call.operation, outcome), form)
+                if isinstance(outcome, ThrottlingException):
+                    tell = partial(self._answer, call, outcome, answer, last)
+                    self._clients.loop.call_later(THROTTLED_SECONDS, tell)
+                    return
             elif form.coding and len(outcome) > _COMPRESSED_AT_ONCE_BYTES_MAX:
                 answered = partial(self._answer, call, outcome, last=last)
                 self._clients.compress_aside(outcome, form, answered)

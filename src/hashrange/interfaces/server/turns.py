@@ -3,8 +3,8 @@
 Between two system calls the code of a request falls out of the processor's caches. Handled in
 one go, each GetItem of sixteen clients takes a quarter less time, and half as many again are
 answered per second. A request waits at most for the other requests of its turn. The reads of a turn
-share one snapshot, and the answers leave together at its end. When enough has arrived for a turn it
-is handled at once, so that data does not pile up while the loop goes on reading.
+share one snapshot, and the answers leave together at its end. When more has arrived than one turn
+handles, the connections that brought it stop reading until it is handled.
 """
 
 from asyncio import AbstractEventLoop
@@ -39,17 +39,15 @@ class Turns:
         self._departing: list[Connection] = []
         self._scheduled = False
 
-    def arrive(self, connection: Connection, data: bytes) -> None:
-        """Call `connection.handle(data)` once all data of this turn has arrived."""
+    def arrive(self, connection: Connection, data: bytes) -> bool:
+        """Call `connection.handle(data)` once all data of this turn has arrived.
+
+        Returns whether it can be handled in this turn; else, no more should be read until then.
+        """
         self._arrived.append((connection, data))
         if not self._scheduled:
             self._schedule()
-        elif len(self._arrived) >= ARRIVALS_PER_TURN and self.turn is None:
-            try:
-                self._handle()
-            except Exception as error:  # probably not of the connection that brought this data
-                message = "a connection failed"
-                self._loop.call_exception_handler({"message": message, "exception": error})
+        return len(self._arrived) <= ARRIVALS_PER_TURN
 
     def depart(self, connection: Connection) -> None:
         """Call `connection.flush()` once all requests of this turn are handled."""

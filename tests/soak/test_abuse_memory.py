@@ -1,0 +1,121 @@
+"""Abuse of sockets: memory stays below its bars. For requests that cost much see `abuse`.
+
+In a soak the neighbour's waits have bars too. In CI only memory is checked, because a machine
+with other work delays everybody.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from . import attackers
+from .runs import SOAK, Violation, times
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc"),
+]
+
+SECONDS = times(3, 30)
+MEMORY_MB_MAX = 400
+STRANGERS_MB_MAX = 64
+P99_SECONDS_MAX = 0.025
+SECONDS_MAX = 0.250
+STRANGERS = ("long heads", "strangers that say nothing", "strangers with small heads")
+"""The attacks of clients that never send a valid request."""
+
+
+class Served(NamedTuple):
+    process: "subprocess.Popen[str]"
+    port: int
+
+    def memory_mb(self, field: str) -> int:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(rf"{field}:\s+(\d+)", status)[0]) // 1024
+
+
+@contextmanager
+def serving(folder: Path, fault: str = "") -> Iterator[Served]:
+    """A server with a file, on one core. A `fault` is code that runs before it starts."""
+    serve = f"""
+        import os, sys
+        os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+        {fault}
+        from hashrange.interfaces.cli import main
+        sys.argv = ["hashrange", "serve", "--port", "0", {str(folder / "a.db")!r}]
+        main()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(serve)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    with process:
+        try:
+            assert process.stdout is not None
+            found = (re.search(r"http://\S+:(\d+)", line) for line in process.stdout)
+            yield Served(process, int(next(filter(None, found))[1]))
+        finally:
+            process.terminate()
+
+
+def run(name: str, port: int, seconds: float) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.soak.attackers", name, str(port), str(seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def attack(served: Served, name: str) -> None:
+    """Raises Violation."""
+    before = served.memory_mb("VmRSS")
+    attacker = run(name, served.port, SECONDS + 1)
+    time.sleep(0.5)
+    neighbour = run("neighbour", served.port, SECONDS)
+    told, _ = neighbour.communicate(timeout=SECONDS + 120)
+    attacker.communicate(timeout=120)
+    if neighbour.returncode:
+        raise Violation("the neighbour was not served")
+    taken = sorted(json.loads(told))
+    p99, longest = taken[len(taken) * 99 // 100], taken[-1]
+    peak = served.memory_mb("VmHWM")
+    print(
+        f"{name}: {len(taken)} requests, p50 {taken[len(taken) // 2] * 1e3:.1f} ms, "
+        f"p99 {p99 * 1e3:.1f} ms, longest {longest * 1e3:.0f} ms, "
+        f"{before} MB before, at most {peak} MB"
+    )
+    if peak >= MEMORY_MB_MAX or (name in STRANGERS and peak - before >= STRANGERS_MB_MAX):
+        raise Violation(f"{peak} MB, from {before}")
+    if SOAK and (p99 > P99_SECONDS_MAX or longest > SECONDS_MAX):
+        raise Violation(f"p99 {p99:.3f} s, longest {longest:.3f} s")
+
+
+@pytest.mark.parametrize("name", attackers.ATTACKS)
+def test_abuse(name: str, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        if name not in STRANGERS:
+            attackers.fill(served.port)
+        else:
+            attackers.fill(served.port, large_items=0)
+        attack(served, name)
+
+
+FAULTS = {
+    "answers of 16 MB, not read": "from hashrange.interfaces.server import budget; "
+    "budget.Unsent._make_room = lambda self: None",
+    "bodies of 16 MB, 600 bytes a second": "from hashrange.interfaces.server import budget; "
+    "budget.Pot.take = lambda self, size, client: True",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_server_without_limits_is_found_out(name: str, tmp_path: Path) -> None:
+    with serving(tmp_path, FAULTS[name]) as served:
+        attackers.fill(served.port)
+        with pytest.raises(Violation):
+            attack(served, name)
