@@ -120,14 +120,19 @@ class Committer(forks.Forkable):
 
     def _wake_next(self) -> None:
         for submission in tuple(self._waiting):
-            if submission.news:
-                submission.news.set()
+            if self._wake(submission):
                 return
-            if submission.loop:
-                with suppress(RuntimeError):  # the loop has been closed meanwhile
-                    submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
-                    if submission.loop.is_running():  # otherwise it may never run again
-                        return
+
+    def _wake(self, submission: Submission) -> bool:
+        """Wake the thread or loop that waits for a submission. Returns whether there is one."""
+        if submission.news:
+            submission.news.set()
+            return True
+        if submission.loop:
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
+                return submission.loop.is_running()  # otherwise it may never run again
+        return False
 
     def _schedule(self, loop: AbstractEventLoop) -> None:
         if self._waiting and loop not in self._scheduled:
@@ -253,7 +258,7 @@ class Committer(forks.Forkable):
         if isinstance(outcome, Proposal) and outcome.writes:
             submission.proposal = outcome
             self._waiting.append(submission)
-            self._wake_next()
+            self._wake(submission)
             return
         if isinstance(outcome, Proposal):
             self._jobs.settled()

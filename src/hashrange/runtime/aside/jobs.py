@@ -11,6 +11,7 @@ writes are often to the same item.
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import Any, cast
 
@@ -104,7 +105,8 @@ class Jobs(forks.Forkable):
 
     def close(self) -> None:
         """Jobs that are not done are dropped: their callers are told that nothing was written."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         if self._thread:
             self._thread.shutdown()
         with self._lock:
@@ -123,17 +125,25 @@ class Jobs(forks.Forkable):
             self._stepping = bool(self._running)
             if not self._stepping:
                 return
-        self._submit()
-
-    def _submit(self) -> None:
-        if self._closed:
+        if self._executor:
+            self._executor.submit(self._step_in, self._executor)
             return
-        executor = self._executor
-        if executor is None:
-            if self._thread is None:
-                self._thread = ThreadPoolExecutor(1, "hashrange-costly")
-            executor = self._thread
-        executor.submit(self._step)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "hashrange-costly")
+        with suppress(RuntimeError):  # closed: the job will be told so
+            self._thread.submit(self._step_on)
+
+    def _step_in(self, executor: Executor) -> None:
+        """Make one step, and let the executor decide when the next one is made."""
+        if self._step():
+            executor.submit(self._step_in, executor)
+
+    def _step_on(self) -> None:
+        """Make all steps. Each could be submitted by itself, but that may have to wait for a fork,
+        which waits for the jobs to give their snapshots back.
+        """
+        while self._step():
+            pass
 
     def _admit(self) -> None:
         """Let the next write begin, if none is under way. The callers take turns."""
@@ -146,8 +156,11 @@ class Jobs(forks.Forkable):
             self._writes[caller] = queue
         self._writing = True
 
-    def _step(self) -> None:
+    def _step(self) -> bool:
+        """Make a step of the job whose turn it is. Returns whether there is more to do."""
         with self._lock:
+            if self._closed:
+                return False
             job = self._running.popleft()
         ended = self._advance(job)
         with self._lock:
@@ -157,9 +170,7 @@ class Jobs(forks.Forkable):
                 self._running.append(job)
             self._admit()
             self._stepping = bool(self._running)
-            if not self._stepping:
-                return
-        self._submit()
+            return self._stepping
 
     def _advance(self, job: Job) -> bool:
         """Make one step of a job. Returns whether it was the last one."""
