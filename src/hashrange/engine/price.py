@@ -26,12 +26,11 @@ def units(value: bytes) -> int:
     return value.count(b'"') // _QUOTES_PER_VALUE + len(value) // 256
 
 
-def is_long(answer: kv.Answer) -> bool:
+def is_long(answer: list[bytes | None] | list[int]) -> bool:
     """Whether an answer by key is long enough for its price to matter."""
-    if type(answer) is list:
-        for value in answer:
-            if type(value) is bytes and len(value) > _SHORT_BYTES:
-                return True
+    for value in answer:  # noqa: SIM110 - every write comes here, and `any` would cost more
+        if type(value) is bytes and len(value) > _SHORT_BYTES:
+            return True
     return False
 
 

@@ -134,8 +134,8 @@ class Batch(Struct, eq=False):
     environment: Environment
     submissions: Sequence[Submission]
     memory: Memory | None = None
-    costly: list[Submission] = []
-    late: list[Submission] = []
+    costly: Sequence[Submission] = ()
+    late: Sequence[Submission] = ()
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table."""
 
@@ -150,7 +150,7 @@ class Batch(Struct, eq=False):
         settings, meter = self.environment.settings, self.environment.meter
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
-        decided: list[Submission] = []
+        decided = 0
         costly: list[Submission] = []
         timer = self.environment.clock.timer
         several = len(self.submissions) > 1 and self.memory is None
@@ -158,6 +158,7 @@ class Batch(Struct, eq=False):
         for submission in self.submissions:
             if several and decided and timer() > deadline:
                 break
+            decided += 1
             if writes:
                 yield writes
                 writes = []
@@ -169,10 +170,11 @@ class Batch(Struct, eq=False):
                     if not (yield from submission.proposal.holds()):
                         raise Costly
                     writes = transition.postponed(submission.proposal.writes, now)
-                    submission.outcome = submission.proposal.response
-                    if meter is not None and submission.proposal.receipt is not None:
-                        (submission.account or meter).charge(submission.proposal.receipt, now)
-                    decided.append(submission)
+                    outcome, receipt = submission.proposal.response, submission.proposal.receipt
+                    if meter is not None and receipt is not None:
+                        (submission.account or meter).charge(receipt, now)
+                        outcome = metered(outcome, receipt) if meter.tells else outcome
+                    submission.outcome = outcome
                     continue
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
@@ -185,7 +187,7 @@ class Batch(Struct, eq=False):
                     units = 0
                     while True:
                         reply = yield steps.send(reply)
-                        if is_long(reply) and self.memory is None:
+                        if type(reply) is list and is_long(reply) and self.memory is None:
                             units += submission.price(reply)
                             if units > UNITS_MAX:
                                 raise Costly
@@ -205,21 +207,17 @@ class Batch(Struct, eq=False):
             except ApiError as refusal:
                 # A traceback would keep what was read in memory, in a cycle.
                 submission.outcome = refusal.with_traceback(None)
-                decided.append(submission)
                 continue
             except Exception as error:
                 submission.outcome = internal_error(error)
-                decided.append(submission)
                 continue
             writes = derived
-            decided.append(submission)
             for change in decision.changes:
                 if type(change) is TableChange:
                     tables, redefined = {}, True
                     self.needs_upkeep |= change.old is not None
-        self.late += self.submissions[len(decided) + len(costly) :]
-        self.costly += costly
-        self.submissions = decided
+        if costly or decided < len(self.submissions):
+            self._leave(costly, decided)
         if not wrote and not writes:
             return None
         if redefined:
@@ -228,6 +226,15 @@ class Batch(Struct, eq=False):
         if milliseconds > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
+
+    def _leave(self, costly: list[Submission], decided: int) -> None:
+        """Take out the costly submissions, and those after the first `decided`."""
+        late = list(self.submissions[decided:])
+        for submission in late:
+            submission.outcome = None  # it may be from before a conflict
+        self.submissions = [each for each in self.submissions[:decided] if each not in costly]
+        self.costly = [*self.costly, *costly]
+        self.late = [*self.late, *late]
 
     def first_reads(self) -> Iterator[kv.Read]:
         """The first reads of the decisions, unless the tables have changed meanwhile."""

@@ -182,9 +182,12 @@ class Committer(forks.Forkable):
             if transaction:
                 commit_batch(batch, transaction, self._store)
         finally:
-            self._pass_on(batch)
+            if batch.costly or batch.late:
+                self._pass_on(batch)
             self._let_go()
-            self._finish(batch, here)
+            self._tell(batch.submissions, here)
+            if batch.needs_upkeep:
+                self._wake_upkeep()
 
     def _work_off(self) -> None:
         try:
@@ -199,8 +202,11 @@ class Committer(forks.Forkable):
             if transaction:
                 commit_batch(batch, transaction, self._store)
         finally:
-            self._pass_on(batch)
-            self._finish(batch)
+            if batch.costly or batch.late:
+                self._pass_on(batch)
+            self._tell(batch.submissions)
+            if batch.needs_upkeep:
+                self._wake_upkeep()
 
     def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
         """Decide a batch; return it, and its transaction if there is anything to commit.
@@ -223,13 +229,8 @@ class Committer(forks.Forkable):
         try:
             return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:
-            self._finish(batch)
+            self._tell(batch.submissions)
             raise
-
-    def _finish(self, batch: Batch, here: AbstractEventLoop | None = None) -> None:
-        self._tell(batch.submissions, here)
-        if batch.needs_upkeep:
-            self._wake_upkeep()
 
     def _pass_on(self, batch: Batch) -> None:
         """Let what a batch has not decided wait for the next one, or be decided aside."""

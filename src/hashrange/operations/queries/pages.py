@@ -14,6 +14,7 @@ from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item
 from hashrange.operations.common import outputs
+from hashrange.operations.common.outputs import LARGE_BYTES
 
 SLOW_CHUNK_ROWS = 32
 """How many rows are read at a time if each takes longer. Other requests run between chunks."""
@@ -99,7 +100,10 @@ def _read_range(
                 )
         if not stored:
             break
-        chunk_sizes = yield from _keep(options, stored, fetched, page)
+        if options.matches or options.project:
+            chunk_sizes = yield from _evaluate(options, stored, fetched, page)
+        else:
+            chunk_sizes = _keep(options, stored, fetched, page)
         page.scanned += len(stored)
         page.size += sum(chunk_sizes)
         page.last = stored[-1][1]
@@ -119,42 +123,37 @@ def _read_range(
 
 def _keep(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
-) -> Fetch[list[int]]:
-    """Add what passes the filter to a page. Returns the size of each row that was evaluated."""
-    matches, project = options.matches, options.project
-    if not (matches or project or fetched or options.count_only):
-        sizes, items = contents(stored)
-        page.count += len(items)
-        page.items += items
-        return sizes
-    rows = [Row(value) for _, value in stored]
-    sizes = [row.size for row in rows]
-    if matches or project:
-        yield from _evaluate(options, rows if fetched is None else fetched, page)
-        return sizes
-    page.count += len(rows)
+) -> list[int]:
+    """Add rows to a page as they are. Returns their sizes."""
+    sizes, items = contents(stored)
+    page.count += len(items)
     if not options.count_only:
-        page.items += [Raw(row.json) for row in fetched or ()]
+        page.items += items if fetched is None else [Raw(row.json) for row in fetched]
     return sizes
 
 
-def _evaluate(options: PageOptions, rows: Sequence[Row], page: ItemPage) -> Fetch[None]:
-    """Filter and project rows, with a pause after each that was long in coming."""
+def _evaluate(
+    options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
+) -> Fetch[list[int]]:
+    """Add what passes the filter to a page, with a pause after each row that was long in coming.
+    Returns the size of each row that was evaluated.
+    """
     matches, project, counts = options.matches, options.project, options.count_only
+    entries = [Row(value) for _, value in stored]
     bytes_max = PAUSE_BYTES // options.weight
     looked_at = 0
-    for row in rows:
+    for row in entries if fetched is None else fetched:
         looked_at += row.stored_bytes
         if looked_at > bytes_max:
             yield from fetch.pause()
             looked_at = 0
-        if matches and not matches(row.item):
+        if not matches or matches(row.item):
+            page.count += 1
+            if not counts:
+                page.items.append(outputs.projected(row, project) if project else Raw(row.json))
+        if row.size > LARGE_BYTES:
             row.forget()
-            continue
-        page.count += 1
-        if not counts:
-            page.items.append(outputs.projected(row, project) if project else Raw(row.json))
-        row.forget()
+    return [entry.size for entry in entries]
 
 
 def _fetch_items(

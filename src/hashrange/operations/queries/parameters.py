@@ -126,7 +126,7 @@ def read_page(
         source,
         matches=filter_.matches if filter_ else None,
         project=projection.project if projection else None,
-        weight=max(1, parameters.weight),
+        weight=1 + filter_.operators if filter_ else 1,
         fetching=chooses and _must_fetch(table, source, parameters),
         consistent=bool(given.consistent_read),
         reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,

@@ -26,6 +26,7 @@ from hashrange.runtime.batch import internal_error
 from hashrange.runtime.decisions import Proposal, Reading
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.metered import metered
 
 WAITING_MAX = 256
 """How many costly requests may wait; others are refused, and SDKs try them again later."""
@@ -212,9 +213,11 @@ class Jobs(forks.Forkable):
 
     def _charge(self, job: Job, result: Result) -> None:
         """Charge what a request has read. Writes are charged when they are committed."""
-        charge = job.account or self._environment.meter
-        if charge is not None and result.receipt is not None:
-            charge.charge(result.receipt, self._environment.clock.now())
+        meter = self._environment.meter
+        if meter is not None and result.receipt is not None:
+            (job.account or meter).charge(result.receipt, self._environment.clock.now())
+            if meter.tells:
+                result.response = metered(result.response, result.receipt)
 
     def _end(self, job: Job, outcome: Proposal | BaseException) -> None:
         if job.evaluation is not None:
