@@ -58,7 +58,11 @@ class TestEnvironment:
             assert get(server.port, "/", {"Host": "b.example"})[0] == 200
             status, said = server.end(signal.SIGTERM)
         assert status == 0
-        assert [json.loads(line)["table"] for line in said.splitlines()] == ["Things"]
+        lines = [json.loads(line) for line in said.splitlines()]
+        assert [(each["operation"], each.get("table")) for each in lines] == [
+            ("GetItem", "Things"),
+            ("", None),  # the health check
+        ]
 
     def test_the_command_line_wins(self, path: Path) -> None:
         with serving(path, HASHRANGE_DB="elsewhere.db", HASHRANGE_PORT="1") as server:
