@@ -110,7 +110,7 @@ def test_both_parsers_accept_the_same_requests(operation: str, data: st.DataObje
             OPERATIONS_BY_NAME[operation].request(body)
     else:
         assert fast is None or fast == careful
-    assert accepted(lambda body: decode(body, type_), body) == careful
+        assert accepted(lambda body: decode(body, type_), body) == careful
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -264,12 +264,12 @@ def decisions_see_no_earlier_ones() -> Iterator[None]:
 
 @contextmanager
 def every_decision_stands() -> Iterator[None]:
-    def planted(earlier: decisions.Footprint) -> Generator[kv.Read, Any, bool]:
-        for read, _ in earlier.reads:
+    def planted(reads: list[decisions.Reading]) -> Generator[kv.Read, Any, bool]:
+        for read, _ in reads:
             yield read
         return True
 
-    with patch.object(decisions, "_reads_the_same", planted):
+    with patch.object(decisions, "reads_the_same", planted):
         yield
 
 

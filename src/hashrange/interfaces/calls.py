@@ -48,6 +48,8 @@ class Runtime(Protocol):
 def refusal(operation: str, error: BaseException) -> ApiError:
     """The error to answer with. Anything but an ApiError is an internal error, and is logged."""
     if isinstance(error, ApiError):
+        # Its frames hold the request, in a cycle that only the garbage collector would free.
+        error.__traceback__ = error.__context__ = None
         return error
     _log.error("operation=%s status=500", operation, exc_info=error)
     return InternalServerError("Internal server error")

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import transition
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
@@ -167,14 +168,7 @@ class Batch(Struct, eq=False):
             reply: Any = None
             try:
                 if submission.proposal is not None:
-                    if not (yield from submission.proposal.holds()):
-                        raise Costly
-                    writes = transition.postponed(submission.proposal.writes, now)
-                    outcome, receipt = submission.proposal.response, submission.proposal.receipt
-                    if meter is not None and receipt is not None:
-                        (submission.account or meter).charge(receipt, now)
-                        outcome = metered(outcome, receipt) if meter.tells else outcome
-                    submission.outcome = outcome
+                    writes = yield from self._carry_out(submission, submission.proposal, now)
                     continue
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
@@ -194,13 +188,8 @@ class Batch(Struct, eq=False):
                 except StopIteration as end:
                     decision: Decision = end.value
                 derived = transition.derive(decision, now)
-                if meter is not None and decision.receipt is not None:
-                    charge = submission.account or meter
-                    charge.charge(decision.receipt, now)
-                outcome = encode_response(decision.response())
-                if meter is not None and meter.tells and decision.receipt is not None:
-                    outcome = metered(outcome, decision.receipt)
-                submission.outcome = outcome
+                response = encode_response(decision.response())
+                submission.outcome = self._charged(submission, response, decision.receipt, now)
             except Costly:
                 costly.append(submission)
                 continue
@@ -226,6 +215,26 @@ class Batch(Struct, eq=False):
         if milliseconds > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
+
+    def _carry_out(
+        self, submission: Submission, proposal: Proposal, now: float
+    ) -> Generator[kv.Read, Any, list[kv.Write]]:
+        """The writes of a decision that was made aside. Raises Costly if it no longer holds."""
+        if not (yield from proposal.holds()):
+            raise Costly
+        outcome = self._charged(submission, proposal.response, proposal.receipt, now)
+        submission.outcome = outcome
+        return transition.postponed(proposal.writes, now)
+
+    def _charged(
+        self, submission: Submission, response: bytes, receipt: Receipt | None, now: float
+    ) -> bytes:
+        """The response, after what it consumed is charged."""
+        meter = self.environment.meter
+        if meter is None or receipt is None:
+            return response
+        (submission.account or meter).charge(receipt, now)
+        return metered(response, receipt) if meter.tells else response
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
         """Take out the costly submissions, and those after the first `decided`."""
