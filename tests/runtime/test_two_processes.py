@@ -83,7 +83,7 @@ def test_writes_throughout_the_build_of_an_index(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other process has the table in its cache when the index is created, and does not ask."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 50)  # a build of several steps
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)  # a build of many steps
     with hashrange.connect(path, durability="relaxed") as one, other_process(path) as other:
         create_table(one.execute)
         for number in range(200):
