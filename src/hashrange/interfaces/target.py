@@ -1,0 +1,126 @@
+"""A database as commands name it: a file, an address, or AWS itself.
+
+    app.db                      a file, opened in this process
+    http://127.0.0.1:8000       a server that speaks the DynamoDB API
+    postgresql://host/name      a database over PostgreSQL, opened in this process
+    aws, aws:profile@region     AWS, with the credentials that boto3 finds
+
+All of them are used through boto3's clients, so what works with one works with each.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from hashrange.database import Database
+
+Kind = Literal["file", "server", "postgresql", "aws"]
+
+NO_CREDENTIALS = "hashrange"
+"""Sent to a server if boto3 finds no credentials; on loopback any will do."""
+
+_AWS = re.compile(r"aws(?::(?P<profile>[^@]+))?(?:@(?P<region>[a-z0-9-]+))?")
+
+
+class TargetError(Exception):
+    """The database cannot be opened; the message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An open database. `client` and `streams` are boto3's clients for it.
+
+    `name` is safe to print: it has no password. `database` is the database itself if it is open
+    in this process, which has more to tell than the API.
+    """
+
+    name: str
+    kind: Kind
+    client: Any
+    streams: Any
+    database: "Database | None" = None
+
+
+@contextmanager
+def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[Target]:
+    """Open the database `name`; `create` lets a file be made that does not exist.
+
+    `config` is handed to botocore's Config for servers and AWS, e.g. `max_pool_connections`.
+    Raises `TargetError`, and `StoreError` for a file that is not a database.
+    """
+    kind, printed = kind_of(name), _printed(name)
+    if kind in ("file", "postgresql"):
+        with _in_process(name, kind, create) as database:
+            session = database.boto3_session()
+            clients = session.client("dynamodb"), session.client("dynamodbstreams")
+            yield Target(printed, kind, *clients, database)
+    else:
+        yield Target(printed, kind, *_remote(name, kind, config))
+
+
+def _printed(name: str) -> str:
+    """The name for a message, or a refusal if it is no address."""
+    try:
+        return without_password(name)
+    except ValueError as error:
+        raise TargetError(f"the address of the database is not valid: {error}") from None
+
+
+def kind_of(name: str) -> Kind:
+    if name.startswith(("http://", "https://")):
+        return "server"
+    if name.startswith(("postgresql://", "postgres://")):
+        return "postgresql"
+    return "aws" if _AWS.fullmatch(name) else "file"
+
+
+def without_password(name: str) -> str:
+    if kind_of(name) in ("file", "aws"):
+        return name
+    parts = urlsplit(name)
+    user, found, _ = parts.netloc.rpartition("@")
+    shown = f"{user.partition(':')[0]}@" if found else ""
+    return parts._replace(netloc=f"{shown}{parts.netloc.rpartition('@')[2]}", query="").geturl()
+
+
+def _in_process(name: str, kind: Kind, create: bool) -> "Database":
+    import hashrange
+
+    if kind == "file" and not create:
+        path = Path(name)
+        if path.is_dir():
+            raise TargetError(f"{name}: is a directory; name a file")
+        if not path.exists():
+            raise TargetError(f"{name}: no such file")
+    return hashrange.connect(name)
+
+
+def _remote(name: str, kind: Kind, config: dict[str, Any]) -> tuple[Any, Any]:
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    found = _AWS.fullmatch(name) if kind == "aws" else None
+    given: dict[str, Any] = {"config": Config(**config)}
+    try:
+        session = boto3.Session(
+            profile_name=found["profile"] if found else None,
+            region_name=found["region"] if found else None,
+        )
+        if kind == "server":
+            given["endpoint_url"] = name
+            given["region_name"] = session.region_name or "us-east-1"
+            if session.get_credentials() is None:
+                given |= dict.fromkeys(
+                    ("aws_access_key_id", "aws_secret_access_key"), NO_CREDENTIALS
+                )
+        elif session.region_name is None:
+            raise TargetError(f"{name}: no region; name it: aws@eu-west-1")
+        return session.client("dynamodb", **given), session.client("dynamodbstreams", **given)
+    except (BotoCoreError, ValueError) as error:
+        raise TargetError(f"{_printed(name)}: {error}") from None
