@@ -289,10 +289,31 @@ class AsyncTransaction(Protocol):
 
 
 class AsyncStore(Protocol):
-    """One database. Its methods are awaited on one event loop; many transactions may be open."""
+    """One database. Its methods are awaited on one event loop; many transactions may be open.
+
+    A database that is away, or does not answer within the store's own time limits, is a
+    `StoreError`. Later calls find it again by themselves when it is back.
+    """
+
+    @property
+    def connections_max(self) -> int:
+        """How many snapshots and transactions it serves at once; others wait for one to end."""
+        ...
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        """Answer several reads from one moment, as cheaply as possible.
+
+        It is like a snapshot that is read from once.
+        """
+        ...
 
     async def snapshot(self) -> AsyncSnapshot: ...
     async def begin(self) -> AsyncTransaction: ...
+
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -29,10 +29,19 @@ from hashrange.storage import MemoryStore
 class AsyncMemoryStore:
     """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
 
+    connections_max = 8
+
     def __init__(self, store: Store | None = None, *, seed: int = 0, turns_max: int = 3) -> None:
         self.store: Store = store or MemoryStore()
         self._random = random.Random(seed)
         self._turns_max = turns_max
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        snapshot = await self.snapshot()
+        try:
+            return await snapshot.read(reads)
+        finally:
+            await snapshot.close()
 
     async def snapshot(self) -> "AsyncMemorySnapshot":
         await self.pause()
@@ -41,6 +50,9 @@ class AsyncMemoryStore:
     async def begin(self) -> "AsyncMemoryTransaction":
         await self.pause()
         return AsyncMemoryTransaction(self, self.store.snapshot())
+
+    def figures(self) -> dict[str, int]:
+        return self.store.figures()
 
     async def close(self) -> None:
         await self.pause()
