@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := $(VENV)/clients
 DOCS := $(VENV)/docs
+# In several processes: most tests wait for other processes, or for time to pass.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -15,16 +17,16 @@ help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
 
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python $(PYTEST) $(ARGS)
 
 test-fast: $(READY)  ## The tests without the slow ones, in under a minute; ARGS as for `test`
-	$(BIN)/python -m pytest -m 'not foreign and not slow' $(ARGS)
+	$(BIN)/python $(PYTEST) -m 'not foreign and not slow' $(ARGS)
 
 test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"
 	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
 
 test-python-clients: $(CLIENTS)/.ready  ## Only those in Python
-	$(CLIENTS)/bin/python -m pytest tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
+	$(CLIENTS)/bin/python $(PYTEST) tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -135,11 +135,16 @@ class Clients:
         answer.add_done_callback(call_back)
 
     async def drain(self, seconds_max: float) -> None:
-        """Wait until every client's running request is finished, but at most `seconds_max`."""
+        """Wait until every client's running request is finished, but at most `seconds_max`.
+
+        Clients that are not done by then are disconnected.
+        """
         for client in tuple(self.connected):
             client.stop()
         deadline = self.loop.time() + seconds_max
         while self.connected and self.loop.time() < deadline:
             await asyncio.sleep(0.01)
+        for client in tuple(self.connected):
+            client.abort()
         for executor in (self._aside, self._compressing):
             executor.shutdown(wait=False, cancel_futures=True)
