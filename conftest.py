@@ -4,3 +4,5 @@ from hypothesis import settings
 
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
+
+pytest_plugins = ["hashrange.testing.postgres_fixtures"]

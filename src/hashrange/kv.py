@@ -28,7 +28,7 @@ have many writers at once:
 - It may remain unknown whether a commit landed, because a connection can be lost just then.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from struct import Struct as Layout
 from typing import Protocol
 
@@ -37,6 +37,9 @@ from msgspec import Struct
 PARTITION_BYTES = 16
 SYSTEM_SPACE = 0
 """The space that always exists: the catalog, tokens and other rows of the engine."""
+
+CLOCK = b"clock"
+"""The one counter that is only ever raised: see `Max`."""
 
 Key = tuple[int, bytes]
 """(space, key)"""
@@ -128,12 +131,12 @@ class Add(Struct, gc=False):
 
 
 class Max(Struct, gc=False):
-    """Raise a counter to at least `value`; it never falls. The clock is kept this way.
+    """Raise a counter to at least `value`; it never falls. Only `CLOCK` is kept this way.
 
     Like additions these commute, so no two transactions ever conflict over it, and a store may
     keep the row out of their way. A store that has a clock of its own, in milliseconds since the
-    epoch, may ignore the write and answer a read of the counter with its own time. A name is
-    either added to or raised, never both.
+    epoch, may ignore the write and answer a read of the counter with its own time. `CLOCK` is never
+    added to.
     """
 
     name: bytes
@@ -144,10 +147,12 @@ class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
     Within one slot of one space the numbers rise strictly, in the order of commits, and none is
-    used twice: a reader that resumes after its last number misses no record. Numbers of different
-    slots are not comparable, although a store with a single writer may number all of them in one
-    sequence. So `prefix` names the slot, or the keys of two slots could meet. A transaction need
-    not see its own appended rows: a store may number them only when it commits.
+    used twice: a reader that resumes after its last number misses no record. A store with many
+    writers raises `Conflict` if a later prefix has already been appended to the slot, so that the
+    keys rise in the order of commits too. Numbers of different slots are not comparable, although
+    a store with a single writer may number all of them in one sequence. So `prefix` names the
+    slot, or the keys of two slots could meet. A transaction need not see its own appended rows: a
+    store may number them only when it commits.
     """
 
     space: int
@@ -278,7 +283,11 @@ class AsyncTransaction(Protocol):
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads in one round trip."""
+        """Answer several reads in one round trip.
+
+        From the second call on it raises `Conflict` if something that was read before has changed
+        meanwhile, unless the transaction is a lasting one. It still has to be rolled back then.
+        """
         ...
 
     async def commit(self, writes: Sequence[Write], /) -> None:
@@ -308,7 +317,21 @@ class AsyncStore(Protocol):
         ...
 
     async def snapshot(self) -> AsyncSnapshot: ...
-    async def begin(self) -> AsyncTransaction: ...
+
+    async def begin(self, lasting: bool = False, /) -> AsyncTransaction:
+        """Start a transaction. Until it is read from a second time it may hold nothing.
+
+        A `lasting` one holds its moment from the first read on, and costs more.
+        """
+        ...
+
+    async def backup(self, path: str, /, compact: bool = False) -> None:
+        """See `Store`."""
+        ...
+
+    def verify(self) -> AsyncIterator[str]:
+        """See `Store`. Writers go on meanwhile."""
+        ...
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""

@@ -13,6 +13,7 @@ from itertools import count
 from typing import cast
 
 from hashrange.kv import (
+    CLOCK,
     SYSTEM_SPACE,
     Add,
     Answer,
@@ -36,7 +37,6 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.paging import page_of
-from hashrange.testing.store_model import CLOCK
 
 STRIPES = 3
 

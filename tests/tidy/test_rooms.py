@@ -57,7 +57,7 @@ ROOMS = {
     "expressions": room("model",                               "msgspec",           PURE),
     "engine":      room("model expressions kv decoders",       "msgspec zlib_ng",   PURE),
     "operations":  room("model expressions engine decoders",   "msgspec",           PURE | KEYS),
-    "storage":     room("kv forks",                            "apsw",              NETWORK),
+    "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),
     "interfaces":  room("hashrange wire runtime model design testing", INTERFACES,  frozenset()),

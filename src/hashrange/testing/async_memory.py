@@ -9,7 +9,7 @@ of a table's log, the log relies on commits being in the order of their times.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from hashrange.kv import (
@@ -47,9 +47,19 @@ class AsyncMemoryStore:
         await self.pause()
         return AsyncMemorySnapshot(self, self.store.snapshot())
 
-    async def begin(self) -> "AsyncMemoryTransaction":
+    async def begin(self, lasting: bool = False, /) -> "AsyncMemoryTransaction":
+        """Every transaction is a lasting one."""
         await self.pause()
         return AsyncMemoryTransaction(self, self.store.snapshot())
+
+    async def backup(self, path: str, /, compact: bool = False) -> None:
+        await self.pause()
+        self.store.backup(path, compact)
+
+    async def verify(self) -> AsyncIterator[str]:
+        for problem in self.store.verify():
+            await self.pause()
+            yield problem
 
     def figures(self) -> dict[str, int]:
         return self.store.figures()

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from hashrange.kv import (
+    CLOCK,
     Append,
     Busy,
     CreateSpace,
@@ -20,7 +21,7 @@ from hashrange.kv import (
     Store,
 )
 from hashrange.testing.store_access import commit, counted, in_thread, keys, read
-from hashrange.testing.store_model import CLOCK, value_of
+from hashrange.testing.store_model import value_of
 from hashrange.testing.store_suite import SPACE, StoreSuite
 
 

@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 )
 
 from hashrange.kv import (
+    CLOCK,
     SYSTEM_SPACE,
     Add,
     Answer,
@@ -42,7 +43,6 @@ from hashrange.kv import (
 )
 from hashrange.testing.store_access import read
 
-CLOCK = b"clock"
 LOG = b"0log"
 LOG_SPACE = 900
 NEVER_CREATED = 999

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from hashrange.kv import (
+    CLOCK,
     Add,
     Answer,
     Busy,
@@ -36,7 +37,7 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.testing.store_access import commit, counted, read
-from hashrange.testing.store_model import CLOCK, Model, value_of
+from hashrange.testing.store_model import Model, value_of
 
 SPACE = 1
 COUNT = b"count"

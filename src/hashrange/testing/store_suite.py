@@ -23,6 +23,7 @@ from typing import cast
 import pytest
 
 from hashrange.kv import (
+    CLOCK,
     SYSTEM_SPACE,
     Add,
     Append,
@@ -46,7 +47,7 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.testing.store_access import commit, counted, in_thread, keys, read, row, values
-from hashrange.testing.store_model import CLOCK, run_histories, value_of
+from hashrange.testing.store_model import run_histories, value_of
 from hashrange.testing.store_races import run_races
 
 SPACE = 7

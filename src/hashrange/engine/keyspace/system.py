@@ -32,7 +32,7 @@ SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
 """The number of spaces ever created. The next id is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of what the engine stores: see `hashrange.engine.upgrade`."""
-CLOCK = b"clock"
+CLOCK = kv.CLOCK
 """The latest `now`, in milliseconds, at which a committed write was decided."""
 PROBES = b"probes"
 """How often an operator has asked whether the store can commit."""

@@ -1,0 +1,30 @@
+"""Fixtures with a PostgreSQL server: one for each test process, and one schema for each test.
+
+pytest_plugins = ["hashrange.testing.postgres_fixtures"]
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from hashrange.testing.postgres_server import NoPostgres, PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Skips the test if there is no PostgreSQL, unless `HASHRANGE_REQUIRE_POSTGRES` is set."""
+    try:
+        server = PostgresServer()
+    except NoPostgres as problem:
+        if os.environ.get("HASHRANGE_REQUIRE_POSTGRES"):
+            pytest.fail(str(problem))
+        pytest.skip(str(problem))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def postgres_dsn(postgres_server: PostgresServer) -> str:
+    """The DSN of an empty schema of a test's own."""
+    return postgres_server.new_schema()

