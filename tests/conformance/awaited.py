@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hashrange.runtime.asynchronous import AsyncRuntime, LoopThread
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.testing.async_memory import AsyncMemoryStore
 

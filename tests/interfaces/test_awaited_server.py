@@ -10,7 +10,8 @@ import pytest
 
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.listener import open_listener
-from hashrange.runtime.asynchronous import AsyncRuntime, LoopThread
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.testing.async_memory import AsyncMemoryStore
 
 TABLE = "Things"

@@ -16,8 +16,9 @@ from running import TABLE, create_table, get, increment, put
 
 from hashrange import kv
 from hashrange.engine.decision import Decision, answer
-from hashrange.model.errors import ApiError, InternalServerError
-from hashrange.runtime.asynchronous import AsyncRuntime, LoopThread
+from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.runtime.decisions import Memory
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.names import Closed
@@ -289,7 +290,7 @@ def test_lost_races_are_not_retried_forever(inner: MemoryStore) -> None:
         faulty = FaultyStore(inner, rate=1.0, faults={"commit": (kv.Conflict,)})
         async with client_of(AsyncMemoryStore(faulty, turns_max=0)) as client:
             outcome = await client.send("PutItem", put("a"))
-            assert isinstance(outcome, InternalServerError)
+            assert isinstance(outcome, ThrottlingException)
 
     run(scenario)
     assert count(inner, "a") == 0

@@ -24,7 +24,7 @@ from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
 from hashrange.operations import OPERATIONS
 from hashrange.operations.upkeep import UPKEEP
-from hashrange.runtime.asynchronous import AsyncRuntime
+from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.integrity import problems
@@ -105,6 +105,15 @@ class TaskLoop(Loop):
         super().close()
         for work in self._works:
             work.close()
+
+    def call_later(self, seconds: float, function: Callable[..., object], *arguments: Any) -> Any:
+        """Of a pause, only the order of events matters. Limits of time never come."""
+        if seconds < 1:
+            self.call_soon(function, *arguments)
+        return asyncio.TimerHandle(0, function, arguments, self)  # type: ignore[arg-type]
+
+    def _timer_handle_cancelled(self, timer: asyncio.TimerHandle) -> None:
+        """There is no timer to stop."""
 
     def get_debug(self) -> bool:
         return False

@@ -8,8 +8,7 @@ import logging
 import os
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from threading import Event
 from typing import Any
@@ -181,7 +180,7 @@ class Batch(Struct, eq=False):
                     units = 0
                     while True:
                         reply = yield steps.send(reply)
-                        if type(reply) is list and is_long(reply) and self.memory is None:
+                        if type(reply) is list and is_long(reply):
                             units += submission.price(reply)
                             if units > UNITS_MAX:
                                 raise Costly
@@ -245,14 +244,6 @@ class Batch(Struct, eq=False):
         self.costly = [*self.costly, *costly]
         self.late = [*self.late, *late]
 
-    def first_reads(self) -> Iterator[kv.Read]:
-        """The first reads of the decisions, unless the tables have changed meanwhile."""
-        tables, now = self.environment.catalog.known[1], self.environment.clock.now()
-        for submission in self.submissions:
-            moment = Moment(now, submission.entropy, submission.caller, self.environment.settings)
-            with suppress(Exception):  # a refusal or a bug: it will be raised again
-                yield next(begin(submission.operation, submission.request, moment, tables))
-
     def fail(self, error: BaseException) -> None:
         """Answer every submission with an internal error. An error that is not an
         Exception is raised again.
@@ -260,8 +251,11 @@ class Batch(Struct, eq=False):
         Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
         may have been written.
         """
-        refusal = internal_error(error)
-        for submission in self.submissions:
-            submission.outcome = refusal
+        self.refuse(internal_error(error))
         if not isinstance(error, Exception):
             raise error
+
+    def refuse(self, refusal: ApiError) -> None:
+        """Answer every submission with the same error. Nothing of the batch was written."""
+        for submission in self.submissions:
+            submission.outcome = refusal

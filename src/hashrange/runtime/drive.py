@@ -1,20 +1,15 @@
-"""The loops that advance decisions and batches, over a synchronous or an asynchronous store.
+"""The loops that advance decisions and batches over a synchronous store.
 
 A decision, and a batch of them, is a generator of reads that does not know what answers them.
-A synchronous store answers one read at a time, and decisions are driven one by one. Each answer
-of an asynchronous store takes a round trip. So the reads of many requests are made together. The
-first reads of a batch's decisions are made in one round trip; then the decisions are made one by
-one, over an overlay of the batch's writes.
+A synchronous store answers one read at a time, and decisions are driven one by one. The loops for
+an asynchronous store are in `awaited.drive`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
 from hashrange import kv
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
-from hashrange.runtime.decisions import Memory
-from hashrange.runtime.environment import HEAD
-from hashrange.runtime.overlay import Asking, Overlay
 
 T = TypeVar("T")
 
@@ -120,146 +115,5 @@ def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> 
 def _roll_back(transaction: kv.Transaction) -> None:
     try:
         transaction.rollback()
-    except kv.StoreError as error:
-        internal_error(error)
-
-
-# ---- asynchronous stores ----
-
-
-class Driven(Generic[T]):
-    """One of several generators of reads that are driven together, at its next read or its end.
-
-    `done` is called with its result, or with the error that it raised.
-    """
-
-    def __init__(
-        self, steps: Generator[kv.Read, Any, T], done: Callable[[T | Exception], None]
-    ) -> None:
-        self.done = done
-        self._steps = steps
-        self.advance(None)
-
-    def advance(self, reply: Any) -> None:
-        self.read: kv.Read | None = None
-        """None if it is over."""
-        self.result: T | Exception
-        try:
-            self.read = self._steps.send(reply)
-        except StopIteration as end:
-            self.result = end.value
-        except Exception as error:
-            self.result = error
-
-
-async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
-    """Answer the reads of all of them, in one round trip at a time, until all are over."""
-    running = driven
-    while True:
-        for one in running:
-            if one.read is None:
-                one.done(one.result)
-        running = [one for one in running if one.read is not None]
-        if not running:
-            return
-        await advance_together(running, snapshot)
-
-
-async def advance_together(
-    driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, *first: kv.Read
-) -> list[Any]:
-    """One round trip. Returns the answers to other reads that are made `first`."""
-    reads = [one.read for one in driven if one.read is not None]
-    answers = await snapshot.read([*first, *reads])
-    asking = (one for one in driven if one.read is not None)
-    for one, answer in zip(asking, answers[len(first) :], strict=True):
-        one.advance(answer)
-    return answers[: len(first)]
-
-
-async def run_batch(batch: Batch, store: kv.AsyncStore) -> None:
-    """Decide and commit a batch. Every submission has its outcome afterwards.
-
-    If it loses a race, the decisions that would now read something else are run again.
-    """
-    batch.memory = Memory()
-    try:
-        for _ in range(CONFLICTS_MAX):
-            transaction = await store.begin()
-            writes = await _decide(batch, transaction)
-            if writes is None:
-                return
-            try:
-                await transaction.commit(writes)
-                return
-            except kv.Conflict:
-                pass
-        raise kv.Conflict(f"lost {CONFLICTS_MAX} races")
-    except GeneratorExit:  # the event loop is gone, and with it the callers
-        raise
-    except BaseException as error:
-        batch.fail(error)
-
-
-async def _decide(batch: Batch, transaction: kv.AsyncTransaction) -> list[kv.Write] | None:
-    """The writes of a batch. If there are none, or deciding fails, the transaction is over."""
-    overlay = Overlay()
-    try:
-        writes = await _decide_over(overlay, batch, transaction)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        await _roll_back_async(transaction)
-        raise
-    if writes is None:
-        await _roll_back_async(transaction)
-    return writes
-
-
-async def _decide_over(
-    overlay: Overlay, batch: Batch, transaction: kv.AsyncTransaction
-) -> list[kv.Write] | None:
-    assert batch.memory is not None
-    ahead = [HEAD, *batch.first_reads(), *batch.memory.reads()]
-    for read, answer in zip(ahead, await transaction.read(ahead), strict=True):
-        overlay.learn(read, answer)
-    return await drive_over(overlay, batch.decide(), transaction)
-
-
-async def drive_over(
-    overlay: Overlay,
-    steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
-    transaction: kv.AsyncTransaction,
-) -> list[kv.Write] | None:
-    """Answer reads, including earlier writes. Returns all writes, or None if there are none."""
-    reply: Any = None
-    while True:
-        try:
-            step = steps.send(reply)
-        except StopIteration as end:
-            if end.value is None:
-                return None
-            return [*overlay.writes, *end.value]
-        if type(step) is list:
-            overlay.write(step)
-            reply = None
-        else:
-            reply = await _ask(overlay.read(step), transaction)  # type: ignore[arg-type]
-
-
-async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
-    """Answer a read over the overlay."""
-    reply: Any = None
-    while True:
-        try:
-            read = asking.send(reply)
-        except StopIteration as end:
-            return end.value
-        [reply] = await transaction.read([read])
-
-
-async def _roll_back_async(transaction: kv.AsyncTransaction) -> None:
-    try:
-        await transaction.rollback()
     except kv.StoreError as error:
         internal_error(error)

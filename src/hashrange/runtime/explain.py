@@ -10,11 +10,15 @@ from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge
 from hashrange.engine.decision import Decision, ItemChange
+from hashrange.engine.fetch import Moment
 from hashrange.engine.indexes.reasons import reasons
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import TableOrIndex
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import Steps
+from hashrange.runtime.batch import ENTROPY_BYTES
+from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.environment import HEAD, Environment
 
 
 class Consumed(Struct):
@@ -48,8 +52,21 @@ class Explanation(Struct):
     error: dict[str, Any] | None = None
 
 
-def explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
-    """Drive a decision over a snapshot; `steps` fill the receipt of what they read."""
+def explain(
+    operation: Operation,
+    request: Any,
+    caller: Caller,
+    snapshot: kv.Snapshot,
+    environment: Environment,
+) -> Explanation:
+    """What a request, also one that writes, would consume over a snapshot."""
+    tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
+    settings = environment.settings._replace(throughput="measured")  # so that receipts are filled
+    moment = Moment(now, bytes(ENTROPY_BYTES), caller, settings)
+    return _explain(operation, begin(operation, request, moment, tables), snapshot, now)
+
+
+def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
     found = Explanation(operation.name)
     try:
         decision = _drive(steps, snapshot, found)

@@ -25,7 +25,6 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.admission import WAIT_SECONDS_MAX, Admission, throttled
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.batch import (
-    ENTROPY_BYTES,
     Done,
     Outcome,
     encode_response,
@@ -248,12 +247,8 @@ class Reads:
 
     def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
         """What a request, also one that writes, would consume now."""
-        with closing(self._open(False)) as opened:
-            tables, now = opened.tables, opened.now
-            settings = self._environment.settings._replace(throughput="measured")
-            moment = Moment(now, bytes(ENTROPY_BYTES), caller, settings)
-            steps = begin(operation, request, moment, tables)
-            return explain(operation, steps, opened.snapshot, now)
+        with closing(self._store.snapshot()) as snapshot:
+            return explain(operation, request, caller, snapshot, self._environment)
 
     def forget_closed_loops(self) -> None:
         """From any thread: close the snapshots of reads whose callers are gone."""

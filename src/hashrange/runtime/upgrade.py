@@ -6,8 +6,9 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine import upgrade
+from hashrange.runtime.awaited.drive import drive_over
 from hashrange.runtime.batch import CONFLICTS_MAX
-from hashrange.runtime.drive import drive, drive_over
+from hashrange.runtime.drive import drive
 from hashrange.runtime.overlay import Overlay
 
 

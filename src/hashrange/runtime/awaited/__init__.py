@@ -1,0 +1,10 @@
+"""The runtime over an asynchronous store, whose answers are awaited on one event loop.
+
+runtime   operations by name: the place of `runtime.Runtime`
+reads     requests that only read, answered in groups
+writes    requests that write, decided and committed in batches, several at once
+tickets   which requests must wait for each other
+backlog   how many requests may wait, and for how long
+drive     the loops that advance decisions and batches
+threads   the store and its loop, as threads use them
+"""

@@ -1,0 +1,74 @@
+"""How many requests may be unanswered at once, how large they may be, and for how long.
+
+A database that is slow, or away, must not make this process collect requests without end: when
+too many are waiting, new ones are refused, and SDKs try them again later.
+"""
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Hashable
+from time import monotonic
+
+from hashrange.model.errors import ThrottlingException
+
+REQUESTS_MAX = 4096
+BYTES_MAX = 64 * 1024 * 1024
+"""Of all bodies of unanswered requests."""
+
+SECONDS_MAX = 20.0
+"""How long a request may take. A client that waits longer has probably given up."""
+
+_SWEEP_SECONDS = 1.0
+
+
+def throttled() -> ThrottlingException:
+    return ThrottlingException("The database is slow: too many requests wait. Try again later.")
+
+
+class Backlog:
+    """The unanswered requests of one event loop, oldest first.
+
+    `overdue` is called with a request that has taken too long, after it was removed.
+    """
+
+    def __init__(self, loop: AbstractEventLoop, overdue: Callable[[Hashable], None]) -> None:
+        self._loop = loop
+        self._overdue = overdue
+        self._requests: dict[Hashable, tuple[int, float]] = {}
+        self._bytes = 0
+        self._sweeping = False
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def enter(self, request: Hashable, size: int) -> None:
+        """Raises ThrottlingException if there are too many."""
+        if len(self._requests) >= REQUESTS_MAX or self._bytes + size > BYTES_MAX:
+            raise throttled()
+        self._requests[request] = size, monotonic()
+        self._bytes += size
+        if not self._sweeping:
+            self._sweeping = True
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
+
+    def __contains__(self, request: Hashable) -> bool:
+        return request in self._requests
+
+    def leave(self, request: Hashable) -> bool:
+        """Returns whether the request was still here."""
+        found = self._requests.pop(request, None)
+        if found is None:
+            return False
+        self._bytes -= found[0]
+        return True
+
+    def _sweep(self) -> None:
+        oldest = monotonic() - SECONDS_MAX
+        while self._requests:
+            request, (_, since) = next(iter(self._requests.items()))
+            if since > oldest:
+                break
+            self.leave(request)
+            self._overdue(request)
+        self._sweeping = bool(self._requests)
+        if self._sweeping:
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)

@@ -1,0 +1,177 @@
+"""The loops that advance decisions and batches over an asynchronous store.
+
+Each answer takes a round trip, so the reads of many requests are made together. The first reads
+of a batch's decisions are made in one round trip; then the decisions are made one by one, over an
+overlay of the batch's writes.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from random import random
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from hashrange import kv
+from hashrange.engine.fetch import PAUSE
+from hashrange.model.errors import ThrottlingException
+from hashrange.runtime.batch import Batch, internal_error
+from hashrange.runtime.decisions import Memory
+from hashrange.runtime.drive import SLICE_SECONDS
+from hashrange.runtime.environment import HEAD
+from hashrange.runtime.overlay import Asking, Overlay
+
+T = TypeVar("T")
+
+ATTEMPTS_MAX = 20
+"""How often a batch is decided before its callers are told to try again."""
+
+PAUSE_SECONDS_MAX = 0.064
+"""The longest pause before a batch that has lost a race is decided again."""
+
+
+class Driven(Generic[T]):
+    """One of several generators of reads that are driven together, at its next read or its end.
+
+    `done` is called with its result, or with the error that it raised.
+    """
+
+    def __init__(
+        self, steps: Generator[kv.Read, Any, T], done: Callable[[T | Exception], None]
+    ) -> None:
+        self.done = done
+        self._steps = steps
+        self.advance(None)
+
+    def advance(self, reply: Any) -> None:
+        self.read: kv.Read | None = None
+        """None if it is over."""
+        self.result: T | Exception
+        try:
+            self.read = self._steps.send(reply)
+        except StopIteration as end:
+            self.result = end.value
+        except Exception as error:
+            self.result = error
+
+
+async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
+    """Answer the reads of all of them, in one round trip at a time, until all are over."""
+    running = driven
+    while True:
+        for one in running:
+            if one.read is None:
+                one.done(one.result)
+        running = [one for one in running if one.read is not None]
+        if not running:
+            return
+        await _advance_all(running, snapshot)
+
+
+async def _advance_all(running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
+    """One round trip; or, for those that only pause, one turn of the loop."""
+    reads = [one.read for one in running if one.read is not None and one.read != PAUSE]
+    answers = iter(await snapshot.read(reads)) if reads else iter(())
+    since = perf_counter()
+    for one in running:
+        if perf_counter() - since > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            since = perf_counter()
+        one.advance([] if one.read == PAUSE else next(answers))
+    if not reads:
+        await asyncio.sleep(0)
+
+
+async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]) -> None:
+    """Decide and commit a batch. Every submission has its outcome afterwards.
+
+    `first` are the first reads of its decisions. If the batch loses a race, the decisions that
+    would now read something else are run again.
+    """
+    batch.memory = Memory()
+    try:
+        for attempt in range(ATTEMPTS_MAX):
+            if attempt:
+                await asyncio.sleep(_pause(attempt))
+                first = list(batch.memory.reads())
+            transaction = await store.begin()
+            writes = await _decide(batch, transaction, first)
+            if writes is None:
+                return
+            try:
+                await transaction.commit(writes)
+                return
+            except kv.Conflict:
+                pass
+        batch.refuse(ThrottlingException("Other writers keep changing the items. Try again."))
+    except GeneratorExit:  # the event loop is gone, and with it the callers
+        raise
+    except BaseException as error:
+        batch.fail(error)
+
+
+def _pause(attempt: int) -> float:
+    """Seconds, of a random length, so that two that have met do not meet again."""
+    return random() * min(0.001 * (1 << attempt), PAUSE_SECONDS_MAX)
+
+
+async def _decide(
+    batch: Batch, transaction: kv.AsyncTransaction, first: Sequence[kv.Read]
+) -> list[kv.Write] | None:
+    """The writes of a batch. If there are none, or deciding fails, the transaction is over."""
+    overlay = Overlay()
+    try:
+        ahead = [HEAD, *first]
+        for read, answer in zip(ahead, await transaction.read(ahead), strict=True):
+            overlay.learn(read, answer)
+        writes = await drive_over(overlay, batch.decide(), transaction)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        await _roll_back(transaction)
+        raise
+    if writes is None:
+        await _roll_back(transaction)
+    return writes
+
+
+async def drive_over(
+    overlay: Overlay,
+    steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
+    transaction: kv.AsyncTransaction,
+) -> list[kv.Write] | None:
+    """Answer reads, including earlier writes. Returns all writes, or None if there are none."""
+    reply: Any = None
+    since = perf_counter()
+    while True:
+        try:
+            step = steps.send(reply)
+        except StopIteration as end:
+            if end.value is None:
+                return None
+            return [*overlay.writes, *end.value]
+        if type(step) is list:
+            overlay.write(step)
+            reply = None
+        else:
+            reply = await _ask(overlay.read(step), transaction)  # type: ignore[arg-type]
+        if perf_counter() - since > SLICE_SECONDS:
+            await asyncio.sleep(0)  # let others be served
+            since = perf_counter()
+
+
+async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
+    """Answer a read over the overlay."""
+    reply: Any = None
+    while True:
+        try:
+            read = asking.send(reply)
+        except StopIteration as end:
+            return end.value
+        [reply] = await transaction.read([read])
+
+
+async def _roll_back(transaction: kv.AsyncTransaction) -> None:
+    try:
+        await transaction.rollback()
+    except kv.StoreError as error:
+        internal_error(error)

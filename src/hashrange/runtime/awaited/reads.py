@@ -1,0 +1,313 @@
+"""Requests that only read, answered in groups: each group from one moment of the store.
+
+Reads of a single row need one round trip, so they have a lane of their own, in which long reads do
+not hold them up. Requests that arrive while all places of a lane are taken are its next group.
+How many long reads have begun at once is limited (`admission`): each holds what it has read.
+"""
+
+from asyncio import AbstractEventLoop, TimerHandle, current_task
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Moment
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+from hashrange.operations.operation import Operation
+from hashrange.runtime.admission import Admission
+from hashrange.runtime.aside.jobs import Job, Jobs
+from hashrange.runtime.awaited.backlog import SECONDS_MAX, Backlog, throttled
+from hashrange.runtime.awaited.drive import Driven, drive_together
+from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
+from hashrange.runtime.catalog import Tables
+from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
+from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.meter.metered import metered
+
+ROWS_PER_GROUP = 64
+PAGES_PER_GROUP = 8
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+
+
+class ReadRequest:
+    """A parsed request that only reads. `weight` is that of `engine.price`."""
+
+    __slots__ = ("body", "caller", "decided", "done", "operation", "request", "weight")
+
+    def __init__(
+        self, operation: Operation, request: Any, body: bytes, caller: Caller, done: Done
+    ) -> None:
+        self.operation = operation
+        self.request = request
+        self.body = body
+        self.caller = caller
+        self.done = done
+        self.weight = operation.weight(request)
+        self.decided = False
+        """Whether it is over, or goes on aside."""
+
+    @property
+    def single(self) -> bool:
+        return self.operation.single_read and not self.weight
+
+
+Group = list[ReadRequest]
+
+
+class Lane:
+    """Answers requests in groups of at most `size_max`, `groups_max` of them at once."""
+
+    def __init__(
+        self,
+        loop: AbstractEventLoop,
+        groups_max: int,
+        size_max: int,
+        answer: Callable[[Group], Coroutine[Any, Any, None]],
+        spawn: Spawn,
+    ) -> None:
+        self._loop = loop
+        self._groups_max = groups_max
+        self._size_max = size_max
+        self._answer = answer
+        self._spawn = spawn
+        self._waiting: deque[ReadRequest] = deque()
+        self._groups = 0
+        self._scheduled = False
+
+    def add(self, read: ReadRequest) -> None:
+        self._waiting.append(read)
+        if not self._scheduled and self._groups < self._groups_max:
+            self._scheduled = True
+            self._loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        self._scheduled = False
+        while self._waiting and self._groups < self._groups_max:
+            size = min(self._size_max, len(self._waiting))
+            self._groups += 1
+            self._spawn(self._run([self._waiting.popleft() for _ in range(size)]))
+
+    async def _run(self, group: Group) -> None:
+        task = current_task()
+        assert task is not None
+        limit = self._loop.call_later(SECONDS_MAX, task.cancel)
+        try:
+            await self._answer(group)
+        except GeneratorExit:  # the loop is gone, and nothing more can be begun
+            raise
+        except BaseException:
+            self._end(limit)
+            raise
+        self._end(limit)
+
+    def _end(self, limit: TimerHandle) -> None:
+        limit.cancel()
+        self._groups -= 1
+        self._start()
+
+
+class Reads:
+    """All of its methods are called on the loop. `prepare` is awaited before the first read."""
+
+    def __init__(
+        self,
+        store: kv.AsyncStore,
+        loop: AbstractEventLoop,
+        environment: Environment,
+        jobs: Jobs,
+        spawn: Spawn,
+        prepare: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._store = store
+        self._loop = loop
+        self._environment = environment
+        self._jobs = jobs
+        self._prepare = prepare
+        self._backlog = Backlog(loop, self._overdue)
+        self._admission = Admission()
+        groups_max = max(1, store.connections_max // 2)
+        self._rows = Lane(loop, groups_max, ROWS_PER_GROUP, self._answer_rows, spawn)
+        self._pages = Lane(loop, groups_max, PAGES_PER_GROUP, self._answer_pages, spawn)
+
+    def __len__(self) -> int:
+        return len(self._backlog)
+
+    def add(self, read: ReadRequest) -> None:
+        try:
+            self._backlog.enter(read, len(read.body))
+            if read.single:
+                self._rows.add(read)
+            elif self._admission.request(read.caller.access_key, partial(self._admitted, read)):
+                self._pages.add(read)
+        except ApiError as refusal:
+            self._backlog.leave(read)
+            tell(read.done, refusal)
+
+    def _admitted(self, read: ReadRequest) -> bool:
+        if read not in self._backlog:
+            return False
+        self._pages.add(read)
+        return True
+
+    def _overdue(self, read: Any) -> None:
+        tell(read.done, throttled())
+
+    # ---- one row each ----
+
+    async def _answer_rows(self, group: Group) -> None:
+        """Read all rows, and check in the same read that the cached tables are current.
+
+        Requests for which they are not, and those that are refused, because outdated tables may be
+        the reason, are decided again on a snapshot.
+        """
+        again = group
+        try:
+            await self._prepare()
+            version, tables = self._environment.catalog.known
+            now, left = self._environment.clock.now(), iter(group)
+            driven = [self._begin(read, tables, now) for read in left]
+            reads = [one.read for one in driven if one.read is not None]
+            head, *answers = await self._store.read([HEAD, *reads])
+            if head[0] == version:  # type: ignore[index]
+                again = self._finish_rows(group, driven, answers)
+            if again:
+                await self._answer_together(again)
+        except GeneratorExit:  # the loop is gone, and nothing can be awaited
+            raise
+        except BaseException as error:
+            self._fail(again, error)
+
+    def _finish_rows(
+        self, group: Group, driven: list[Driven[Decision]], answers: list[kv.Answer]
+    ) -> Group:
+        """Answer what can be answered. Returns the rest."""
+        found = iter(answers)
+        for one in driven:
+            if one.read is not None:
+                one.advance(next(found))
+        again = []
+        for read, one in zip(group, driven, strict=True):
+            if one.read is not None or isinstance(one.result, Exception):
+                again.append(read)
+            else:
+                one.done(one.result)
+        return again
+
+    # ---- pages, and whatever takes several reads ----
+
+    async def _answer_pages(self, group: Group) -> None:
+        try:
+            await self._prepare()
+            await self._answer_together(group)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self._fail(group, error)
+
+    async def _answer_together(self, group: Group) -> None:
+        snapshot = await self._store.snapshot()
+        try:
+            await self._answer_from(snapshot, group)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            await snapshot.close()
+            raise
+        await snapshot.close()
+
+    async def _answer_from(self, snapshot: kv.AsyncSnapshot, group: Group) -> None:
+        """Begin with the cached tables; where they or the time are outdated, begin again."""
+        environment = self._environment
+        (version, tables), now = environment.catalog.known, environment.clock.now()
+        driven = [self._begin(read, tables, now) for read in group]
+        first = [one.read for one in driven]
+        asked = [read for read in first if read is not None]
+        head: Any
+        head, *answers = await snapshot.read([HEAD, *asked])
+        found = iter(answers)
+        outdated, behind = head[0] != version, head[1] > now * 1000
+        tables, now = environment.at(head)
+        for at, (read, one) in enumerate(zip(group, driven, strict=True)):
+            answer = None if one.read is None else next(found)
+            if not outdated and one.read is not None:
+                one.advance(answer)
+            refused = one.read is None and isinstance(one.result, Exception)
+            if outdated or (behind and (refused or not _is_timeless(first[at]))):
+                driven[at] = self._begin(read, tables, now)
+        await drive_together(driven, snapshot)
+
+    # ---- the beginning and the end of each ----
+
+    def _begin(self, read: ReadRequest, tables: Tables, now: float) -> Driven[Decision]:
+        """Run the decision up to its first read, or its end. The caller is not answered yet."""
+        moment = Moment(now, b"", read.caller, self._environment.settings)
+        steps = begin(read.operation, read.request, moment, tables)
+        if read.weight:
+            steps = within_price(steps, read.weight, read.body)
+        return Driven(steps, partial(self._finish, read))
+
+    def _finish(self, read: ReadRequest, result: Decision | Exception) -> None:
+        outcome: Outcome
+        read.decided = True
+        try:
+            if isinstance(result, Exception):
+                raise result
+            outcome = self._response(result)
+        except Costly:
+            self._go_aside(read)
+            return
+        except ApiError as error:
+            outcome = error
+        except Exception as error:
+            outcome = internal_error(error)
+        self._tell(read, outcome)
+
+    def _response(self, decision: Decision) -> bytes:
+        response, meter = encode_response(decision.response()), self._environment.meter
+        if meter is None or decision.receipt is None:
+            return response
+        meter.charge(decision.receipt, self._environment.clock.now())
+        return metered(response, decision.receipt) if meter.tells else response
+
+    def _go_aside(self, read: ReadRequest) -> None:
+        """Begin again aside. The read keeps its place among the long ones."""
+
+        def done(outcome: Proposal | BaseException) -> None:
+            told = outcome.response if isinstance(outcome, Proposal) else outcome
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                self._loop.call_soon_threadsafe(self._tell, read, told)
+
+        try:
+            self._jobs.add(Job(read.operation.name, read.body, b"", read.caller, False, done))
+        except ApiError as refusal:
+            self._tell(read, refusal)
+
+    def _tell(self, read: ReadRequest, outcome: Outcome) -> None:
+        if not read.single:
+            self._admission.leave()
+        if self._backlog.leave(read):
+            tell(read.done, outcome)
+
+    def _fail(self, group: Group, error: BaseException) -> None:
+        """Answer those that have not been answered yet. Raises what is no Exception again."""
+        refusal = internal_error(error)
+        for read in group:
+            if not read.decided:
+                self._tell(read, refusal)
+        if not isinstance(error, Exception):
+            raise error
+
+
+def _is_timeless(first: kv.Read | None) -> bool:
+    """Whether a decision that reads this first is the same at any time, unless it is refused.
+
+    It reads items of a table that was there already.
+    """
+    if isinstance(first, kv.Get):
+        return all(space != kv.SYSTEM_SPACE for space, _ in first.keys)
+    return isinstance(first, kv.Range) and first.space != kv.SYSTEM_SPACE

@@ -1,0 +1,264 @@
+"""Runs operations by name on an asynchronous store, on one event loop.
+
+Requests may come from any thread or loop; all work for the store is done on the loop that it
+belongs to. Requests of one turn of that loop are answered together.
+"""
+
+import asyncio
+from asyncio import AbstractEventLoop, Task
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import closing, suppress
+from functools import partial
+from typing import Any
+
+from hashrange import forks, kv
+from hashrange.model.caller import DEFAULT_CALLER, Caller
+from hashrange.model.errors import ApiError
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.operations import OPERATIONS
+from hashrange.operations.operation import Operation
+from hashrange.operations.upkeep import UPKEEP
+from hashrange.runtime.aside.evaluation import Here
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.awaited.reads import ReadRequest, Reads
+from hashrange.runtime.awaited.threads import (
+    ON_THE_LOOP,
+    SECONDS_MAX,
+    StoreOnLoop,
+    is_running_here,
+    wait_for,
+)
+from hashrange.runtime.awaited.writes import Writes
+from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
+from hashrange.runtime.catalog import Catalog
+from hashrange.runtime.clock import Clock, TimeSource
+from hashrange.runtime.environment import Environment
+from hashrange.runtime.explain import Explanation, explain
+from hashrange.runtime.health import probe
+from hashrange.runtime.inspect import inspect
+from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.report import SourceReport
+from hashrange.runtime.names import API, closed, unknown
+from hashrange.runtime.upgrade import bring_up_to_date_async
+
+PROCESSES = (
+    "{} needs one process on a file or in memory: over PostgreSQL, no process knows what the "
+    "others do"
+)
+
+CLOSING_SECONDS_MAX = 30.0
+"""How long closing waits for requests that have arrived."""
+
+
+class Turn:
+    """Does nothing: the runtime itself collects the requests of a turn."""
+
+    def close(self) -> None:
+        """End the turn."""
+
+
+class AsyncRuntime(forks.Forkable):
+    """Operations over one asynchronous store on `loop`. See `Runtime`.
+
+    What waits (`call`, `explain`, `inspect`, `probe`, `close`) must not be called on that loop,
+    and the loop has to run meanwhile. Raises StoreError for settings that need one process.
+    """
+
+    def __init__(
+        self,
+        store: kv.AsyncStore,
+        loop: AbstractEventLoop,
+        clock: TimeSource | None = None,
+        settings: Settings = DEFAULT_SETTINGS,
+        wake_upkeep: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.operations = API
+        """The names of the operations that `call` and `submit` know: those of the API."""
+        settings.check()
+        _check_processes(settings)
+        self._store = store
+        self._loop = loop
+        self._opened = False
+        self._closed = False
+        self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
+        self.environment = Environment(Catalog(), Clock.of(clock), settings, self._meter)
+        self._threads = StoreOnLoop(store, loop)
+        self._jobs = Jobs(self._threads, self.environment, Here())
+        self._tasks: set[Task[None]] = set()
+        common: Any = (store, loop, self.environment, self._jobs, self._spawn, self.open)
+        self._reads = Reads(*common)
+        common = (*common, wake_upkeep)
+        self._writes = Writes(*common)
+        forks.watch(self)
+
+    async def open(self) -> None:
+        """Upgrade the stored rows before the first request."""
+        if not self._opened:
+            await bring_up_to_date_async(self._store)
+            self._opened = True
+
+    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
+        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
+        return self._call(self._find(OPERATIONS, name), body, caller)
+
+    def submit(
+        self,
+        name: str,
+        body: bytes,
+        done: Done,
+        caller: Caller = DEFAULT_CALLER,
+        turn: Turn | None = None,
+    ) -> None:
+        """On any event loop: `done` is called there with the response's body or the error."""
+        try:
+            operation = self._find(OPERATIONS, name)
+        except Exception as error:
+            done(error)
+            return
+        here = asyncio.get_running_loop()
+        if here is not self._loop:
+            done = partial(_call_on, here, done)
+        self._enter(operation, body, done, caller, here is self._loop)
+
+    def turn(self) -> Turn:
+        return Turn()
+
+    def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
+        """What a request would consume now; nothing is written. Raises ApiError if it is invalid.
+
+        A refusal by the state of the database is part of the explanation.
+        """
+        operation = self._find(OPERATIONS, name)
+        request = operation.request(body)
+        with closing(self._threads.snapshot()) as snapshot:
+            return explain(operation, request, caller, snapshot, self.environment)
+
+    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
+        """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
+        return inspect(self._threads, self._meter, table_name)
+
+    def usage(self) -> list[SourceReport]:
+        """What this process has consumed since its start, if throughput is measured."""
+        return self._meter.usage.reports() if self._meter is not None else []
+
+    def call_upkeep(self, name: str, body: bytes) -> bytes:
+        """Run an operation of upkeep, which outside callers cannot use."""
+        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
+
+    def take_steps(self) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for: none, because no process sees all of it."""
+        return []
+
+    def refuse_writes(self, reason: str) -> None:
+        """Write nothing any more, because what is stored is damaged. Reads go on."""
+        self._writes.refusal = reason
+
+    def tell_units(self) -> None:
+        """Let each response from now on know what it consumed, if throughput is measured."""
+        if self._meter is not None:
+            self._meter.tells = True
+
+    def probe(self) -> None:
+        """Read from the store and commit to it. Raises StoreError if it cannot."""
+        if self._writes.refusal:
+            raise kv.Damaged(self._writes.refusal)
+        probe(self._threads)
+
+    def evaluate_elsewhere(self) -> None:
+        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
+        self._jobs.evaluator = Worker()
+
+    def close(self) -> None:
+        """From a thread: answer what has arrived, then close the store."""
+        if is_running_here(self._loop):
+            raise RuntimeError(ON_THE_LOOP)
+        if not self._loop.is_closed():
+            closing = asyncio.run_coroutine_threadsafe(self.aclose(), self._loop)
+            wait_for(closing, self._loop, CLOSING_SECONDS_MAX + SECONDS_MAX)
+
+    async def aclose(self) -> None:
+        """On the runtime's loop: answer what has arrived, then close the store."""
+        if self._closed:
+            return
+        self._closed = True
+        end = self._loop.time() + CLOSING_SECONDS_MAX
+        while (len(self._reads) or len(self._writes)) and self._loop.time() < end:
+            await asyncio.sleep(0 if self._tasks else 0.01)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self._jobs.close)
+        await self._store.close()
+
+    def after_fork_in_child(self) -> None:
+        """The loop and the connections are the parent's."""
+        self._closed = True
+
+    def at_exit(self) -> None:
+        self._closed = True
+
+    # ---- requests ----
+
+    def _find(self, operations: dict[str, Operation], name: str) -> Operation:
+        if self._closed:
+            raise closed()
+        operation = operations.get(name)
+        if operation is None:
+            raise unknown(name)
+        return operation
+
+    def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        if is_running_here(self._loop):
+            raise RuntimeError(ON_THE_LOOP)
+        answer: Future[Outcome] = Future()
+        self._enter(operation, body, answer.set_result, caller, False)
+        outcome = wait_for(answer, self._loop)
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
+
+    def _enter(
+        self, operation: Operation, body: bytes, done: Done, caller: Caller, here: bool
+    ) -> None:
+        """Parse the request in the caller's thread, then go on in the loop."""
+        start: Callable[[], None]
+        try:
+            request = operation.request(body)
+            if operation.writes and operation.is_write(request):
+                submission = submission_of(operation, request, body, caller, done)
+                start = partial(self._writes.add, submission)
+            else:
+                read = ReadRequest(operation, request, body, caller, done)
+                start = partial(self._reads.add, read)
+            if here:
+                start()
+            else:
+                self._loop.call_soon_threadsafe(start)
+        except ApiError as error:
+            done(error)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+            done(closed())
+        except Exception as error:
+            done(internal_error(error))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task: Task[None] = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _check_processes(settings: Settings) -> None:
+    """Raises StoreError for what only a process that is alone with its database can do."""
+    if settings.throughput == "enforced":
+        raise kv.StoreError(PROCESSES.format('throughput="enforced"'))
+    if settings.consistency is not None:
+        raise kv.StoreError(PROCESSES.format("consistency=Eventual()"))
+    if settings.faults is not None:
+        raise kv.StoreError(PROCESSES.format("faults=Faults()"))
+
+
+def _call_on(loop: AbstractEventLoop, done: Done, outcome: Outcome) -> None:
+    with suppress(RuntimeError):  # the loop has been closed meanwhile
+        loop.call_soon_threadsafe(done, outcome)

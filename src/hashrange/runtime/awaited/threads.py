@@ -1,0 +1,154 @@
+"""An asynchronous store and its loop, as threads use them.
+
+`StoreOnLoop` gives threads what a synchronous store gives: snapshots and transactions, each of
+whose reads takes a round trip. So whatever reads at leisure, in a thread of its own, is the same
+code over every store: a check, an inspection, an explanation, a costly request, a probe.
+"""
+
+import asyncio
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, TypeVar
+
+from hashrange import kv
+
+T = TypeVar("T")
+
+SECONDS_MAX = 30.0
+"""How long a thread waits for one answer of the store."""
+
+LOOKED_AFTER_SECONDS = 1.0
+"""How often a thread that waits looks whether the loop still runs."""
+
+ON_THE_LOOP = (
+    "this call would wait on the event loop that has to answer it; await execute_async, or "
+    "make the call in a thread: await asyncio.to_thread(...)"
+)
+
+
+class LoopThread:
+    """An event loop that runs in a thread of its own, for programs that have none."""
+
+    def __init__(self, make: Callable[[], AbstractEventLoop] = asyncio.new_event_loop) -> None:
+        self.loop = make()
+        self._thread = Thread(target=self.loop.run_forever, name="hashrange-loop", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+def is_running_here(loop: AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:  # the thread runs no loop
+        return False
+
+
+def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None = None) -> T:
+    """In a thread: what the loop answers. Raises StoreError if it has ended, or takes too long."""
+    waited = 0.0
+    while True:
+        try:
+            return answer.result(LOOKED_AFTER_SECONDS)
+        except TimeoutError:
+            if answer.done():
+                raise  # it is the answer
+            waited += LOOKED_AFTER_SECONDS
+            if loop.is_closed() or (seconds is not None and waited >= seconds):
+                answer.cancel()
+                reason = "its event loop has ended" if loop.is_closed() else "it is slow or away"
+                raise kv.StoreError(f"the database has not answered: {reason}") from None
+
+
+class StoreOnLoop:
+    """`kv.Store` for threads other than the loop's. `own` is closed with it, if it is given."""
+
+    slow_commits = True
+
+    def __init__(
+        self, store: kv.AsyncStore, loop: AbstractEventLoop, own: LoopThread | None = None
+    ) -> None:
+        self.store = store
+        self.loop = loop
+        self._own = own
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if is_running_here(self.loop):
+            work.close()
+            raise RuntimeError(ON_THE_LOOP)
+        if self.loop.is_closed():
+            work.close()
+            raise kv.StoreError("the event loop of the database has ended; connect to it again")
+        return wait_for(asyncio.run_coroutine_threadsafe(work, self.loop), self.loop, SECONDS_MAX)
+
+    def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
+        return _Snapshot(self, self.wait(self.store.snapshot()))
+
+    def glance(self, one: kv.Key, other: kv.Key, /) -> tuple[bytes | None, bytes | None]:
+        found: Any = self.wait(self.store.read([kv.Get((one, other))]))[0]
+        return found[0], found[1]
+
+    def begin(self, wait: bool = True, /) -> kv.Transaction:
+        return _Transaction(self, self.wait(self.store.begin()))
+
+    def backup(self, path: str, /, compact: bool = False) -> None:
+        raise kv.StoreError("a database over PostgreSQL is backed up with PostgreSQL's own tools")
+
+    def verify(self) -> Iterator[str]:
+        """Every row has a checksum, which is verified when the row is read."""
+        return iter(())
+
+    def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        return iter(())
+
+    def figures(self) -> dict[str, int]:
+        return self.store.figures()
+
+    def close(self) -> None:
+        """From a thread: close the store, then the loop if it is the store's own."""
+        self.wait(self.store.close())
+        self.end()
+
+    def end(self) -> None:
+        if self._own is not None:
+            self._own.close()
+
+
+class _Snapshot:
+    def __init__(self, store: StoreOnLoop, snapshot: kv.AsyncSnapshot) -> None:
+        self._store = store
+        self._snapshot = snapshot
+
+    def read(self, read: kv.Read, /) -> kv.Answer:
+        [answer] = self._store.wait(self._snapshot.read([read]))
+        return answer
+
+    def close(self) -> None:
+        self._store.wait(self._snapshot.close())
+
+
+class _Transaction:
+    """Its reads do not see its own writes, which are sent with the commit."""
+
+    def __init__(self, store: StoreOnLoop, transaction: kv.AsyncTransaction) -> None:
+        self._store = store
+        self._transaction = transaction
+        self._writes: list[kv.Write] = []
+
+    def read(self, read: kv.Read, /) -> kv.Answer:
+        [answer] = self._store.wait(self._transaction.read([read]))
+        return answer
+
+    def write(self, writes: Sequence[kv.Write], /) -> None:
+        self._writes += writes
+
+    def commit(self) -> None:
+        self._store.wait(self._transaction.commit(self._writes))
+
+    def rollback(self) -> None:
+        self._store.wait(self._transaction.rollback())

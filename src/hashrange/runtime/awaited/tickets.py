@@ -1,0 +1,77 @@
+"""Which requests wait for each other: those that use the same partition key.
+
+Several batches are under way at once. Two requests for the same items must not be in different
+ones: they would race, and the one that came first could lose again and again. So a request holds
+a ticket for each partition key that its first read names, from when it goes into a batch until the
+batch has ended. A request that waits for a ticket goes before every later one that wants it.
+
+While the definition of its table is not known yet, the items of a request are not known either.
+Such a request waits for all batches to end, and later ones wait for it.
+
+Tickets are only a courtesy. What a request reads besides may still be changed by another batch or
+another server; the commit finds that out.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from hashrange import kv
+from hashrange.runtime.batch import BATCH_BYTES_MAX, BATCH_REQUESTS_MAX
+
+Ticket = tuple[int, bytes]
+"""A space, and the digest of a partition key in it."""
+
+EVERY: Ticket = (-1, b"")
+"""Held instead of all others, if it is not known which ones are needed."""
+
+LOOKED_AT_MAX = 4 * BATCH_REQUESTS_MAX
+"""How many waiting requests are looked at to fill one batch."""
+
+
+class Holder(Protocol):
+    """A request that waits. `size` is in bytes."""
+
+    @property
+    def tickets(self) -> frozenset[Ticket]: ...
+    @property
+    def size(self) -> int: ...
+
+
+H = TypeVar("H", bound=Holder)
+
+
+def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
+    found: list[Ticket] = []
+    for read in reads:
+        if type(read) is kv.Get:
+            found += [(space, key[: kv.PARTITION_BYTES]) for space, key in read.keys]
+        elif type(read) is kv.Range:
+            found.append((read.space, read.start[: kv.PARTITION_BYTES]))
+    return frozenset(found)
+
+
+def take(waiting: deque[H], held: set[Ticket]) -> list[H]:
+    """The requests of the next batch, in the order they came: those whose tickets are free."""
+    taken: list[H] = []
+    passed: list[H] = []
+    wanted: set[Ticket] = set()  # by those that are passed over
+    size = 0
+    for _ in range(min(len(waiting), LOOKED_AT_MAX)):
+        if len(taken) >= BATCH_REQUESTS_MAX or size >= BATCH_BYTES_MAX:
+            break
+        one = waiting.popleft()
+        if _is_free(one.tickets, held) and _is_free(one.tickets, wanted):
+            taken.append(one)
+            size += one.size
+        else:
+            passed.append(one)
+            wanted |= one.tickets
+    waiting.extendleft(reversed(passed))
+    return taken
+
+
+def _is_free(tickets: frozenset[Ticket], others: set[Ticket]) -> bool:
+    if EVERY in others or EVERY in tickets:
+        return not others
+    return others.isdisjoint(tickets)

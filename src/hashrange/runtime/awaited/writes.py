@@ -1,0 +1,224 @@
+"""Requests that write, decided and committed in batches, several of them at once.
+
+Requests of one turn of the loop go into one batch. A batch begins as soon as a place is free; what
+arrives while all places are taken is the next one. `tickets` keep requests for the same items in
+the order in which they came.
+"""
+
+from asyncio import AbstractEventLoop
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.fetch import Moment
+from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.runtime.aside.jobs import Job, Jobs
+from hashrange.runtime.awaited.backlog import Backlog, throttled
+from hashrange.runtime.awaited.drive import run_batch
+from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
+from hashrange.runtime.batch import Batch, Done, Outcome, Submission, internal_error, tell
+from hashrange.runtime.committer import ATTEMPTS_MAX
+from hashrange.runtime.decisions import Proposal, begin
+from hashrange.runtime.environment import Environment
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+
+
+class WriteRequest:
+    """A submission that waits, or is in a batch. Its caller is answered once.
+
+    `first` are reads that its decision will make, as far as they can be told beforehand.
+    """
+
+    __slots__ = ("first", "running", "size", "submission", "tickets")
+
+    def __init__(self, submission: Submission) -> None:
+        self.submission = submission
+        self.size = len(submission.body)
+        self.first: list[kv.Read] = []
+        self.tickets: frozenset[Ticket] = frozenset()
+        self.running = False
+
+    def look_ahead(self, environment: Environment) -> None:
+        submission = self.submission
+        if submission.proposal is not None:
+            self.first = [read for read, _ in submission.proposal.reads]
+        else:
+            tables, now = environment.catalog.known[1], environment.clock.now()
+            moment = Moment(now, submission.entropy, submission.caller, environment.settings)
+            with suppress(Exception):  # a refusal or a bug: the batch will meet it again
+                steps = begin(submission.operation, submission.request, moment, tables)
+                self.first = [next(steps)]
+            if submission.operation.on_table and any(map(_is_of_system, self.first)):
+                self.tickets = frozenset([EVERY])
+                return
+        self.tickets = tickets_of(self.first)
+
+
+class Writes:
+    """All of its methods are called on the loop, unless they say otherwise.
+
+    `prepare` is awaited before the first batch. `batches_max` are under way at once.
+    """
+
+    def __init__(
+        self,
+        store: kv.AsyncStore,
+        loop: AbstractEventLoop,
+        environment: Environment,
+        jobs: Jobs,
+        spawn: Spawn,
+        prepare: Callable[[], Coroutine[Any, Any, None]],
+        wake_upkeep: Callable[[], None],
+    ) -> None:
+        self.refusal = ""
+        """Why nothing may be written any more."""
+        self.batches_max = max(1, store.connections_max // 2)
+        self._store = store
+        self._loop = loop
+        self._environment = environment
+        self._jobs = jobs
+        self._spawn = spawn
+        self._prepare = prepare
+        self._wake_upkeep = wake_upkeep
+        self._backlog = Backlog(loop, self._overdue)
+        self._waiting: deque[WriteRequest] = deque()
+        self._held: set[Ticket] = set()
+        self._batches = 0
+        self._scheduled = False
+
+    def __len__(self) -> int:
+        return len(self._backlog)
+
+    def add(self, submission: Submission) -> None:
+        request = WriteRequest(submission)
+        try:
+            self._backlog.enter(request, request.size)
+        except ApiError as refusal:
+            self._tell(submission.done, refusal)
+            return
+        self._queue(request)
+
+    def _queue(self, request: WriteRequest) -> None:
+        request.look_ahead(self._environment)
+        self._waiting.append(request)
+        if not self._scheduled and self._batches < self.batches_max:
+            self._scheduled = True
+            self._loop.call_soon(self._start)
+
+    # ---- batches ----
+
+    def _start(self) -> None:
+        self._scheduled = False
+        while self._batches < self.batches_max:
+            requests = take(self._waiting, self._held)
+            if not requests:
+                return
+            for request in requests:
+                request.running = True
+                self._held |= request.tickets
+            self._batches += 1
+            self._spawn(self._run(requests))
+
+    async def _run(self, requests: Sequence[WriteRequest]) -> None:
+        batch = Batch(self._environment, [request.submission for request in requests])
+        first = [read for request in requests for read in request.first]
+        try:
+            await self._decide_and_commit(batch, first)
+        except GeneratorExit:  # the loop is gone: the outcome is not known
+            raise
+        except BaseException:
+            self._end(batch, requests)
+            raise
+        self._end(batch, requests)
+
+    async def _decide_and_commit(self, batch: Batch, first: Sequence[kv.Read]) -> None:
+        try:
+            if self.refusal:
+                raise kv.Damaged(self.refusal)
+            await self._prepare()
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            batch.fail(error)
+        else:
+            await run_batch(batch, self._store, first)
+
+    def _end(self, batch: Batch, requests: Sequence[WriteRequest]) -> None:
+        self._batches -= 1
+        costly = {id(submission) for submission in batch.costly}
+        for request in requests:
+            self._held -= request.tickets
+            if id(request.submission) in costly:
+                self._propose(request)
+            else:
+                self._answer(request)
+        if batch.needs_upkeep:
+            self._wake_upkeep()
+        self._start()
+
+    def _answer(self, request: WriteRequest) -> None:
+        submission = request.submission
+        if submission.proposal is not None:
+            self._jobs.settled()
+        if self._backlog.leave(request) and submission.outcome is not None:
+            self._tell(submission.done, submission.outcome)
+
+    def _overdue(self, request: Any) -> None:
+        """Tell a caller that has waited too long. What is under way may still land."""
+        if request.running:
+            outcome: ApiError = internal_error(kv.StoreError("the database has not answered"))
+        else:
+            outcome = throttled()
+            with suppress(ValueError):
+                self._waiting.remove(request)
+                if request.submission.proposal is not None:
+                    self._jobs.settled()
+        self._tell(request.submission.done, outcome)
+
+    def _tell(self, done: Done | None, outcome: Outcome) -> None:
+        if done is not None:
+            tell(done, outcome)
+
+    # ---- costly submissions, which are decided aside ----
+
+    def _propose(self, request: WriteRequest) -> None:
+        """Have a submission decided aside. Its proposal then goes into a batch."""
+        submission = request.submission
+        request.running = False
+        if submission.proposal is not None:
+            submission.proposal = None
+            submission.attempts += 1
+            self._jobs.settled()
+        name, body, caller = submission.operation.name, submission.body, submission.caller
+        done = partial(self._proposed, request)
+        try:
+            if submission.attempts >= ATTEMPTS_MAX:
+                raise ThrottlingException("The items of a costly write keep changing. Try again.")
+            self._jobs.add(Job(name, body, submission.entropy, caller, True, done))
+        except ApiError as refusal:
+            submission.outcome = refusal
+            self._answer(request)
+
+    def _proposed(self, request: WriteRequest, outcome: Proposal | BaseException) -> None:
+        """In the thread of the jobs."""
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
+            self._loop.call_soon_threadsafe(self._go_on, request, outcome)
+
+    def _go_on(self, request: WriteRequest, outcome: Proposal | BaseException) -> None:
+        submission = request.submission
+        if isinstance(outcome, Proposal) and outcome.writes:
+            submission.proposal = outcome
+            self._queue(request)
+            return
+        if isinstance(outcome, Proposal):
+            self._jobs.settled()
+        submission.outcome = outcome.response if isinstance(outcome, Proposal) else outcome
+        self._answer(request)
+
+
+def _is_of_system(read: kv.Read) -> bool:
+    return isinstance(read, kv.Get) and any(space == kv.SYSTEM_SPACE for space, _ in read.keys)
