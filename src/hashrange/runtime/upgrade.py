@@ -46,7 +46,7 @@ def _upgraded(store: kv.Store) -> int:
 async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
     """Like `bring_up_to_date`, for an asynchronous store."""
     for _ in range(CONFLICTS_MAX):
-        transaction = await store.begin()
+        transaction = await store.begin(True)
         try:
             writes = await drive_over(Overlay(), _upgrading(), transaction)
         except GeneratorExit:  # the event loop is gone

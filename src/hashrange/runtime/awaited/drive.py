@@ -25,6 +25,9 @@ T = TypeVar("T")
 ATTEMPTS_MAX = 20
 """How often a batch is decided before its callers are told to try again."""
 
+LASTING_FROM = 3
+"""The attempt from which on a batch holds the moment that it reads from."""
+
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
 
@@ -93,12 +96,11 @@ async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
             if attempt:
                 await asyncio.sleep(_pause(attempt))
                 first = list(batch.memory.reads())
-            transaction = await store.begin()
-            writes = await _decide(batch, transaction, first)
-            if writes is None:
-                return
             try:
-                await transaction.commit(writes)
+                transaction = await store.begin(attempt >= LASTING_FROM)
+                writes = await _decide(batch, transaction, first)
+                if writes is not None:
+                    await transaction.commit(writes)
                 return
             except kv.Conflict:
                 pass

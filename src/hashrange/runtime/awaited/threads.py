@@ -7,7 +7,7 @@ code over every store: a check, an inspection, an explanation, a costly request,
 
 import asyncio
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any, TypeVar
@@ -77,14 +77,14 @@ class StoreOnLoop:
         self.loop = loop
         self._own = own
 
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = SECONDS_MAX) -> T:
         if is_running_here(self.loop):
             work.close()
             raise RuntimeError(ON_THE_LOOP)
         if self.loop.is_closed():
             work.close()
             raise kv.StoreError("the event loop of the database has ended; connect to it again")
-        return wait_for(asyncio.run_coroutine_threadsafe(work, self.loop), self.loop, SECONDS_MAX)
+        return wait_for(asyncio.run_coroutine_threadsafe(work, self.loop), self.loop, seconds)
 
     def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
         return _Snapshot(self, self.wait(self.store.snapshot()))
@@ -94,16 +94,18 @@ class StoreOnLoop:
         return found[0], found[1]
 
     def begin(self, wait: bool = True, /) -> kv.Transaction:
-        return _Transaction(self, self.wait(self.store.begin()))
+        return _Transaction(self, self.wait(self.store.begin(True)))
 
     def backup(self, path: str, /, compact: bool = False) -> None:
-        raise kv.StoreError("a database over PostgreSQL is backed up with PostgreSQL's own tools")
+        self.wait(self.store.backup(path, compact), None)
 
     def verify(self) -> Iterator[str]:
-        """Every row has a checksum, which is verified when the row is read."""
-        return iter(())
+        lines = self.store.verify()
+        while (line := self.wait(_next(lines), None)) is not None:
+            yield line
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
+        """The database looks after its own files."""
         return iter(())
 
     def figures(self) -> dict[str, int]:
@@ -117,6 +119,10 @@ class StoreOnLoop:
     def end(self) -> None:
         if self._own is not None:
             self._own.close()
+
+
+async def _next(lines: AsyncIterator[str]) -> str | None:
+    return await anext(lines, None)
 
 
 class _Snapshot:

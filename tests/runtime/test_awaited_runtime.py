@@ -1,0 +1,245 @@
+"""What a runtime over a store that is awaited does besides answering: limits, order, refusals."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from running import TABLE, create_table, get, increment, put
+
+from hashrange import kv
+from hashrange.model.caller import DEFAULT_CALLER
+from hashrange.model.consistency import Eventual
+from hashrange.model.errors import InternalServerError, ThrottlingException
+from hashrange.model.faults import Faults
+from hashrange.model.settings import Settings
+from hashrange.runtime.awaited import backlog
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.awaited.threads import LoopThread
+from hashrange.runtime.runtime import Runtime
+from hashrange.storage import MemoryStore
+from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
+
+Request = dict[str, Any]
+
+
+class Gate(AsyncMemoryStore):
+    """Commits and reads wait until the gate is open. It counts what waits."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, turns_max=0)
+        self.open = asyncio.Event()
+        self.committing: list[Sequence[kv.Write]] = []
+
+    async def read(self, reads: Sequence[kv.Read], /) -> list[kv.Answer]:
+        await self.open.wait()
+        return await super().read(reads)
+
+    async def begin(self, lasting: bool = False, /) -> AsyncMemoryTransaction:
+        return GatedTransaction(self, self.store.snapshot())
+
+
+class GatedTransaction(AsyncMemoryTransaction):
+    async def commit(self, writes: Sequence[kv.Write], /) -> None:
+        gate = self._store
+        assert isinstance(gate, Gate)
+        gate.committing.append(writes)
+        await gate.open.wait()
+        await super().commit(writes)
+
+
+@pytest.fixture
+def inner() -> MemoryStore:
+    store = MemoryStore()
+    runtime = Runtime(store)
+    create_table(lambda name, request: _decoded(runtime.call(name, _encoded(request))))
+    return store
+
+
+def _encoded(request: Request) -> bytes:
+    return msgspec.json.encode(request)
+
+
+def _decoded(body: bytes) -> Request:
+    return msgspec.json.decode(body, type=Request)
+
+
+def send(runtime: AsyncRuntime, operation: str, request: Request) -> "asyncio.Future[Any]":
+    told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    runtime.submit(operation, _encoded(request), told.set_result, DEFAULT_CALLER)
+    return told
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        store = Gate(inner)
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        store.open.set()
+        await send(runtime, "PutItem", put("first"))
+        store.open.clear()
+        store.committing.clear()
+        answers = []
+        for number in range(6):
+            answers.append(send(runtime, "UpdateItem", increment(str(number % 3))))
+            await asyncio.sleep(0.01)
+        await until(lambda: len(store.committing) == 3)
+        await asyncio.sleep(0.01)
+        assert len(store.committing) == 3  # one for each item: its second request waits
+        store.open.set()
+        assert await asyncio.gather(*answers) == [b"{}"] * 6
+        found = [_decoded(await send(runtime, "GetItem", get(str(n)))) for n in range(3)]
+        assert [item["Item"]["n"] for item in found] == [{"N": "2"}] * 3
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def test_too_many_requests_are_refused_and_the_others_answered(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "REQUESTS_MAX", 5)
+
+    async def scenario() -> None:
+        store = Gate(inner)
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        for operation, request in (("PutItem", put("a")), ("GetItem", get("a"))):
+            store.open.clear()
+            answers = [send(runtime, operation, request) for _ in range(8)]
+            await until(partial(_told, answers, 3))
+            assert all(isinstance(one.result(), ThrottlingException) for one in answers[5:])
+            store.open.set()
+            assert all(isinstance(one, bytes) for one in await asyncio.gather(*answers[:5]))
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def test_the_bytes_that_wait_are_limited(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "BYTES_MAX", 5000)
+
+    async def scenario() -> None:
+        store = Gate(inner)
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        large = put("a") | {"Item": {"pk": {"S": "a"}, "sk": {"S": "0"}, "l": {"S": "x" * 3000}}}
+        first, second = (send(runtime, "PutItem", large) for _ in range(2))
+        assert isinstance(await second, ThrottlingException)
+        store.open.set()
+        assert isinstance(await first, bytes)
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def test_nothing_waits_for_ever(inner: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "SECONDS_MAX", 0.0)
+
+    async def scenario() -> None:
+        store = Gate(inner)
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        put_, got = send(runtime, "PutItem", put("a")), send(runtime, "GetItem", get("a"))
+        assert isinstance(await put_, InternalServerError)  # it may still land
+        assert isinstance(await got, ThrottlingException)
+        store.open.set()
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def _told(answers: "list[asyncio.Future[Any]]", count: int) -> bool:
+    return sum(one.done() for one in answers) == count
+
+
+# ---- from threads ----
+
+
+@pytest.fixture
+def runtime(inner: MemoryStore) -> Iterator[AsyncRuntime]:
+    own = LoopThread()
+    runtime = AsyncRuntime(
+        AsyncMemoryStore(inner), own.loop, settings=Settings(throughput="measured")
+    )
+    yield runtime
+    runtime.close()
+    own.close()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_costly_requests_are_evaluated_aside(runtime: AsyncRuntime, elsewhere: bool) -> None:
+    if elsewhere:
+        runtime.evaluate_elsewhere()
+    key = {"pk": {"S": "a"}, "sk": {"S": "0"}}
+    numbers = {"L": [{"N": str(number)} for number in range(9000)]}
+    runtime.call("PutItem", _encoded({"TableName": TABLE, "Item": key | {"l": numbers}}))
+    update = {
+        "TableName": TABLE,
+        "Key": key,
+        "UpdateExpression": "SET l[0] = :n, m = list_append(l, l)",
+        "ExpressionAttributeValues": {":n": {"N": "7"}},
+    }
+    assert runtime.call("UpdateItem", _encoded(update)) == b"{}"
+    wanted = get("a") | {"ProjectionExpression": "l[0], m[17999]", "Key": key}
+    assert _decoded(runtime.call("GetItem", _encoded(wanted)))["Item"] == {
+        "l": {"L": [{"N": "7"}]},
+        "m": {"L": [{"N": "8999"}]},
+    }
+
+
+def test_explanations_inspections_and_usage_are_those_of_a_synchronous_store(
+    runtime: AsyncRuntime, inner: MemoryStore
+) -> None:
+    other = Runtime(inner, settings=Settings(throughput="measured"))
+    request = _encoded(put("a") | {"Item": {"pk": {"S": "a"}, "sk": {"S": "0"}}})
+    assert runtime.explain("PutItem", request) == other.explain("PutItem", request)
+    runtime.call("PutItem", request)
+    [usage] = runtime.usage()
+    assert usage.write_units == 1
+    [found], [expected] = runtime.inspect(TABLE), other.inspect(TABLE)
+    assert found["items"] == expected["items"] == 1
+    assert found["collections"] == expected["collections"]
+    runtime.probe()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(throughput="enforced"),
+        Settings(consistency=Eventual()),
+        Settings(faults=Faults(rates={"throttle": 0.1})),
+    ],
+)
+def test_what_needs_one_process_is_refused(settings: Settings) -> None:
+    own = LoopThread()
+    with pytest.raises(kv.StoreError, match="needs one process"):
+        AsyncRuntime(AsyncMemoryStore(), own.loop, settings=settings)
+    own.close()
+
+
+def test_a_call_on_the_loop_itself_says_what_to_do(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop())
+        calls: list[Callable[[], object]] = [
+            lambda: runtime.call("GetItem", _encoded(get("a"))),
+            lambda: runtime.explain("GetItem", _encoded(get("a"))),
+            runtime.inspect,
+            runtime.probe,
+            runtime.close,
+        ]
+        for call in calls:
+            with pytest.raises(RuntimeError, match="await execute_async"):
+                call()
+        await runtime.aclose()
+
+    run(scenario)
