@@ -32,7 +32,8 @@ PURE = NETWORK | FILES | CLOCK | RANDOM
 KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
 WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
-INTERFACES = "msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest starlette jinja2"
+CONSOLE = "starlette jinja2 markupsafe uvicorn"
+INTERFACES = f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE}"
 
 
 class Room(NamedTuple):

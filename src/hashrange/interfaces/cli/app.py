@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from hashrange.interfaces.cli import backup, check, design, explain, inspect_, ping, serve
+from hashrange.interfaces.cli import backup, check, console, design, explain, inspect_, ping, serve
 
 INTERRUPTED = 130
 """The exit status by which shells report that Ctrl-C ended a program."""
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (serve, backup, check, inspect_, explain, ping, design):
+    for module in (serve, console, backup, check, inspect_, explain, ping, design):
         module.add(commands)
     return parser
 

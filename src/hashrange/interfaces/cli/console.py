@@ -1,0 +1,74 @@
+"""hashrange console"""
+
+import argparse
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+
+PORT_DEFAULT = 8001
+EXTRA = "the console is not installed (no {}): pip install 'hashrange[console]'"
+
+CONFIG: dict[str, Any] = {
+    "connect_timeout": 3,
+    "read_timeout": 30,
+    "retries": {"total_max_attempts": 2},
+    "max_pool_connections": 20,
+}
+"""A page should tell soon that a server does not answer."""
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, console)
+    parser.add_argument(
+        "db",
+        metavar="DB",
+        help="a database file, http(s)://HOST:PORT, postgresql://..., or aws[:PROFILE][@REGION]",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="let the pages change items; default: they only read"
+    )
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=PORT_DEFAULT,
+        help=f"the port of 127.0.0.1 to listen on, default: {PORT_DEFAULT}; 0 takes any free port",
+    )
+
+
+def port_number(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 65535")
+    return int(text)
+
+
+def console(db: str, write: bool, port: int) -> None:
+    """Look at the tables and items of a database in a browser, until Ctrl-C."""
+    try:
+        from hashrange.interfaces.console import Console, serving
+    except ModuleNotFoundError as missing:
+        fail(EXTRA.format(missing.name))
+    from hashrange.interfaces.target import TargetError, open_target
+
+    may = "may write" if write else "read only"
+    try:
+        with (
+            told_in_one_line(),
+            open_target(db, **CONFIG) as target,
+            serving(Console(target, write=write), port) as url,
+        ):
+            print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
+            _until_ended()
+    except TargetError as error:
+        fail(error)
+
+
+def _until_ended() -> None:
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    ended.wait()

@@ -1,0 +1,84 @@
+"""What all pages share: the open database, whether it may be written, and its tables."""
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from hashrange.interfaces.console.entities import Colours
+from hashrange.interfaces.console.shapes import TableShape
+from hashrange.interfaces.target import Target
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+READS = frozenset(
+    {
+        "batch_get_item",
+        "describe_continuous_backups",
+        "describe_endpoints",
+        "describe_limits",
+        "describe_table",
+        "describe_time_to_live",
+        "get_item",
+        "list_tables",
+        "list_tags_of_resource",
+        "query",
+        "scan",
+    }
+)
+"""The methods of boto3's client that change nothing."""
+
+TOGETHER = 8
+"""How many requests a page has under way at a time."""
+
+
+class ReadOnly(PermissionError):
+    """The console was not started with --write."""
+
+
+class Console:
+    """The open database of a console, for pages, which call it from many threads."""
+
+    def __init__(self, target: Target, *, write: bool = False) -> None:
+        self.target = target
+        self.write = write
+        self._colours: dict[str, Colours] = {}
+        self._lock = threading.Lock()
+
+    def call(self, method: str, **request: Any) -> dict[str, Any]:
+        """Call a method of boto3's DynamoDB client, e.g. `call("query", TableName=...)`.
+
+        All requests of all pages pass here. Raises `ReadOnly` for a method that may change
+        something if the console may not, and botocore's errors.
+        """
+        if not self.write and not _only_reads(method, request):
+            raise ReadOnly
+        answer: dict[str, Any] = getattr(self.target.client, method)(**request)
+        return answer
+
+    def table(self, name: str) -> TableShape:
+        """The table as it is now. Raises ResourceNotFoundException, as a botocore error."""
+        return TableShape.of(self.call("describe_table", TableName=name)["Table"])
+
+    def colours(self, table: str) -> Colours:
+        """The colours of a table's entity types, which stay the same while the console runs."""
+        with self._lock:
+            return self._colours.setdefault(table, Colours())
+
+    def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
+        """The results of a function that makes requests, for several values at a time."""
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            return list(pool.map(function, values))
+
+
+def _only_reads(method: str, request: dict[str, Any]) -> bool:
+    if method == "execute_statement":
+        return selects(request["Statement"])
+    return method in READS
+
+
+def selects(statement: str) -> bool:
+    """Whether a PartiQL statement begins with SELECT, so that it can only read."""
+    words = statement.split(None, 1)
+    return bool(words) and words[0].upper() == "SELECT"

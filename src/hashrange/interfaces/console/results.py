@@ -1,0 +1,86 @@
+"""The items that a Query, a Scan or a statement returned, laid out for a page.
+
+Items that follow each other and have one partition key are a collection. Within it, items that have
+the same attributes share a row of names, so that a table with several entity types stays readable
+and one with a single type looks like a table.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from hashrange.interfaces.console.console import Console
+from hashrange.interfaces.console.entities import entity_of
+from hashrange.interfaces.console.shapes import Item, Source, TableShape
+from hashrange.interfaces.console.values import cursor, dumps
+
+COLUMNS_MAX = 24
+"""How many attributes of an item a row shows."""
+
+
+@dataclass(frozen=True)
+class Row:
+    item: Item
+    key: str
+    """The item's primary key, as a parameter of an address."""
+    entity: str
+    colour: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows with the same attributes. `columns` leaves out the partition key if it is above."""
+
+    columns: tuple[str, ...]
+    more: int
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """`key` is the value that its items share; None if the rows below show their own."""
+
+    key: dict[str, object] | None
+    runs: list[Run]
+    count: int
+
+
+@dataclass(frozen=True)
+class Results:
+    source: Source
+    collections: list[Collection]
+    entities: list[tuple[str, int, int]]
+    """Of each entity type its name, its colour and how many there are."""
+    count: int
+
+
+def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence[Item]) -> Results:
+    colours = console.colours(shape.name)
+    rows = []
+    for item in items:
+        entity = entity_of(item, source)
+        rows.append(Row(item, cursor(shape.key_of(item)), entity, colours.of(entity)))
+    counted = Counter((row.entity, row.colour) for row in rows if row.entity)
+    entities = [(entity, colour, count) for (entity, colour), count in counted.most_common(20)]
+    return Results(source, list(_collections(source, rows)), entities, len(rows))
+
+
+def _collections(source: Source, rows: list[Row]) -> Iterator[Collection]:
+    if source.range is None:
+        if rows:
+            yield Collection(None, list(_runs((source.hash,), (), rows)), len(rows))
+        return
+    for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
+        members = list(found)
+        runs = _runs((source.range,), (source.hash,), members)
+        yield Collection(members[0].item[source.hash], list(runs), len(members))
+
+
+def _runs(first: tuple[str, ...], above: tuple[str, ...], rows: list[Row]) -> Iterator[Run]:
+    def names(row: Row) -> tuple[str, ...]:
+        return tuple(sorted(name for name in row.item if name not in first + above))
+
+    for others, found in groupby(rows, key=names):
+        columns = first + others[: COLUMNS_MAX - len(first)]
+        yield Run(columns, len(first) + len(others) - len(columns), list(found))

@@ -1,0 +1,150 @@
+"""The guard in front of all pages, which also adds the headers that restrict browsers.
+
+A request is answered if it passes all of these:
+
+- `Host` is the console's own, so that a name that somebody points at 127.0.0.1 does not work;
+- `Origin`, if there is one, is the console's own, and `Sec-Fetch-Site` does not name another site;
+- a cookie has the session's secret, which a browser gets for the token in the printed address;
+- a form has the secret that only the console's pages know, if it is not a GET.
+
+Secrets are compared in constant time. A page may load scripts and styles from the console alone,
+and none that are inline.
+"""
+
+import hmac
+import logging
+import secrets
+import traceback
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # With no-referrer, browsers would send `Origin: null` with forms.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+CSRF_HEADER = "X-CSRF-Token"
+CSRF_FIELD = "csrf"
+
+_log = logging.getLogger("hashrange")
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+</head><body><main><h1>{title}</h1><p>{text}</p></main></body></html>
+"""
+NO_TOKEN = (
+    "This console opens only with the token in the address that the command printed. Copy the "
+    "whole address, with <code>?token=&hellip;</code>, from the terminal into this window."
+)
+OTHER_SITE = (
+    "Another web page asked for this one. Copy the address that the command printed into the "
+    "address bar."
+)
+OTHER_HOST = "The console answers only under the address that the command printed."
+
+
+def log_mistake(error: Exception) -> None:
+    """Log what went wrong and where, but nothing of the message, which may have values of items."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    name = Path(place.filename).name
+    _log.error("console: %s at %s:%s", type(error).__name__, name, place.lineno)
+
+
+def same(given: str, secret: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(given.encode(errors="replace"), secret.encode())
+
+
+class Guard:
+    """An ASGI application around another: what it refuses, the other never sees."""
+
+    def __init__(self, app: Starlette, port: int, token: str) -> None:
+        self.app = app
+        self._token = token
+        self._session = secrets.token_urlsafe(32)
+        self.csrf = secrets.token_urlsafe(32)
+        # Cookies do not belong to a port, so the name keeps two consoles apart.
+        self.cookie = f"hashrange_console_{port}"
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        answer = self._check(scope) or self.app
+        try:
+            await answer(scope, receive, send_with_headers)
+        except Exception as error:
+            log_mistake(error)
+            if not started:
+                refusal = _refusal(500, "Mistake", "This is a mistake of the console.")
+                await refusal(scope, receive, send_with_headers)
+
+    def _check(self, scope: Scope) -> Response | None:
+        """The refusal, if there is one."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return _refusal(421, "Not this address", OTHER_HOST)
+        if headers.get("origin", f"http://{host}") != f"http://{host}":
+            return _refusal(403, "Asked by another page", OTHER_SITE)
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return _refusal(403, "Asked by another page", OTHER_SITE)
+        if scope["method"] in ("GET", "HEAD") and (entered := self._enter(scope)):
+            return entered
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if not same(cookies.get(self.cookie, ""), self._session):
+            return _refusal(401, "A token is needed", NO_TOKEN)
+        return None
+
+    def _enter(self, scope: Scope) -> Response | None:
+        """Exchange the token for a cookie, and remove it from the address."""
+        asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [text for name, text in asked if name == "token"]
+        if not given or not same(given[0], self._token):
+            return None
+        kept = urlencode([(name, text) for name, text in asked if name != "token"])
+        # A path that begins with two slashes would name another host.
+        path = "/" + scope["path"].lstrip("/")
+        answer = RedirectResponse(f"{path}?{kept}" if kept else path, 303)
+        answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def _refusal(status: int, title: str, text: str) -> Response:
+    return HTMLResponse(_PAGE.format(title=title, text=text), status)

@@ -1,0 +1,116 @@
+"""A table's description, as pages use it: keys, indexes, settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+Item = dict[str, dict[str, Any]]
+"""An item as boto3's client has it: each value is {type: value}; binary is bytes."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What can be read: the table itself (`name` is empty) or one of its indexes."""
+
+    name: str
+    hash: str
+    range: str | None
+    local: bool = False
+    projection: str = "ALL"
+    includes: tuple[str, ...] = ()
+    items: int = 0
+    bytes: int = 0
+    status: str = "ACTIVE"
+
+    @property
+    def title(self) -> str:
+        return self.name or "Table"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.hash, self.range) if self.range else (self.hash,)
+
+    def request(self, table: str) -> dict[str, Any]:
+        """The members of a Query or Scan that name this source."""
+        return {"TableName": table} | ({"IndexName": self.name} if self.name else {})
+
+
+@dataclass(frozen=True)
+class TableShape:
+    description: Mapping[str, Any]
+    name: str
+    table: Source
+    indexes: tuple[Source, ...]
+
+    @classmethod
+    def of(cls, description: Mapping[str, Any]) -> "TableShape":
+        indexes = [
+            _source(index, index["IndexName"], local)
+            for member, local in (
+                ("GlobalSecondaryIndexes", False),
+                ("LocalSecondaryIndexes", True),
+            )
+            for index in description.get(member, ())
+        ]
+        table = _source(description, "", False)
+        return cls(
+            description,
+            description["TableName"],
+            table,
+            tuple(sorted(indexes, key=lambda index: index.name)),
+        )
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.table, *self.indexes)
+
+    def source(self, name: str) -> Source | None:
+        return next((source for source in self.sources if source.name == name), None)
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The types of all key attributes: S, N or B."""
+        return {
+            defined["AttributeName"]: defined["AttributeType"]
+            for defined in self.description.get("AttributeDefinitions", ())
+        }
+
+    @cached_property
+    def key_attributes(self) -> frozenset[str]:
+        """The attributes that are keys of the table or of an index."""
+        return frozenset(name for source in self.sources for name in source.keys)
+
+    def key_of(self, item: Item) -> Item:
+        return {name: item[name] for name in self.table.keys}
+
+    @property
+    def billing(self) -> str:
+        summary = self.description.get("BillingModeSummary", {})
+        if summary.get("BillingMode") == "PAY_PER_REQUEST":
+            return "on demand"
+        units = self.description.get("ProvisionedThroughput", {})
+        return f"{units.get('ReadCapacityUnits', 0)} r / {units.get('WriteCapacityUnits', 0)} w"
+
+    @property
+    def stream(self) -> str:
+        """The view of an enabled stream, e.g. "new and old images", or an empty text."""
+        found = self.description.get("StreamSpecification", {})
+        view: str = found.get("StreamViewType", "")
+        return view.replace("_", " ").lower() if found.get("StreamEnabled") else ""
+
+
+def _source(described: Mapping[str, Any], name: str, local: bool) -> Source:
+    keys = {key["KeyType"]: key["AttributeName"] for key in described["KeySchema"]}
+    projection = described.get("Projection", {})
+    return Source(
+        name,
+        keys["HASH"],
+        keys.get("RANGE"),
+        local,
+        projection.get("ProjectionType", "ALL"),
+        tuple(projection.get("NonKeyAttributes", ())),
+        described.get("ItemCount", 0),
+        described.get("TableSizeBytes", described.get("IndexSizeBytes", 0)),
+        described.get("TableStatus", described.get("IndexStatus", "ACTIVE")),
+    )

@@ -1,0 +1,83 @@
+// The theme and the keyboard. It is loaded before the page is shown, so that the theme does not flash.
+"use strict";
+
+const theme = localStorage.getItem("theme");
+if (theme) document.documentElement.dataset.theme = theme;
+
+const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => !row.hidden);
+const first = (selector) => document.querySelector(`main ${selector}`);
+const typing = (element) => element.matches("input:not([type=checkbox]), textarea, select");
+
+function move(step) {
+  const all = rows();
+  const at = all.findIndex((row) => row.classList.contains("current"));
+  const row = all[Math.max(0, Math.min(all.length - 1, at + step))];
+  if (!row) return;
+  all[at]?.classList.remove("current");
+  row.classList.add("current");
+  (row.querySelector("a") ?? row).focus();
+  row.scrollIntoView({ block: "nearest" });
+}
+
+const current = () => document.querySelector("[data-row].current");
+
+const keys = {
+  "/": () => (first("[data-search]") ?? first("input:not([type=hidden]), textarea"))?.focus(),
+  "?": () => document.getElementById("help").showModal(),
+  j: () => move(1),
+  k: () => move(-1),
+  n: () => first("[data-next]")?.click(),
+  e: () => first("[data-edit]")?.click(),
+  x: () => current()?.querySelector("input[type=checkbox]")?.click(),
+  Enter: () => current()?.querySelector("a")?.click(),
+};
+
+document.addEventListener("keydown", (event) => {
+  const at = event.target;
+  if (event.key === "Escape" && typing(at)) return at.blur();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return at.form?.requestSubmit();
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(at)) return;
+  if (event.key === "Enter" && at.matches("a, button, summary")) return; // what has the focus wins
+  if (document.querySelector("dialog[open]") || !keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+document.addEventListener("click", (event) => {
+  const found = (selector) => event.target.closest(selector);
+  if (found("[data-help]")) keys["?"]();
+  if (found("[data-theme-toggle]")) {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
+    const next = now === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    localStorage.setItem("theme", next);
+  }
+  const copied = found("[data-copy]");
+  if (copied) {
+    navigator.clipboard.writeText(document.querySelector(copied.dataset.copy).textContent);
+    copied.textContent = "Copied";
+  }
+  const removed = found("[data-remove]");
+  if (removed) removed.closest(removed.dataset.remove).remove();
+});
+
+// A search field with data-filter hides the rows of a table that do not contain its text.
+document.addEventListener("input", (event) => {
+  const { filter } = event.target.dataset;
+  if (!filter) return;
+  const words = event.target.value.toLowerCase();
+  for (const row of document.querySelectorAll(`${filter} [data-row]`))
+    row.hidden = !row.textContent.toLowerCase().includes(words);
+});
+
+// Boxes that select rows: data-selected elements tell how many, and are shown if there are any.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-all]"))
+    for (const box of document.querySelectorAll("input[name=key]")) box.checked = event.target.checked;
+  const count = document.querySelectorAll("input[name=key]:checked").length;
+  for (const shown of document.querySelectorAll("[data-selected]")) {
+    shown.hidden = !count;
+    for (const number of shown.querySelectorAll("[data-count]")) number.textContent = count;
+  }
+});

@@ -1,0 +1,59 @@
+"""A console over a database, asked by plain HTTP or in a headless Chromium."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+import hashrange
+from console.asking import Browserless, Open, target
+from hashrange.interfaces.console import Console, serving
+
+REQUIRED = "HASHRANGE_REQUIRE_BROWSER"
+
+
+@pytest.fixture
+def db() -> Iterator[hashrange.Database]:
+    with hashrange.connect() as database:
+        yield database
+
+
+@pytest.fixture
+def client(db: hashrange.Database) -> Any:
+    return db.boto3_session().client("dynamodb")
+
+
+@pytest.fixture
+def opened(db: hashrange.Database) -> Iterator[Open]:
+    """Start a console of `db`; with write=True one that may write."""
+    with ExitStack() as stack:
+
+        def start(write: bool = False, **changed: Any) -> Browserless:
+            console = Console(target(db, **changed), write=write)
+            return Browserless(stack.enter_context(serving(console)))
+
+        yield start
+
+
+def chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, for playwright. Skipped if there is none, unless it is required."""
+    path = chromium()
+    if path is None:
+        if os.environ.get(REQUIRED):
+            pytest.fail(f"{REQUIRED} is set, and there is no chromium")
+        pytest.skip("there is no chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
