@@ -4,7 +4,7 @@ There is one way to answer: the decision is driven over a snapshot whose tables 
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
 snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
 on its own snapshot and takes turns with other long reads. How many of them have begun at once is
-limited (`admission`), and so it is for threads. A read of a single row needs no snapshot: a store
+limited (`read_queue`), and so it is for threads. A read of a single row needs no snapshot: a store
 answers it in one statement, together with the catalog's version.
 """
 
@@ -22,7 +22,6 @@ from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.admission import WAIT_SECONDS_MAX, Admission, throttled
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.batch import (
     Done,
@@ -36,6 +35,7 @@ from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
 from hashrange.runtime.meter.account import Account
 from hashrange.runtime.meter.metered import metered
+from hashrange.runtime.read_queue import WAIT_SECONDS_MAX, ReadQueue, throttled
 
 LONG_READS_PER_TURN = 8
 """How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
@@ -174,7 +174,7 @@ class Reads:
         self._store = store
         self._environment = environment
         self._jobs = jobs
-        self._admission = Admission()
+        self._queue = ReadQueue()
         self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
 
     def turn(self) -> Turn:
@@ -187,7 +187,7 @@ class Reads:
             response = self._glance(operation, request, caller)
             if response is not None:
                 return response
-        entered = self._admission.enter(caller.access_key)
+        entered = self._queue.enter(caller.access_key)
         try:
             opened = self._open(False)
             try:
@@ -202,7 +202,7 @@ class Reads:
             return self._jobs.call(operation.name, body, caller)
         finally:
             if entered:
-                self._admission.leave()
+                self._queue.leave()
 
     def start(
         self,
@@ -308,12 +308,12 @@ class Reads:
             return True
 
         self.forget_closed_loops()
-        if self._admission.request(read.caller.access_key, admitted):
+        if self._queue.request(read.caller.access_key, admitted):
             self._begin(read, loop)
 
     def _begin_late(self, read: LongRead, loop: AbstractEventLoop) -> None:
         if self._environment.clock.timer() - read.asked > WAIT_SECONDS_MAX:
-            self._admission.leave()
+            self._queue.leave()
             read.done(throttled())
             return
         try:
@@ -339,22 +339,20 @@ class Reads:
                 opened.close()
                 raise
         except BaseException:
-            self._admission.leave()
+            self._queue.leave()
             raise
         sliced = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer)
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
         aside = partial(self._begin_aside, read, loop)
-        self._running[loop].append(
-            SlicedRead(sliced, opened, read.done, self._admission.leave, aside)
-        )
+        self._running[loop].append(SlicedRead(sliced, opened, read.done, self._queue.leave, aside))
 
     def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
         """The read has a place, which it gives back at its end."""
 
         def done(outcome: Proposal | BaseException) -> None:
-            self._admission.leave()
+            self._queue.leave()
             told = outcome.response if isinstance(outcome, Proposal) else outcome
             with suppress(RuntimeError):  # the loop has been closed meanwhile
                 loop.call_soon_threadsafe(read.done, told)
@@ -362,7 +360,7 @@ class Reads:
         try:
             self._jobs.add(Job(read.operation.name, read.body, b"", read.caller, False, done))
         except BaseException:
-            self._admission.leave()
+            self._queue.leave()
             raise
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:

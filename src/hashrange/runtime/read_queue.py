@@ -1,9 +1,9 @@
-"""Admission of reads that may take long: how many hold a snapshot at once, and which comes next.
+"""The queue of reads that may take long: how many hold a snapshot at once, and which comes next.
 
 Such a read holds a connection of the store, its page cache and the rows that it has read. If
 hundreds did so at once, memory would run out, and each would be done when all are. So a few run,
-and the others wait without a snapshot. Callers take turns, each with its oldest read, so that one
-who sends many does not keep the others waiting.
+and the others wait without a snapshot. Callers take turns, each with its oldest read, so that a
+caller that sends many does not keep the others waiting.
 """
 
 from asyncio import _get_running_loop
@@ -31,7 +31,7 @@ def throttled() -> ThrottlingException:
     return ThrottlingException("Too many requests read at once. Try again later.")
 
 
-class Admission(forks.Forkable):
+class ReadQueue(forks.Forkable):
     """The places of one runtime, for its threads and its event loops together."""
 
     def __init__(self) -> None:
