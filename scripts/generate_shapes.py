@@ -27,6 +27,7 @@ TYPED_OPERATIONS = (
     *("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"),
     *("CreateTable", "DescribeTable", "ListTables", "UpdateTable", "DeleteTable"),
     *("UpdateTimeToLive", "DescribeTimeToLive"),
+    *("UpdateContributorInsights", "DescribeContributorInsights", "ListContributorInsights"),
     *("TagResource", "UntagResource", "ListTagsOfResource"),
     *("DescribeLimits", "DescribeEndpoints"),
     *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),

@@ -1,9 +1,11 @@
 """`hashrange inspect` and `Database.inspect` show what is stored and how it is used."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -104,6 +106,69 @@ def test_the_load_and_the_hottest_keys() -> None:
     [index, _] = found["indexes"]
     assert index["load"]["write_units"] == 200
     assert len(index["load"]["accessed"]["partition_keys"]) == 3
+
+
+def test_contributor_insights_are_shown_while_they_are_enabled() -> None:
+    with hashrange.connect(settings=Settings(throughput="measured")) as db:
+        filled(db)
+        assert "contributor_insights" not in db.inspect()[0]
+        enable = {"TableName": "table", "ContributorInsightsAction": "ENABLE"}
+        by_kind, throttled = {"IndexName": "by-kind"}, {"ContributorInsightsMode": "THROTTLED_KEYS"}
+        db.execute("UpdateContributorInsights", enable)
+        db.execute("UpdateContributorInsights", {**enable, **by_kind, **throttled})
+        [found] = db.inspect()
+        described = db.execute("DescribeContributorInsights", {"TableName": "table"})
+        shown, load = found["contributor_insights"], found["load"]
+        assert shown["mode"] == "ACCESSED_AND_THROTTLED_KEYS"
+        assert [each["rule"] for each in shown["reports"]] == described[
+            "ContributorInsightsRuleList"
+        ]
+        partition_keys, sort_keys, *never = shown["reports"]
+        assert partition_keys["contributors"] == load["accessed"]["partition_keys"]
+        assert len(sort_keys["contributors"]) == 25
+        assert sort_keys["contributors"] == load["accessed"]["sort_keys"]
+        assert [each["contributors"] for each in never] == [[], []]
+        [index, _] = found["indexes"]
+        [report] = index["contributor_insights"]["reports"]
+        assert report["rule"].startswith("DynamoDBContributorInsights-PKT-table-by-kind-")
+        assert report["contributors"] == []
+        disable = {"TableName": "table", "ContributorInsightsAction": "DISABLE"}
+        db.execute("UpdateContributorInsights", disable)
+        assert "contributor_insights" not in db.inspect()[0]
+
+
+def test_without_measuring_the_reports_are_empty(path: Path) -> None:
+    with hashrange.connect(path) as db:
+        filled(db)
+        enable = {"TableName": "table", "ContributorInsightsAction": "ENABLE"}
+        db.execute("UpdateContributorInsights", enable)
+        reports = db.inspect()[0]["contributor_insights"]["reports"]
+        assert [each["contributors"] for each in reports] == [[], [], [], []]
+    assert "  DynamoDBContributorInsights-SKT-table-" in run(str(path)).stdout
+
+
+def test_the_figures_of_the_file(path: Path) -> None:
+    with hashrange.connect(path) as db:
+        filled(db)
+        padding = {"S": "x" * 3000}
+        for number in range(300):
+            item = {"pk": {"S": "large"}, "sk": {"S": str(number)}, "padding": padding}
+            db.execute("PutItem", {"TableName": "table", "Item": item})
+        full = db.figures()["free_pages"]
+        db.execute("DeleteTable", {"TableName": "table"})
+        db.run_upkeep()
+        figures = db.figures()
+    assert figures["free_pages"] > full + 200
+    with closing(sqlite3.connect(path)) as file:
+        for name, pragma in (
+            ("free_pages", "freelist_count"),
+            ("page_bytes", "page_size"),
+            ("format", "user_version"),
+        ):
+            assert figures[name] == file.execute(f"PRAGMA {pragma}").fetchone()[0]
+    content = json.loads(run(str(path), "--json").stdout)
+    assert {**content["file"], "free_pages": 0}.keys() == figures.keys()
+    assert f"format {figures['format']}, " in run(str(path)).stdout
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -38,7 +38,7 @@ class Admit(Struct, gc=False):
     reached. For a write,
     the global indexes of the table count as well. `units` is what it will consume at least: the
     members of a batch are admitted one after the other, as if each had paid before the next. `raw`
-    is the raw key of the row, if it is one row.
+    is the raw key of the row, or of the partition of several rows; empty if it is not known.
     """
 
     table: Table

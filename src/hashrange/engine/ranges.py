@@ -13,6 +13,7 @@ from hashrange.engine.keyspace.keys import (
     owner_raw,
     parse_raw,
     partition,
+    raw_key,
     table_key,
 )
 from hashrange.engine.keyspace.rows import Row
@@ -34,6 +35,11 @@ def of_query(source: TableOrIndex, query: KeyQuery) -> Bounds:
     operator: Any = bound.SORT_BOUNDS[query.operator]
     bounds: Bounds = operator(prefix, *query.operands)
     return bounds
+
+
+def raw_of_query(query: KeyQuery) -> bytes:
+    """The raw partition key of the rows that a key condition selects."""
+    return raw_key(query.hash_values)
 
 
 def of_scan(segment: int | None, total: int | None) -> Bounds:

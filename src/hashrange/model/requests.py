@@ -641,6 +641,31 @@ class DescribeTimeToLive(Structure, kw_only=True, frozen=True):
     table_name: TableArn
 
 
+ContributorInsightsAction = Literal["ENABLE", "DISABLE"]
+ContributorInsightsMode = Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]
+
+
+class UpdateContributorInsights(Structure, kw_only=True, frozen=True):
+    table_name: TableArn
+    index_name: IndexName | None = None
+    contributor_insights_action: ContributorInsightsAction
+    contributor_insights_mode: ContributorInsightsMode | None = None
+
+
+class DescribeContributorInsights(Structure, kw_only=True, frozen=True):
+    table_name: TableArn
+    index_name: IndexName | None = None
+
+
+ListContributorInsightsLimit = Annotated[int, Meta(ge=-2147483648, le=100)]
+
+
+class ListContributorInsights(Structure, kw_only=True, frozen=True):
+    table_name: TableArn | None = None
+    next_token: str | None = None
+    max_results: ListContributorInsightsLimit | None = None
+
+
 ResourceArnString = Annotated[str, Meta(min_length=1, max_length=1283)]
 
 

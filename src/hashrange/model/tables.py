@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from hashrange.model.insights import Insights
 from hashrange.model.limits import DAY_SECONDS
 from hashrange.model.partitions import WHOLE, Partition, counted_ranges, needed
 from hashrange.model.streams import Log, Stream
@@ -65,6 +66,8 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     range: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = WHOLE
     """In the order of their keys. A local index shares those of its table."""
+    insights: Insights | None = None
+    """Contributor Insights, if they were ever enabled. A local index has none."""
 
     @cached_property
     def key(self) -> tuple[str, ...]:

@@ -8,6 +8,11 @@ from types import ModuleType
 from typing import Any
 
 from hashrange.operations import resources, unsupported
+from hashrange.operations.contributor_insights import (
+    describe_contributor_insights,
+    list_contributor_insights,
+    update_contributor_insights,
+)
 from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
@@ -47,6 +52,7 @@ from hashrange.operations.transactions import transact_get_items, transact_write
 
 READS: dict[str, ModuleType] = {
     "BatchGetItem": batch_get_item,
+    "DescribeContributorInsights": describe_contributor_insights,
     "DescribeEndpoints": describe_endpoints,
     "DescribeLimits": describe_limits,
     "DescribeStream": describe_stream,
@@ -54,6 +60,7 @@ READS: dict[str, ModuleType] = {
     "DescribeTimeToLive": describe_time_to_live,
     "GetRecords": get_records,
     "GetShardIterator": get_shard_iterator,
+    "ListContributorInsights": list_contributor_insights,
     "ListStreams": list_streams,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
@@ -71,6 +78,7 @@ WRITES: dict[str, ModuleType] = {
     "TagResource": tag_resource,
     "TransactWriteItems": transact_write_items,
     "UntagResource": untag_resource,
+    "UpdateContributorInsights": update_contributor_insights,
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
 }

@@ -69,6 +69,11 @@ def _table(name: str, request: Any, caller: Caller) -> list[Access]:
     return _distinct([(name, table_arn(_given(request).table_name, caller))])
 
 
+def _table_or_all(name: str, request: Any, caller: Caller) -> list[Access]:
+    named = _given(request).table_name is not None
+    return _table(name, request, caller) if named else _anything(name, request, caller)
+
+
 def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
     given = _given(request)
     return _distinct([(name, _index_arn(given.table_name, given.index_name, caller))])
@@ -167,6 +172,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "BatchGetItem": _batch,
     "BatchWriteItem": _batch,
     "CreateTable": _new_table,
+    "DescribeContributorInsights": _table_or_index,
     "DescribeEndpoints": _anything,
     "DescribeLimits": _anything,
     "DescribeStream": _stream,
@@ -174,6 +180,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "ExecuteTransaction": _transaction_of_statements,
     "GetRecords": _iterator,
     "GetShardIterator": _stream,
+    "ListContributorInsights": _table_or_all,
     "ListStreams": _streams,
     "ListTables": _anything,
     "ListTagsOfResource": _tagged,
@@ -183,6 +190,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "TransactGetItems": _transaction_reads,
     "TransactWriteItems": _transaction_writes,
     "UntagResource": _tagging,
+    "UpdateContributorInsights": _table_or_index,
 }
 """Other operations touch the table that they name."""
 

@@ -89,7 +89,6 @@ UNSUPPORTED = (
     "SearchVectors",
     "StartBulkPutItems",
     "UpdateContinuousBackups",
-    "UpdateContributorInsights",
 )
 
 
@@ -154,24 +153,6 @@ def _of_table(show: Callable[[Table, Request, Moment], Response]) -> Callable[..
     return decide
 
 
-def _contributor_insights(table: Table, request: Request, moment: Moment) -> Response:
-    name = request.get("IndexName")
-    if name is None:
-        return {"TableName": table.name, "ContributorInsightsStatus": "DISABLED"}
-    index = table.index(name)
-    if index is None or index.local:
-        raise ResourceNotFoundException(
-            f"Requested resource not found: Index: {name} not found for table: {table.name}"
-        )
-    return {"TableName": table.name, "IndexName": name, "ContributorInsightsStatus": "DISABLED"}
-
-
-def _list_contributor_insights(request: Request, moment: Moment) -> Decide:
-    if "TableName" in request:
-        yield from fetch.described_table(request["TableName"])
-    return answer({"ContributorInsightsSummaries": []})
-
-
 def _kinesis_destinations(table: Table, request: Request, moment: Moment) -> Response:
     return {"TableName": table.name, "KinesisDataStreamDestinations": []}
 
@@ -220,7 +201,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         "CreateGlobalTable": _create_global_table,
         "UpdateGlobalTable": _update_global_table,
         "DescribeContinuousBackups": _continuous_backups,
-        "DescribeContributorInsights": _of_table(_contributor_insights),
         "DescribeKinesisStreamingDestination": _of_table(_kinesis_destinations),
         "DisableKinesisStreamingDestination": _of_table(
             _no_destination(
@@ -235,7 +215,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         ),
         "GetResourcePolicy": _resource_policy,
         "DeleteResourcePolicy": _delete_resource_policy,
-        "ListContributorInsights": _list_contributor_insights,
     }
 
 

@@ -102,7 +102,8 @@ class Database:
 
         Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal. With
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
-        has consumed, what was throttled, and the hottest keys.
+        has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
+        reports of a table or index for which they are enabled.
         """
         return self.runtime.inspect(table_name)
 

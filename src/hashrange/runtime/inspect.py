@@ -11,6 +11,7 @@ from hashrange import kv
 from hashrange.engine import fetch, partitions
 from hashrange.engine.keyspace import keys
 from hashrange.engine.keyspace.rows import Row
+from hashrange.model.insights import Insights
 from hashrange.model.tables import Index, Table
 from hashrange.runtime import source
 from hashrange.runtime.drive import drive
@@ -18,30 +19,36 @@ from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
 
 WALKED_ROWS_MAX = 100_000
-"""How many rows are read to find large item collections."""
+"""How many rows are read to find large item collections, in all tables and indexes together."""
 COLLECTIONS_SHOWN = 10
 CHUNK_ROWS = 1000
 
 Shown = dict[str, Any]
 
 
-def inspect(store: kv.Store, meter: Meter | None, table_name: str | None) -> list[Shown]:
+def inspect(
+    store: kv.Store, meter: Meter | None, now: float, table_name: str | None
+) -> list[Shown]:
     """One table, or all of them in the order of their names; [] if there is no such table."""
     with closing(store.snapshot()) as snapshot:
         tables: list[Table] = _answered(fetch.all_tables(), snapshot)
         wanted = [table for table in tables if table_name in (None, table.name)]
-        return [_table(table, snapshot, meter) for table in wanted]
+        count = sum(len(partitions.sources(table)) for table in wanted)
+        rows_max = WALKED_ROWS_MAX // max(1, count)
+        return [_table(table, snapshot, meter, now, rows_max) for table in wanted]
 
 
 def _answered(steps: Any, snapshot: kv.Snapshot) -> Any:
     return drive(steps, snapshot)
 
 
-def _table(table: Table, snapshot: kv.Snapshot, meter: Meter | None) -> Shown:
+def _table(
+    table: Table, snapshot: kv.Snapshot, meter: Meter | None, now: float, rows_max: int
+) -> Shown:
     sources = partitions.sources(table)
     counts = _answered(fetch.partition_statistics(sources), snapshot)
     shown = [
-        _source(table, each, count, snapshot, meter)
+        _source(table, each, count, _collections(each, snapshot, rows_max), meter, now)
         for each, count in zip(sources, counts, strict=True)
     ]
     local = [index for index in table.indexes if index.local]
@@ -68,18 +75,21 @@ def _source(
     table: Table,
     owner: Table | Index,
     counts: list[tuple[int, int]],
-    snapshot: kv.Snapshot,
+    collections: Shown,
     meter: Meter | None,
+    now: float,
 ) -> Shown:
     usage = meter.usage.of(table, owner) if meter is not None else None
     shown: Shown = {
         "items": sum(items for items, _ in counts),
         "bytes": sum(size for _, size in counts),
         "partitions": [*_partitions(owner, counts, usage)],
-        "collections": _collections(owner, snapshot),
+        "collections": collections,
     }
     if usage is not None:
         shown["load"] = _load(owner, usage)
+    if owner.insights is not None and owner.insights.status(now) == "ENABLED":
+        shown["contributor_insights"] = _insights(table, owner, owner.insights, usage)
     return shown
 
 
@@ -104,12 +114,12 @@ def _partitions(
         yield shown
 
 
-def _collections(owner: Table | Index, snapshot: kv.Snapshot) -> Shown:
+def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> Shown:
     """The largest item collections among the first rows; `complete` if those are all rows."""
     sizes: dict[bytes, tuple[int, int]] = {}
     names: dict[bytes, bytes] = {}
     walked, start, complete = 0, b"", False
-    while walked < WALKED_ROWS_MAX and not complete:
+    while walked < rows_max and not complete:
         page = source.page(snapshot, kv.Range(owner.space, start, None, rows_max=CHUNK_ROWS))
         for key, value in page.rows:
             digest = key[: kv.PARTITION_BYTES]
@@ -141,8 +151,23 @@ def _load(owner: Table | Index, usage: SourceUsage) -> Shown:
     }
 
 
+def _insights(
+    table: Table, owner: Table | Index, insights: Insights, usage: SourceUsage | None
+) -> Shown:
+    """The report of each rule of Contributor Insights, empty if nothing is measured."""
+    index_name = owner.name if isinstance(owner, Index) else None
+    reports = []
+    for rule in insights.rules(table.name, index_name, bool(owner.range)):
+        contributors: list[Shown] = []
+        if usage is not None:
+            hot = _hot(owner, usage.accessed if rule.accessed else usage.throttled_keys)
+            contributors = hot["sort_keys" if rule.sort_keys else "partition_keys"]
+        reports.append({"rule": rule.name, "contributors": contributors})
+    return {"mode": insights.mode, "reports": reports}
+
+
 def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
-    """The most contributing partition keys, and keys of items, as Contributor Insights has them."""
+    """The keys that contribute most: partition keys, and those with their sort keys."""
     return {
         "partition_keys": [
             {"key": _named(owner, raw), "count": count}

@@ -119,7 +119,7 @@ class Runtime(forks.Forkable):
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
-        return inspect(self._store, self._meter, table_name)
+        return inspect(self._store, self._meter, self.environment.clock.now(), table_name)
 
     def usage(self) -> list[SourceReport]:
         """What was consumed and refused since the start, if throughput is measured."""

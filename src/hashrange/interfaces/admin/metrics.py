@@ -25,6 +25,9 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 GAUGES = {
     "ready": "1 if the database can read and commit, as /readyz says, else 0.",
     "database_bytes": "The size of the database file.",
+    "format": "The version of the format of the database file.",
+    "page_bytes": "The size of a page of the database file.",
+    "free_pages": "Pages of the database file that hold nothing and will be used again.",
     "wal_bytes": "The size of the write-ahead log, which the next checkpoints shorten.",
     "disk_free_bytes": "The room on the file system of the database.",
     "checkpoint_failures": "Checkpoints that have failed since the last one that succeeded.",

@@ -38,9 +38,11 @@ def _lines(path: Path, figures: dict[str, int], found: list[dict[str, Any]]) -> 
     sizes = [
         f"{name.removesuffix('_bytes').replace('_', ' ')} {_size(figures[name])}"
         for name in figures
-        if name.endswith("_bytes")
+        if name.endswith("_bytes") and name != "page_bytes"
     ]
     lines = [f"{path}: {', '.join(sizes)}"]
+    if "format" in figures:
+        lines.append(f"format {figures['format']}, {figures['free_pages']:,} free pages")
     for table in found:
         lines += ["", *_source(f"{table['table']} ({table['billing']})", table)]
         for index in table["indexes"]:
@@ -65,6 +67,11 @@ def _source(name: str, found: dict[str, Any]) -> list[str]:
     for each in collections["largest"]:
         key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
         lines.append(f"    {key}: {_content(each)}")
+    for report in found.get("contributor_insights", {}).get("reports", ()):
+        lines.append(f"  {report['rule']}:")
+        for each in report["contributors"]:
+            key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
+            lines.append(f"    {key}: {each['count']:g}")
     return lines
 
 

@@ -7,7 +7,7 @@ from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Admit, Bounds, Moment
 from hashrange.engine.keys import invalid_parameter
-from hashrange.expressions import Condition, Projection
+from hashrange.expressions import Condition, KeyQuery, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Index, Table, TableOrIndex
@@ -116,9 +116,14 @@ def check_paths(table: Table, parameters: Parameters) -> None:
 
 
 def read_page(
-    table: Table, source: TableOrIndex, bounds: Bounds, parameters: Parameters, moment: Moment
+    table: Table,
+    source: TableOrIndex,
+    bounds: Bounds,
+    parameters: Parameters,
+    moment: Moment,
+    query: KeyQuery | None = None,
 ) -> Decide:
-    """Read a page within the bounds, and answer with it."""
+    """Read a page within the bounds, and answer with it. `query` is None for a Scan."""
     given, filter_, projection = parameters.given, parameters.filter, parameters.projection
     chooses = projection is not None or given.select == "ALL_ATTRIBUTES"
     options = PageOptions(
@@ -137,7 +142,8 @@ def read_page(
     mode = given.return_consumed_capacity
     receipt = Receipt() if mode or moment.settings.throughput != "off" else None
     if moment.settings.throughput == "enforced":
-        yield from throughput.admit(Admit(table, source, bounds.start, written=False))
+        raw = ranges.raw_of_query(query) if query is not None else b""
+        yield from throughput.admit(Admit(table, source, bounds.start, written=False, raw=raw))
     page = yield from pages.read(options, (bounds,), receipt)
     response: Response = {} if options.count_only else {"Items": page.items}
     response["Count"] = page.count

@@ -109,7 +109,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
         indexes.check_filter_projected(table, source, sorted(filter_.attributes))
     if filter_ is not None or request.parameters.projection is not None:
         parameters.check_paths(table, request.parameters)
-    return (yield from parameters.read_page(table, source, bounds, request.parameters, moment))
+    read = parameters.read_page(table, source, bounds, request.parameters, moment, query)
+    return (yield from read)
 
 
 def _check_filter(given: requests.Query, source: TableOrIndex, filter_: Condition) -> None:

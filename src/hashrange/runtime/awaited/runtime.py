@@ -137,7 +137,7 @@ class AsyncRuntime(forks.Forkable):
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
-        return inspect(self._threads, self._meter, table_name)
+        return inspect(self._threads, self._meter, self.environment.clock.now(), table_name)
 
     def usage(self) -> list[SourceReport]:
         """What this process has consumed since its start, if throughput is measured."""

@@ -97,8 +97,12 @@ class Usage:
         return [source.report() for source in tuple(self._sources.values())]
 
     def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
+        """Count a refusal, and its key, unless an index keeps a write of its table waiting: the key
+        is not one of the index, and Contributor Insights do not show such writes.
+        """
         for limit in limits:
-            owner = self.of(limit.table, limit.index or limit.table)
+            place = limit.index or limit.table
+            owner = self.of(limit.table, place)
             owner.throttled[limit.reason["reason"]] += 1
-            if asked.raw:
+            if asked.raw and place.space == asked.source.space:
                 owner.refuse_key(asked.raw)

@@ -130,6 +130,15 @@ def sizes(path: str) -> dict[str, int]:
     return found
 
 
+def pages(connection: apsw.Connection) -> dict[str, int]:
+    """The version of the format, and the pages that wait to be used again."""
+    return {
+        "format": connection.pragma("user_version"),
+        "page_bytes": connection.pragma("page_size"),
+        "free_pages": connection.pragma("freelist_count"),
+    }
+
+
 def _size(path: str) -> int:
     try:
         return os.path.getsize(path)

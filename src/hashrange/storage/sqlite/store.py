@@ -156,11 +156,15 @@ class SqliteStore(forks.Forkable):
 
     def figures(self) -> dict[str, int]:
         """See `kv.Store`. `wal_bytes` is the size of the log's file, which is used again."""
-        return {
+        found = {
             "commits": self._commits,
             "checkpoint_failures": self._checkpointer.failures,
             **maintenance.sizes(self.path),
         }
+        # A figure that cannot be read is left out.
+        with suppress(apsw.Error, StoreError), self._read() as connection:
+            found |= maintenance.pages(connection)
+        return found
 
     # ---- connections ----
 

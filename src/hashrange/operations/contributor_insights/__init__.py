@@ -1,0 +1,1 @@
+"""Contributor Insights: reports of the keys that are used and throttled most."""

@@ -1,0 +1,75 @@
+"""ListContributorInsights: the tables and global indexes whose insights are not disabled.
+
+A table comes before its indexes. NextToken is base64 of JSON: the names of the last table and index
+of the page. The service may answer empty pages that have a NextToken; here no page but the only one
+is empty.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import msgspec
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import LIST_INSIGHTS_MAX
+from hashrange.model.tables import Index, Table
+from hashrange.operations.common.parse import decode
+from hashrange.operations.contributor_insights import subject
+
+Place = tuple[str, str]
+"""The names of a table and of its index, which is empty for the table itself."""
+
+_INVALID_TOKEN = "Invalid NextToken"  # (?)
+
+
+def parse(body: bytes) -> requests.ListContributorInsights:
+    return decode(body, requests.ListContributorInsights)
+
+
+def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
+    if given.table_name is None:
+        tables: Sequence[Table] = yield from fetch.all_tables()
+    else:
+        table = yield from fetch.described_table(given.table_name)
+        tables = [table]
+    after = _place(given.next_token)
+    found = {
+        place: subject.shown(table, owner, status)
+        for table in sorted(tables, key=attrgetter("name"))
+        for place, owner in _owners(table)
+        if (after is None or place > after)
+        and (status := subject.status(owner, moment.now)) != "DISABLED"
+    }
+    limit = max(given.max_results or 0, 0) or LIST_INSIGHTS_MAX
+    places = list(found)[:limit]
+    summaries = [found[place] for place in places]
+    if len(found) > limit:
+        return answer({"ContributorInsightsSummaries": summaries, "NextToken": _token(places[-1])})
+    return answer({"ContributorInsightsSummaries": summaries})
+
+
+def _owners(table: Table) -> Iterator[tuple[Place, Table | Index]]:
+    """What can have insights, in the order of the places."""
+    yield (table.name, ""), table
+    for index in table.sorted_indexes:
+        if not index.local:
+            yield (table.name, index.name), index
+
+
+def _token(place: Place) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(place)).decode()
+
+
+def _place(token: str | None) -> Place | None:
+    if token is None:
+        return None
+    try:
+        place: Place = msgspec.json.decode(urlsafe_b64decode(token), type=Place)
+    except (ValueError, msgspec.MsgspecError):
+        raise ValidationException(_INVALID_TOKEN) from None
+    return place

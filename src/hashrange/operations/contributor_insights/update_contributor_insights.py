@@ -1,0 +1,66 @@
+"""UpdateContributorInsights: enables the reports of a table or global index, or disables them.
+
+The operation may be repeated: what is already so is answered with its status. To enable insights
+without a mode means the default mode, whatever the mode was before. A mode that comes with DISABLE
+is ignored. Captured on the service in October 2026.
+"""
+
+from msgspec.structs import replace
+
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.insights import DEFAULT_MODE, Insights
+from hashrange.model.tables import Index, Table
+from hashrange.operations.common.parse import decode
+from hashrange.operations.contributor_insights import subject
+
+NOT_ACTIVE = (
+    "Table or Index is not in a valid state to update Key Access Insights: "
+    "{} must be ACTIVE to enable ContributorInsights."
+)
+
+
+def parse(body: bytes) -> requests.UpdateContributorInsights:
+    return decode(body, requests.UpdateContributorInsights)
+
+
+def decide(given: requests.UpdateContributorInsights, moment: Moment) -> Decide:
+    table, owner = yield from subject.find(given.table_name, given.index_name)
+    if moment.now < table.active_at:
+        raise ValidationException(NOT_ACTIVE.format("TableStatus"))
+    if isinstance(owner, Index) and owner.building:
+        raise ValidationException(NOT_ACTIVE.format("IndexStatus"))
+    insights = _changed(owner.insights, given, moment)
+    if insights is owner.insights:
+        return answer(subject.shown(table, owner, subject.status(owner, moment.now)))
+    changed = replace(owner, insights=insights)
+    status = "ENABLING" if insights is not None and insights.enabled else "DISABLING"
+    response = subject.shown(table, changed, status)
+    return Decision([TableChange(table, _with(table, changed))], response)
+
+
+def _changed(
+    old: Insights | None, given: requests.UpdateContributorInsights, moment: Moment
+) -> Insights | None:
+    """The insights as they are wanted: `old` itself if nothing changes."""
+    now, settled_at = moment.now, moment.now + moment.settings.table_delay
+    enabled = old is not None and old.enabled
+    if given.contributor_insights_action == "DISABLE":
+        if old is None or not enabled:
+            return old
+        return replace(old, enabled=False, changed_at=now, settled_at=settled_at)
+    mode = given.contributor_insights_mode or DEFAULT_MODE
+    if old is None or not enabled:
+        return Insights(True, mode, now, now, settled_at)
+    if old.mode == mode:
+        return old
+    return replace(old, mode=mode, changed_at=now, settled_at=settled_at)
+
+
+def _with(table: Table, changed: Table | Index) -> Table:
+    if isinstance(changed, Table):
+        return changed
+    indexes = [changed if index.name == changed.name else index for index in table.indexes]
+    return replace(table, indexes=tuple(indexes))
