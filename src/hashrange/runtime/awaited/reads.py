@@ -2,7 +2,7 @@
 
 Reads of a single row need one round trip, so they have a lane of their own, in which long reads do
 not hold them up. Requests that arrive while all places of a lane are taken are its next group.
-How many long reads have begun at once is limited (`admission`): each holds what it has read.
+How many long reads have begun at once is limited (`read_queue`): each holds what it has read.
 """
 
 from asyncio import AbstractEventLoop, TimerHandle, current_task
@@ -18,7 +18,6 @@ from hashrange.engine.fetch import Moment
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.admission import Admission
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
@@ -27,6 +26,7 @@ from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.metered import metered
+from hashrange.runtime.read_queue import ReadQueue
 
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
@@ -129,7 +129,7 @@ class Reads:
         self._jobs = jobs
         self._prepare = prepare
         self._backlog = Backlog(loop, self._overdue)
-        self._admission = Admission()
+        self._queue = ReadQueue()
         groups_max = max(1, store.connections_max // 2)
         self._rows = Lane(loop, groups_max, ROWS_PER_GROUP, self._answer_rows, spawn)
         self._pages = Lane(loop, groups_max, PAGES_PER_GROUP, self._answer_pages, spawn)
@@ -142,7 +142,7 @@ class Reads:
             self._backlog.enter(read, len(read.body))
             if read.single:
                 self._rows.add(read)
-            elif self._admission.request(read.caller.access_key, partial(self._admitted, read)):
+            elif self._queue.request(read.caller.access_key, partial(self._admitted, read)):
                 self._pages.add(read)
         except ApiError as refusal:
             self._backlog.leave(read)
@@ -289,7 +289,7 @@ class Reads:
 
     def _tell(self, read: ReadRequest, outcome: Outcome) -> None:
         if not read.single:
-            self._admission.leave()
+            self._queue.leave()
         if self._backlog.leave(read):
             tell(read.done, outcome)
 
