@@ -9,11 +9,29 @@ client = db.boto3_session().client("dynamodb")
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashrange.database import Database, Eventual, Faults, Settings, StoreError, connect
+    from hashrange.database import (
+        Database,
+        Eventual,
+        Faults,
+        Settings,
+        StoreError,
+        connect,
+        connect_async,
+    )
     from hashrange.interfaces.mock import mock
     from hashrange.interfaces.serving import serve
 
-__all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect", "mock", "serve"]
+__all__ = [
+    "Database",
+    "Eventual",
+    "Faults",
+    "Settings",
+    "StoreError",
+    "connect",
+    "connect_async",
+    "mock",
+    "serve",
+]
 
 
 def __getattr__(name: str) -> Any:

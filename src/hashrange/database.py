@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hashrange import kv
 from hashrange.kv import StoreError
@@ -10,13 +12,14 @@ from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.runtime.awaited.threads import in_thread, open_here, open_in_thread
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
 
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect"]
+__all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect", "connect_async"]
 
 Durability = Literal["full", "relaxed", "memory"]
 
@@ -86,6 +89,9 @@ def connect(
 ) -> Database:
     """Open the database file `path`, creating it if needed; without a path, a database in memory.
 
+    A path that begins with postgresql:// names a PostgreSQL database, which other processes and
+    machines may use as well: see docs/how-to/run-on-postgresql.md.
+
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
     process but not a power cut; "memory" promises nothing. `clock` is any object whose `now()`
     gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
@@ -99,7 +105,10 @@ def connect(
     if not isinstance(settings, Settings):
         raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
     store: kv.Store
-    if path is None:
+    if path is not None and (dsn := postgres_address(path)):
+        _check_durability(durability)
+        store = open_in_thread(_open_postgres(dsn))
+    elif path is None:
         store = storage.MemoryStore()
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
         raise StoreError(":memory: is no file; leave the path out for a database in memory")
@@ -113,3 +122,56 @@ def connect(
     if path is not None:
         database.start_upkeep()
     return database
+
+
+async def connect_async(
+    path: str | bytes | os.PathLike[str] | None = None,
+    *,
+    durability: Durability = "full",
+    clock: TimeSource | None = None,
+    region: str = DEFAULT_REGION,
+    settings: Settings = DEFAULT_SETTINGS,
+) -> Database:
+    """Like `connect`, on an event loop: `async with await connect_async(path) as database`.
+
+    The connections to a PostgreSQL database belong to the running loop, which answers without
+    another thread; `execute_async` and aiobotocore's clients are for it. A file and a database in
+    memory are those of `connect`, opened in a thread.
+    """
+    given: Any = {"clock": clock, "region": region, "settings": settings}
+    dsn = None if path is None else postgres_address(path)
+    if dsn is None:
+        return await in_thread(partial(connect, path, durability=durability, **given))
+    _check_durability(durability)
+    store = await open_here(_open_postgres(dsn))
+    try:
+        database = Database(store, **given)
+    except BaseException:
+        await store.store.close()
+        raise
+    database.start_upkeep()
+    return database
+
+
+def postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
+    """The address, if it is that of a PostgreSQL database and not the name of a file."""
+    name = os.fsdecode(path)
+    return name if name.startswith(("postgresql://", "postgres://")) else None
+
+
+def _check_durability(durability: Durability) -> None:
+    if durability != "full":
+        raise StoreError("durability is that of a file; PostgreSQL has synchronous_commit for it")
+
+
+async def _open_postgres(dsn: str) -> kv.AsyncStore:
+    try:
+        postgres = import_module("hashrange.storage.postgres")
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        raise StoreError(
+            "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
+        ) from None
+    store: kv.AsyncStore = await postgres.PostgresStore.open(dsn)
+    return store

@@ -1,4 +1,4 @@
-"""aiobotocore answered in this process: no socket, no credentials, no event loop of its own."""
+"""aiobotocore answered in this process, on the running event loop: no socket, no credentials."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -27,7 +27,7 @@ def async_client(database: boto.Database, region: str = DEFAULT_REGION) -> Any:
         async def __aexit__(self, *_: object) -> None: ...
 
         async def send(self, request: AWSPreparedRequest) -> Any:
-            return awaited_response(boto.answer(database, request, region))
+            return awaited_response(await boto.answer_async(database, request, region))
 
     config = AioConfig(
         http_session_cls=InProcess,

@@ -5,6 +5,7 @@ any other code. botocore does all its work except for the sending: it validates,
 checks the CRC, parses and raises as it does with AWS.
 """
 
+import asyncio
 import os
 import re
 import zlib
@@ -19,7 +20,7 @@ from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 
 from hashrange import wire
-from hashrange.interfaces.calls import Runtime, refusal
+from hashrange.interfaces.calls import Outcome, Runtime, refusal
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.runtime.names import Closed
 
@@ -87,17 +88,43 @@ def target(request: AWSPreparedRequest) -> str | None:
 
 def answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSResponse:
     """The answer of a database to a request; `region` is for one that does not name its own."""
+    operation = _operation(request)
+    outcome: Outcome
+    try:
+        outcome = database.runtime.call(operation, request.body, _caller(request, region))
+    except Exception as error:
+        outcome = error
+    return _response(request, operation, outcome)
+
+
+async def answer_async(database: Database, request: AWSPreparedRequest, region: str) -> AWSResponse:
+    """Like `answer`, on an event loop, which goes on meanwhile."""
+    operation = _operation(request)
+    told: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: Outcome) -> None:
+        if not told.cancelled():
+            told.set_result(outcome)
+
+    database.runtime.submit(operation, request.body, done, _caller(request, region))
+    return _response(request, operation, await told)
+
+
+def _operation(request: AWSPreparedRequest) -> str:
     operation = target(request)
     assert operation, "botocore's model of the service names the target"
-    runtime = database.runtime
-    try:
-        status, body = 200, runtime.call(operation, request.body, _caller(request, region))
-    except ConnectionError as closed:  # a fault on purpose
-        raise ConnectionClosedError(endpoint_url=request.url) from closed
-    except Closed:
-        raise  # the calling program's own mistake, so it must not look like a server's error
-    except Exception as mistake:
-        error = refusal(operation, mistake)
+    return operation
+
+
+def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> AWSResponse:
+    if isinstance(outcome, ConnectionError):  # a fault on purpose
+        raise ConnectionClosedError(endpoint_url=request.url) from outcome
+    if isinstance(outcome, Closed | RuntimeError):
+        raise outcome  # the calling program's own mistake must not look like a server's error
+    if isinstance(outcome, bytes):
+        status, body = 200, outcome
+    else:
+        error = refusal(operation, outcome)
         status, body = error.status, wire.error_body(error)
     headers = {
         "Content-Type": "application/x-amz-json-1.0",

@@ -10,6 +10,8 @@ from hashrange import kv
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.awaited.threads import StoreOnLoop
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
@@ -29,7 +31,10 @@ _WIRE_FORM = (
 class Database:
     """One database. Its methods may be called from many threads, which share commits.
 
-    It is also a context manager, which closes it at the end.
+    It is also a context manager, which closes it at the end; on an event loop, with `async with`.
+
+    A store that belongs to an event loop (`StoreOnLoop`) answers there. On that loop itself only
+    `execute_async` and `aclose` may be called; the other methods wait, and raise RuntimeError.
     """
 
     def __init__(
@@ -41,8 +46,10 @@ class Database:
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         arguments: Any = (store, clock, settings, self.start_upkeep)
-        self.runtime: Runtime
-        if settings.faults is None:
+        self.runtime: Runtime | AsyncRuntime
+        if isinstance(store, StoreOnLoop):
+            self.runtime = AsyncRuntime(store.store, store.loop, *arguments[1:])
+        elif settings.faults is None:
             self.runtime = Runtime(*arguments)
         else:
             from hashrange.runtime.faults.unreliable import UnreliableRuntime
@@ -132,9 +139,22 @@ class Database:
         self._scrubber.start()
 
     def close(self) -> None:
+        """Answer what has arrived, and close the store."""
         self._scrubber.close()
         self._upkeep.close()
         self.runtime.close()
+        if isinstance(self._store, StoreOnLoop):
+            self._store.end()
+
+    async def aclose(self) -> None:
+        """Like `close`, on an event loop, which goes on meanwhile."""
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def __enter__(self) -> Self:
         return self

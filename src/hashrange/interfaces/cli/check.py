@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, database_name, fail, opened, printed
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -11,18 +11,16 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, check)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
 
 
-def check(path: Path) -> None:
+def check(path: Path | str) -> None:
     """Verify every row's checksum and recompute every index and counter."""
-    import hashrange
-
-    problems = 0
-    with told_in_one_line(), hashrange.connect(existing(path)) as database:
+    problems, name = 0, printed(path)
+    with opened(path) as database:
         for problem in database.check():
             problems += 1
             print(problem)
     if problems:
-        fail(f"{path}: {problems} {'problem' if problems == 1 else 'problems'} found")
-    print(f"{path}: no problem found")
+        fail(f"{name}: {problems} {'problem' if problems == 1 else 'problems'} found")
+    print(f"{name}: no problem found")

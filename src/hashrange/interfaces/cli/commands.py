@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
+    from hashrange.database import Database
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -41,6 +43,34 @@ def told_in_one_line() -> Iterator[None]:
         raise
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
+
+
+def database_name(text: str) -> Path | str:
+    """The type of an argument that names a database: a file, or a PostgreSQL address."""
+    from hashrange.interfaces.target import kind_of
+
+    return text if kind_of(text) == "postgresql" else Path(text)
+
+
+def printed(path: Path | str) -> str:
+    """The name of a database for a message, without a password."""
+    from hashrange.interfaces.target import without_password
+
+    try:
+        return str(path) if isinstance(path, Path) else without_password(path)
+    except ValueError as error:
+        fail(f"the address of the database is not valid: {error}")
+
+
+@contextmanager
+def opened(path: Path | str) -> "Iterator[Database]":
+    """Open a database that exists already."""
+    import hashrange
+
+    printed(path)  # refuses an address that is none
+    found = existing(path) if isinstance(path, Path) else path
+    with told_in_one_line(), hashrange.connect(found) as database:
+        yield database
 
 
 def existing(path: Path) -> Path:

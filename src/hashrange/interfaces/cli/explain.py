@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, database_name, fail, opened
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, explain)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
     parser.add_argument(
         "request",
         metavar="REQUEST",
@@ -22,13 +22,12 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def explain(path: Path, request: str, json: bool) -> None:
+def explain(path: Path | str, request: str, json: bool) -> None:
     """Show what a request would read, write and consume now. Nothing is changed."""
-    import hashrange
     from hashrange.model.errors import ApiError
 
     operation, members = _read(request)
-    with told_in_one_line(), hashrange.connect(existing(path)) as database:
+    with opened(path) as database:
         try:
             explained = database.explain(operation, members)
         except ApiError as error:

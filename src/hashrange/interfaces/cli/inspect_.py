@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, database_name, fail, opened, printed
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -13,34 +13,33 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, inspect_)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
     parser.add_argument("table", metavar="TABLE", nargs="?", help="default: all tables")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def inspect_(path: Path, table: str | None, json: bool) -> None:
+def inspect_(path: Path | str, table: str | None, json: bool) -> None:
     """Show the partitions, the largest item collections and the indexes of tables."""
-    import hashrange
-
-    with told_in_one_line(), hashrange.connect(existing(path)) as database:
+    name = printed(path)
+    with opened(path) as database:
         found = database.inspect(table)
         figures = database.figures()
     if table is not None and not found:
-        fail(f"{path}: no table {table}")
+        fail(f"{name}: no table {table}")
     if json:
         content = {"file": figures, "tables": found}
         print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
         return
-    print("\n".join(_lines(path, figures, found)))
+    print("\n".join(_lines(name, figures, found)))
 
 
-def _lines(path: Path, figures: dict[str, int], found: list[dict[str, Any]]) -> list[str]:
+def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> list[str]:
     sizes = [
-        f"{name.removesuffix('_bytes').replace('_', ' ')} {_size(figures[name])}"
-        for name in figures
-        if name.endswith("_bytes") and name != "page_bytes"
+        f"{figure.removesuffix('_bytes').replace('_', ' ')} {_size(figures[figure])}"
+        for figure in figures
+        if figure.endswith("_bytes") and figure != "page_bytes"
     ]
-    lines = [f"{path}: {', '.join(sizes)}"]
+    lines = [f"{name}: {', '.join(sizes)}" if sizes else f"{name}:"]
     if "format" in figures:
         lines.append(f"format {figures['format']}, {figures['free_pages']:,} free pages")
     for table in found:

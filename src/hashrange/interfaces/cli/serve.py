@@ -8,7 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import (
+    command,
+    database_name,
+    fail,
+    printed,
+    told_in_one_line,
+)
 from hashrange.interfaces.cli.environment import also_from_environment
 
 if TYPE_CHECKING:
@@ -37,8 +43,9 @@ def add(commands: "Commands") -> None:
         "path",
         metavar="PATH",
         nargs="?",
-        type=Path,
-        help="the database file, created if it does not exist; default: a database in memory",
+        type=database_name,
+        help="the database file, created if it does not exist, or postgresql://user@host/name; "
+        "default: a database in memory",
     )
     parser.add_argument(
         "--port",
@@ -137,7 +144,7 @@ def _port(text: str) -> int:
 
 
 def serve(
-    path: Path | None,
+    path: Path | str | None,
     port: int,
     host: str,
     keys: Path | None,
@@ -169,8 +176,9 @@ def serve(
         open_listener,
         tls_context,
     )
+    from hashrange.interfaces.server.opening import opened_database
     from hashrange.interfaces.server.reload import Files, Reload
-    from hashrange.interfaces.server.server import Beside
+    from hashrange.interfaces.server.server import Beside, new_runner
 
     logs.configure(log_format, access_log)
     _check_volume(path)
@@ -183,7 +191,7 @@ def serve(
         listener = open_listener(host, port, accepted, tls, origins, trusting=no_auth)
         opened.enter_context(listener.sock)
         url = _url("https" if tls else "http", host, listener.port)
-        where = f"{path} (durability {durability})" if path else "a database in memory"
+        where = _where(path, durability)
         greeting = [f"Serving {where} on {url} - Ctrl-C ends it"]
         admin = None
         if admin_port is not None:
@@ -198,11 +206,8 @@ def serve(
             consistency=hashrange.Eventual(worst=eventual == "worst") if eventual else None,
             faults=_faults(fault),
         )
-        database = opened.enter_context(
-            hashrange.connect(path, durability=durability, settings=settings)
-        )
-        if path:
-            database.start_scrubber()
+        runner = opened.enter_context(new_runner())
+        database = opened.enter_context(opened_database(runner, path, durability, settings))
         beside: list[Beside] = [Reload(listener, Files(keys, tls_cert, tls_key))]
         observers: list[Observer] = []
         if access_log:
@@ -222,7 +227,14 @@ def serve(
             beside.append(AdminPort(admin, token, routes, origins))
         database.runtime.evaluate_elsewhere()
         server = Server(database.runtime, listener, observer=together(observers))
-        serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside)
+        serve_at(server, lambda: print(*greeting, sep="\n", flush=True), beside, runner)
+
+
+def _where(path: Path | str | None, durability: str) -> str:
+    """What is served, for the greeting."""
+    if path is None:
+        return "a database in memory"
+    return f"{path} (durability {durability})" if isinstance(path, Path) else printed(path)
 
 
 def _faults(given: list[str]) -> "Faults | None":
@@ -240,10 +252,10 @@ def _faults(given: list[str]) -> "Faults | None":
     return faults if rates else None
 
 
-def _check_volume(path: Path | None) -> None:
+def _check_volume(path: Path | str | None) -> None:
     """In a container: the folder of the database should be a volume that this user may write."""
     volume = os.environ.get(VOLUME_VARIABLE)
-    if path is None or not volume or not path.absolute().is_relative_to(volume):
+    if not isinstance(path, Path) or not volume or not path.absolute().is_relative_to(volume):
         return
     if not os.access(volume, os.W_OK | os.X_OK):
         fail(f"{volume}: user {os.getuid()} may not write there; give the volume to that user")

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from time import time
 from typing import Protocol
@@ -98,10 +98,22 @@ class Beside(Protocol):
     def stop(self) -> None: ...
 
 
-def serve(server: Server, ready: Callable[[], None], beside: Sequence[Beside] = ()) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_serve(server, beside, ready))
+def serve(
+    server: Server,
+    ready: Callable[[], None],
+    beside: Sequence[Beside] = (),
+    runner: asyncio.Runner | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients.
+
+    A `runner` is given if the database was opened on its loop.
+    """
+    with nullcontext(runner) if runner else new_runner() as used:
+        used.run(_serve(server, beside, ready))
+
+
+def new_runner() -> asyncio.Runner:
+    return asyncio.Runner(loop_factory=new_event_loop)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

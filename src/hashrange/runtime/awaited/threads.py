@@ -158,3 +158,23 @@ class _Transaction:
 
     def rollback(self) -> None:
         self._store.wait(self._transaction.rollback())
+
+
+def open_in_thread(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
+    """Open a store on a loop of its own, which ends with it."""
+    own = LoopThread()
+    try:
+        store = wait_for(asyncio.run_coroutine_threadsafe(opening, own.loop), own.loop)
+    except BaseException:
+        own.close()
+        raise
+    return StoreOnLoop(store, own.loop, own)
+
+
+async def open_here(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
+    """Open a store on the running loop."""
+    return StoreOnLoop(await opening, asyncio.get_running_loop())
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    return await asyncio.to_thread(function)

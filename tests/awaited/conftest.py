@@ -1,0 +1,35 @@
+"""Addresses of databases whose stores are awaited: one in memory, and a real PostgreSQL."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from hashrange import database
+from hashrange.storage import MemoryStore
+from hashrange.testing.async_memory import AsyncMemoryStore
+
+IN_MEMORY = "postgresql://in.memory/test"
+
+
+@pytest.fixture
+def in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An address that stands for a store in memory, which outlives its databases."""
+    inner = MemoryStore()
+
+    class Store(AsyncMemoryStore):
+        async def close(self) -> None:
+            """The next database finds what this one has written."""
+
+    async def opened(dsn: str) -> AsyncMemoryStore:
+        assert dsn == IN_MEMORY
+        return Store(inner)
+
+    monkeypatch.setattr(database, "_open_postgres", opened)
+    yield IN_MEMORY
+    inner.close()
+
+
+@pytest.fixture(params=["memory"])
+def address(request: pytest.FixtureRequest) -> str:
+    found: str = request.getfixturevalue("in_memory")
+    return found

@@ -1,0 +1,173 @@
+"""`hashrange.connect` and `connect_async` with the address of a database that is awaited."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hashrange
+from hashrange.model.errors import ValidationException
+from hashrange.runtime.names import Closed
+
+TABLE = "Things"
+CREATE: dict[str, Any] = {
+    "TableName": TABLE,
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+BY_COLOR: dict[str, Any] = {
+    "TableName": TABLE,
+    "AttributeDefinitions": [{"AttributeName": "color", "AttributeType": "S"}],
+    "GlobalSecondaryIndexUpdates": [
+        {
+            "Create": {
+                "IndexName": "by-color",
+                "KeySchema": [{"AttributeName": "color", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        }
+    ],
+}
+
+
+def put(pk: str, **attributes: str) -> dict[str, Any]:
+    values = {name: {"S": value} for name, value in attributes.items()}
+    return {"TableName": TABLE, "Item": {"pk": {"S": pk}, **values}}
+
+
+def get(pk: str) -> dict[str, Any]:
+    return {"TableName": TABLE, "Key": {"pk": {"S": pk}}}
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
+def test_a_program_without_an_event_loop(address: str) -> None:
+    with hashrange.connect(address) as database:
+        database.execute("CreateTable", CREATE)
+        client = database.boto3_session().client("dynamodb")
+        client.put_item(**put("a", color="red"))
+        assert client.get_item(**get("a"))["Item"]["color"] == {"S": "red"}
+        with pytest.raises(ValidationException):
+            database.execute("GetItem", get("a") | {"Key": {}})
+        explained = database.explain("GetItem", get("a"))
+        assert (explained["rows_read"], explained["read_units"]) == (1, 0.5)
+        [shown] = database.inspect(TABLE)
+        assert shown["items"] == 1
+        assert not list(database.check())
+    with pytest.raises(Closed):
+        database.execute("GetItem", get("a"))
+    with hashrange.connect(address) as again:
+        assert "Item" in again.execute("GetItem", get("a"))
+
+
+def test_an_index_is_built_and_expired_items_deleted(address: str) -> None:
+    with hashrange.connect(address) as database:
+        database.execute("CreateTable", CREATE)
+        for number in range(30):
+            item = put(str(number), color="red")
+            item["Item"]["until"] = {"N": str(int(time.time()) - 60 if number < 10 else 1 << 40)}
+            database.execute("PutItem", item)
+        database.execute("UpdateTable", BY_COLOR)
+        ttl = {"Enabled": True, "AttributeName": "until"}
+        database.execute("UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": ttl})
+        database.run_upkeep()
+        table = database.execute("DescribeTable", {"TableName": TABLE})["Table"]
+        assert table["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+        found = database.execute("Scan", {"TableName": TABLE, "IndexName": "by-color"})
+        assert found["Count"] == 20
+        assert not list(database.check())
+
+
+def test_a_program_on_an_event_loop(address: str) -> None:
+    async def scenario() -> None:
+        async with await hashrange.connect_async(address) as database:
+            await database.execute_async("CreateTable", CREATE)
+            await asyncio.gather(
+                *[database.execute_async("PutItem", put(str(n))) for n in range(40)]
+            )
+            found = await database.execute_async("Scan", {"TableName": TABLE})
+            assert found["Count"] == 40
+            with pytest.raises(RuntimeError, match="await execute_async"):
+                database.execute("GetItem", get("1"))
+            with pytest.raises(RuntimeError, match="await execute_async"):
+                database.boto3_session().client("dynamodb").get_item(**get("1"))
+            assert not await asyncio.to_thread(lambda: list(database.check()))
+        with pytest.raises(Closed):
+            await database.execute_async("GetItem", get("1"))
+
+    run(scenario)
+
+
+def test_aiobotocore_on_the_loop_of_the_database(address: str) -> None:
+    pytest.importorskip("aiobotocore")
+    from hashrange.interfaces.aioboto import async_client
+
+    async def scenario() -> None:
+        async with await hashrange.connect_async(address) as database:
+            client = async_client(database)
+            await client.create_table(**CREATE)
+            await asyncio.gather(*[client.put_item(**put(str(n))) for n in range(10)])
+            assert (await client.scan(TableName=TABLE, Select="COUNT"))["Count"] == 10
+            with pytest.raises(client.exceptions.ResourceNotFoundException):
+                await client.get_item(**get("a") | {"TableName": "Absent"})
+
+    run(scenario)
+
+
+def test_two_processes_see_each_others_tables_at_once(address: str) -> None:
+    with hashrange.connect(address) as one, hashrange.connect(address) as other:
+        for number in range(5):
+            name = {"TableName": f"{TABLE}{number}"}
+            one.execute("CreateTable", CREATE | name)
+            other.execute("PutItem", put("a") | name)
+            assert "Item" in one.execute("GetItem", get("a") | name)
+            other.execute("DeleteTable", name)
+            assert name["TableName"] not in one.execute("ListTables", {})["TableNames"]
+
+
+def test_tokens_hold_across_processes(address: str) -> None:
+    update = get("n") | {
+        "UpdateExpression": "ADD n :n",
+        "ExpressionAttributeValues": {":n": {"N": "1"}},
+    }
+    request = {"TransactItems": [{"Update": update}], "ClientRequestToken": "once"}
+    with hashrange.connect(address) as one, hashrange.connect(address) as other:
+        one.execute("CreateTable", CREATE)
+        for database in (one, other, one):
+            database.execute("TransactWriteItems", request)
+        assert other.execute("GetItem", get("n"))["Item"]["n"] == {"N": "1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (hashrange.Settings(throughput="enforced"), 'throughput="enforced" needs one process'),
+        (hashrange.Settings(consistency=hashrange.Eventual()), "needs one process"),
+    ],
+)
+def test_what_needs_one_process_is_refused(
+    address: str, settings: hashrange.Settings, says: str
+) -> None:
+    with pytest.raises(hashrange.StoreError, match=says):
+        hashrange.connect(address, settings=settings)
+    with pytest.raises(hashrange.StoreError, match=says):
+        asyncio.run(hashrange.connect_async(address, settings=settings))
+    with pytest.raises(hashrange.StoreError, match="synchronous_commit"):
+        hashrange.connect(address, durability="relaxed")
+
+
+def test_files_and_memory_on_an_event_loop(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        for path in (None, tmp_path / "app.db"):
+            async with await hashrange.connect_async(path) as database:
+                await database.execute_async("CreateTable", CREATE)
+                await database.execute_async("PutItem", put("a"))
+                assert "Item" in await database.execute_async("GetItem", get("a"))
+
+    run(scenario)
