@@ -44,6 +44,10 @@ CLOCK = b"clock"
 Key = tuple[int, bytes]
 """(space, key)"""
 
+CATALOG: Key = (SYSTEM_SPACE, b"catalog")
+"""The row that every transaction begins to read, and that few change: the version of the table
+definitions. A store may guard it by a lock of its own instead of one on the row."""
+
 unpack_weight = Layout(">4xI").unpack_from
 """`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
 

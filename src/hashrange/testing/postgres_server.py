@@ -158,7 +158,7 @@ class PostgresServer:
 
     def _is_ready(self) -> bool:
         ready = subprocess.run(
-            [str(self._programs / "pg_isready"), "-h", str(self.folder), "-p", str(PORT), "-q"],
+            [str(self._programs / "pg_isready"), "-q", "-d", self.dsn()],
             check=False,
         )
         return ready.returncode == 0

@@ -22,7 +22,7 @@ from hashrange import kv
 from hashrange.decoders import decoder
 from hashrange.engine.keyspace.rows import check
 
-CATALOG_VERSION: kv.Key = (kv.SYSTEM_SPACE, b"catalog")
+CATALOG_VERSION = kv.CATALOG
 """Changes with every change of a table's definition, in the same commit.
 
 It is random and only compared for equality: after a store has lost its last commits, a counter

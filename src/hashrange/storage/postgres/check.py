@@ -1,0 +1,38 @@
+"""Looks for damage in what is stored, a page at a time, while writers go on."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from zlib import crc32
+
+from hashrange.storage.postgres.keys import original, stored
+
+ROWS_MAX = 500
+
+_PAGE = """SELECT space, slot, key, rest, weight, value FROM rows
+WHERE (space, slot, key) > ($1, $2, $3) ORDER BY space, slot, key LIMIT $4"""
+
+
+async def verify(fetch: Any) -> AsyncIterator[str]:
+    """Check the checksum, the weight and the place of every row. `fetch` runs a statement."""
+    at: tuple[int, int, bytes] = (-1, 0, b"")
+    while True:
+        rows = await fetch(_PAGE, *at, ROWS_MAX)
+        for row in rows:
+            problem = _problem(row)
+            if problem:
+                yield f"space {row['space']}, key {row['key'].hex()}: {problem}"
+        if len(rows) < ROWS_MAX:
+            return
+        at = rows[-1]["space"], rows[-1]["slot"], rows[-1]["key"]
+
+
+def _problem(row: Any) -> str | None:
+    value = row["value"]
+    if crc32(value[4:]) != int.from_bytes(value[:4], "big"):
+        return "the checksum is wrong"
+    if row["weight"] != int.from_bytes(value[4:8], "big"):
+        return "the weight beside the value is not the one in it"
+    key = original(row["key"], row["rest"])
+    if stored((row["space"], key)) != (row["space"], row["slot"], row["key"], row["rest"]):
+        return "it is stored under a wrong slot or key"
+    return None

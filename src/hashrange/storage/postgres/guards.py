@@ -1,0 +1,110 @@
+"""What a transaction has read, and the locks that keep it so until the commit.
+
+Locks are taken in one order by every transaction, so that none wait for each other in a circle:
+
+1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
+   holds it shared, and a transaction that changes the catalog holds it alone, so that no write is
+   under way that does not know of a new index. In the same way each space has a lock, which writers
+   hold shared. It is held alone to make sure that a range that was read does not change, or to
+   create or drop the space.
+2. Rows that were read and are there, in the order of their keys. The version of each must still be
+   the one that was read.
+3. Rows that were read and are absent: they are inserted, which waits for anybody else who does so,
+   and deleted again if they are not to stay.
+"""
+
+from collections.abc import Iterable
+
+from hashrange.kv import (
+    CATALOG,
+    SYSTEM_SPACE,
+    Conflict,
+    Dropped,
+    Get,
+    Head,
+    Key,
+    Range,
+    Read,
+)
+from hashrange.storage.postgres.reads import Question
+
+FENCE = -1
+DROPPED_LIST = -2
+"""Numbers of locks that are not those of a space."""
+
+ABSENT = 0
+"""The version of a row that is not there."""
+
+
+class Guards:
+    def __init__(self) -> None:
+        self.versions: dict[Key, int] = {}
+        self.ranges: list[tuple[Range, list[tuple[bytes, int]]]] = []
+        """Ranges with the keys and versions of their rows."""
+        self.dropped: set[int] | None = None
+
+    def add(self, reads: Iterable[Read], question: Question) -> None:
+        asked = iter(question.ranges)
+        for read in reads:
+            match read:
+                case Get():
+                    for key in read.keys:
+                        self._add_row(key, question)
+                case Head():
+                    self._add_row(read.key, question)
+                case Range():
+                    one = next(asked)
+                    rows_max = len(one.versions) + one.page.exhausted
+                    again = Range(read.space, read.start, read.end, read.reverse, rows_max)
+                    self.ranges.append((again, one.versions))
+                case Dropped():
+                    self.dropped = set(question.dropped)
+
+    def _add_row(self, key: Key, question: Question) -> None:
+        row = question.row(key)
+        self.versions[key] = row[0] if row else ABSENT
+
+    def question(self, rows: bool) -> tuple[Question, list[Read]]:
+        """What has to be read again: the ranges, the dropped spaces, and also the `rows`."""
+        reads: list[Read] = [again for again, _ in self.ranges]
+        if rows and self.versions:
+            reads.append(Get(tuple(self.versions)))
+        return Question(reads), reads
+
+    def compare(self, question: Question, rows: bool) -> None:
+        """Raises Conflict if something is no longer as it was read."""
+        for asked, (_, versions) in zip(question.ranges, self.ranges, strict=True):
+            if asked.versions != versions:
+                raise Conflict("a range that was read has changed")
+        if self.dropped is not None and self.dropped != question.dropped:
+            raise Conflict("a space has been dropped or emptied")
+        if rows:
+            for key, version in self.versions.items():
+                row = question.row(key)
+                if (row[0] if row else ABSENT) != version:
+                    raise Conflict("a row that was read has changed")
+
+    def spaces(self) -> set[int]:
+        """The spaces of rows that were read and are there: they must not be dropped."""
+        there = {space for (space, _), version in self.versions.items() if version != ABSENT}
+        return there - {SYSTEM_SPACE}
+
+    def locks(self, shared: set[int], alone: set[int], changes_catalog: bool) -> dict[int, bool]:
+        """Numbers of the advisory locks, in order, and whether each is held alone."""
+        alone = alone | {again.space for again, _ in self.ranges}
+        if self.dropped is not None:
+            alone.add(DROPPED_LIST)
+        if changes_catalog:
+            alone.add(FENCE)
+        elif CATALOG in self.versions:
+            shared = shared | {FENCE}
+        return {number: number in alone for number in sorted(shared | alone | self.spaces())}
+
+
+def lock_statements(namespace: int, locks: dict[int, bool]) -> str:
+    """SQL that takes advisory locks until the end of the transaction."""
+    calls = [
+        f"pg_advisory_xact_lock{'' if alone else '_shared'}({namespace}, {number})"
+        for number, alone in locks.items()
+    ]
+    return f"SELECT {', '.join(calls)}" if calls else ""

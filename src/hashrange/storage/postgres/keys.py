@@ -1,0 +1,63 @@
+"""Keys as they are stored in PostgreSQL.
+
+    slot   the first ten bits of the key, so of the partition digest
+    key    the key; of a longer one the first 2,600 bytes and a digest of the whole
+    rest   the bytes of a longer key that follow, which no index holds
+
+An index row of PostgreSQL holds at most 2,704 bytes. No key that DynamoDB's limits allow is as
+long as that today, but the waist sets no limit. Equality is exact, because the digest is taken
+over the whole key. The order is exact up to the cut: see `reads` for ranges that reach longer keys.
+"""
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+from hashrange.kv import Key
+
+SLOTS = 1024
+SLOT_AFTER_ALL = SLOTS
+KEY_BYTES_MAX = 2_600
+_DIGEST_BYTES = 32
+AFTER_DIGESTS = b"\xff" * (_DIGEST_BYTES + 1)
+
+
+class Stored(NamedTuple):
+    """In the order of these fields, rows have the order of the index."""
+
+    space: int
+    slot: int
+    key: bytes
+    rest: bytes | None
+
+
+def slot_of(key: bytes) -> int:
+    """A shorter key is continued with zeros, so that the slots have the order of the keys."""
+    first = key[0] << 8 if key else 0
+    second = key[1] if len(key) > 1 else 0
+    return (first | second) >> 6
+
+
+def stored(address: Key) -> Stored:
+    space, key = address
+    if len(key) <= KEY_BYTES_MAX:
+        return Stored(space, slot_of(key), key, None)
+    digest = blake2b(key, digest_size=_DIGEST_BYTES).digest()
+    return Stored(space, slot_of(key), key[:KEY_BYTES_MAX] + digest, key[KEY_BYTES_MAX:])
+
+
+def original(key: bytes, rest: bytes | None) -> bytes:
+    return key if rest is None else key[:KEY_BYTES_MAX] + rest
+
+
+def first_from(start: bytes) -> tuple[int, bytes]:
+    """No row from `start` on is stored before this slot and key."""
+    return slot_of(start), start[:KEY_BYTES_MAX]
+
+
+def first_after(end: bytes | None) -> tuple[int, bytes]:
+    """No row before `end` is stored at this slot and key, or after it."""
+    if end is None:
+        return SLOT_AFTER_ALL, b""
+    if len(end) <= KEY_BYTES_MAX:
+        return slot_of(end), end
+    return slot_of(end), end[:KEY_BYTES_MAX] + AFTER_DIGESTS

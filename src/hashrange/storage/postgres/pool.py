@@ -1,0 +1,145 @@
+"""A small pool of connections.
+
+Between two uses of a connection nothing has to be reset: every setting is made when it is opened,
+or for one transaction. With pgbouncer in transaction mode, settings of a session are not allowed
+and prepared statements are not kept, so settings are made for each writing transaction.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+from hashrange.kv import Busy, StoreError
+from hashrange.storage.postgres.problems import ERRORS, explain, is_lost
+
+CONNECT_SECONDS_MAX = 10.0
+"""How long the database may be away before callers are refused."""
+WAIT_SECONDS_MAX = 30.0
+"""How long a caller waits for a connection to become free."""
+STATEMENT_SECONDS_MAX = 30
+LOCK_SECONDS_MAX = 10
+IDLE_SECONDS_MAX = 10
+"""How long the server waits for the next statement of a transaction. It bounds the time until the
+outcome of a lost commit is known."""
+
+PLANS = {
+    # Every access is by primary key. A plan that was made while a table was small must not scan
+    # it when it has grown, and rows are locked in the order in which they are given.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "max_parallel_workers_per_gather": "0",
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+}
+
+
+def limits(synchronous_commit: str) -> dict[str, str]:
+    return {
+        "statement_timeout": f"{STATEMENT_SECONDS_MAX}s",
+        "lock_timeout": f"{LOCK_SECONDS_MAX}s",
+        "idle_in_transaction_session_timeout": f"{IDLE_SECONDS_MAX}s",
+        "synchronous_commit": synchronous_commit,
+    }
+
+
+class Pool:
+    def __init__(
+        self, dsn: str, name: str, size: int, settings: dict[str, str], pgbouncer: bool
+    ) -> None:
+        self.size = size
+        self.waiting = 0
+        self.opened = 0
+        """How many connections have ever been opened."""
+        self._dsn = dsn
+        self._name = name
+        self._options: dict[str, Any] = {"server_settings": settings}
+        if pgbouncer:
+            self._options = {"statement_cache_size": 0}
+        self._idle: list[Any] = []
+        self._free = asyncio.Semaphore(size)
+        self._random = random.Random()
+        self._closed = False
+
+    @property
+    def in_use(self) -> int:
+        return self.size - self._free._value
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """A connection for one use. It is closed if that ends with an error."""
+        connection = await self.take()
+        try:
+            yield connection
+        except BaseException:
+            self.give(connection, sound=False)
+            raise
+        self.give(connection)
+
+    @asynccontextmanager
+    async def fresh(self) -> AsyncIterator[Any]:
+        """A new connection beyond the size of the pool, for one use."""
+        connection = await self._connect()
+        try:
+            yield connection
+        finally:
+            connection.terminate()
+
+    async def take(self) -> Any:
+        """Raises StoreError if there is none in time."""
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(WAIT_SECONDS_MAX):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Busy(f"{self._name}: all {self.size} connections are in use") from None
+        finally:
+            self.waiting -= 1
+        try:
+            while self._idle:
+                connection = self._idle.pop()
+                if not connection.is_closed():
+                    return connection
+            return await self._connect()
+        except BaseException:
+            self._free.release()
+            raise
+
+    def give(self, connection: Any, sound: bool = True) -> None:
+        if sound and not self._closed and not connection.is_closed():
+            self._idle.append(connection)
+        else:
+            connection.terminate()
+        self._free.release()
+
+    async def close(self) -> None:
+        self._closed = True
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            try:
+                await connection.close(timeout=1)
+            except ERRORS:
+                connection.terminate()
+
+    async def _connect(self) -> Any:
+        """Try again while the server cannot be reached, at random moments: many servers try."""
+        if self._closed:
+            raise StoreError(f"{self._name}: the store is closed; open it again")
+        deadline = time.monotonic() + CONNECT_SECONDS_MAX
+        pause = 0.05
+        while True:
+            try:
+                left = max(0.1, deadline - time.monotonic())
+                connection = await asyncpg.connect(self._dsn, timeout=left, **self._options)
+                self.opened += 1
+                return connection
+            except ERRORS as error:
+                if not is_lost(error) or time.monotonic() + pause > deadline:
+                    raise explain(error, self._name) from None
+            await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
+            pause = min(2 * pause, 1.0)

@@ -1,0 +1,74 @@
+"""What went wrong in PostgreSQL or on the way to it, as an error of the waist with one line.
+
+No message holds a password: the database is named by host and name alone.
+"""
+
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+from hashrange.kv import Busy, Conflict, Full, ReadOnly, StoreError
+
+CONFLICTS = frozenset({"40001", "40P01"})
+"""A serialization failure, and a deadlock."""
+
+_LATER = frozenset(
+    {"53300", "57P01", "57P02", "57P03", "08000", "08001", "08003", "08004", "08006"}
+)
+"""The server starts or stops, has no connection to spare, or cannot be reached."""
+
+_WORDS: dict[str, tuple[type[StoreError], str]] = {
+    "28000": (StoreError, "the server refuses this user"),
+    "28P01": (StoreError, "the password is wrong, or none was given"),
+    "3D000": (StoreError, "this database does not exist"),
+    "42501": (StoreError, "the user lacks rights"),
+    "25006": (ReadOnly, "the database is read-only"),
+    "53100": (Full, "the disk of the server is full"),
+    "53300": (Busy, "the server has no connection to spare"),
+    "55P03": (Busy, "a lock was not free in time"),
+    "57014": (Busy, "a statement took too long"),
+}
+
+LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
+"""The errors of a connection that is lost or could not be made; `TimeoutError` is asyncio's too."""
+
+ERRORS = (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError, ValueError)
+
+
+def name_of(dsn: str) -> str:
+    """How messages name the database: by host and name, never by user or password."""
+    try:
+        parts = urlsplit(dsn)
+        host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "postgresql:"
+    return f"postgresql://{host if not host.startswith('/') else ''}{port}{parts.path}"
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection is gone, so that nothing that was not committed will be."""
+    return isinstance(error, LOST) or _state(error) in _LATER
+
+
+def explain(error: BaseException, name: str) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    state = _state(error)
+    if state in CONFLICTS:
+        return Conflict("another transaction was in the way")
+    if state in _WORDS:
+        kind, words = _WORDS[state]
+        return kind(f"{name}: {words} ({_line(error)})")
+    if is_lost(error):
+        return StoreError(f"{name}: the database cannot be reached ({_line(error)})")
+    return StoreError(f"{name}: {_line(error)}")
+
+
+def _state(error: BaseException) -> str:
+    return getattr(error, "sqlstate", None) or ""
+
+
+def _line(error: BaseException) -> str:
+    words = str(error).strip().split("\n")[0]
+    return words or type(error).__name__

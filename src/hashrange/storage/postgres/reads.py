@@ -1,0 +1,279 @@
+"""Reads: all of one round trip are one statement, so that they come from one moment.
+
+The statement is a union of the parts that the reads need, and each row says which part and which
+read it belongs to. One prepared statement serves any number of reads of the same kinds.
+
+A range that is bounded by weight is asked for by a number of rows: only the values that fit into
+the page are read. If the page is not full then, everything is read again with more rows. Ranges
+that hold keys longer than the index keeps are read as a whole and sorted here.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import groupby
+from math import ceil
+from typing import Any
+
+from hashrange.kv import (
+    CLOCK,
+    Answer,
+    Counters,
+    Dropped,
+    Get,
+    Head,
+    Key,
+    Page,
+    Range,
+    Read,
+    unpack_weight,
+)
+from hashrange.storage.paging import page_of
+from hashrange.storage.postgres.keys import (
+    KEY_BYTES_MAX,
+    first_after,
+    first_from,
+    original,
+    stored,
+)
+
+ROWS_AT_FIRST = 256
+"""How many rows are asked for at first for a page that is bounded by weight."""
+
+# The parts of a statement. Each has the columns part, i, key, rest, number (the version of a row,
+# or a counter) and value.
+DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD = range(6)
+
+_GETS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, r.version, {value}
+FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[])
+    WITH ORDINALITY AS q (space, slot, key, i)
+CROSS JOIN LATERAL (SELECT version, value FROM rows
+    WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r"""
+
+_COUNTERS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, c.total, NULL::bytea
+FROM unnest(${0}::bytea[]) WITH ORDINALITY AS q (name, i)
+CROSS JOIN LATERAL (SELECT coalesce(sum(value), 0)::bigint AS total
+    FROM counters WHERE name = q.name) c"""
+
+_RANGES = """SELECT {part}, q.i::int, r.key, r.rest, r.version, {value}
+FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::smallint[], ${4}::bytea[],
+    ${5}::int[], ${6}::bigint[]) WITH ORDINALITY AS q (space, slot, key, slot2, key2, n, weight, i)
+CROSS JOIN LATERAL (SELECT * FROM (
+    SELECT *, sum(weight) OVER (ORDER BY space {order}, slot {order}, key {order}
+        ROWS UNBOUNDED PRECEDING) - weight AS before
+    FROM (SELECT * FROM rows WHERE space = q.space
+        AND (slot, key) >= (q.slot, q.key) AND (slot, key) < (q.slot2, q.key2)
+        ORDER BY space {order}, slot {order}, key {order} LIMIT q.n) first) weighed
+    WHERE q.weight IS NULL OR before < q.weight) r"""
+
+_SQL: dict[int, tuple[str, int]] = {
+    DROPPED: (
+        "SELECT {part}, space, NULL::bytea, NULL::bytea, NULL::bigint, NULL::bytea FROM dropped",
+        0,
+    ),
+    TIME: (
+        "SELECT {part}, 0, NULL::bytea, NULL::bytea, "
+        "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, NULL::bytea",
+        0,
+    ),
+    GETS: (_GETS, 3),
+    COUNTERS: (_COUNTERS, 1),
+    FORWARD: (_RANGES, 7),
+    BACKWARD: (_RANGES, 7),
+}
+"""The text of each part, and how many parameters it has."""
+
+
+@lru_cache(maxsize=256)
+def statement(parts: tuple[int, ...], values: bool) -> str:
+    texts = []
+    count = 1
+    for part in parts:
+        text, parameters = _SQL[part]
+        order = "DESC" if part == BACKWARD else "ASC"
+        value = "r.value" if values else "NULL::bytea"
+        numbers = range(count, count + parameters)
+        texts.append(text.format(*numbers, part=part, order=order, value=value))
+        count += parameters
+    return "\nUNION ALL\n".join(texts)
+
+
+class Question:
+    """What several reads ask for, and what was found for it."""
+
+    def __init__(self, reads: Sequence[Read]) -> None:
+        self.keys: dict[Key, int] = {}
+        """The place of each key; the same for the names of counters."""
+        self.names: dict[bytes, int] = {}
+        self.ranges: list[Asked] = []
+        self.time = False
+        self.dropped: set[int] = set()
+        for read in reads:
+            self._add(read)
+        self.rows: list[tuple[int, bytes] | None] = []
+        """Version and value of the row of each key."""
+        self.totals: list[int] = []
+        self.now = 0
+
+    def _add(self, read: Read) -> None:
+        match read:
+            case Get():
+                for key in read.keys:
+                    self.keys.setdefault(key, len(self.keys))
+            case Head():
+                self.keys.setdefault(read.key, len(self.keys))
+                self._add_name(read.name)
+            case Counters():
+                for name in read.names:
+                    self._add_name(name)
+            case Range():
+                self.ranges.append(Asked(read))
+            case Dropped():
+                pass  # they are always asked for
+
+    def _add_name(self, name: bytes) -> None:
+        if name == CLOCK:
+            self.time = True
+        else:
+            self.names.setdefault(name, len(self.names))
+
+    def statement(self, values: bool = True) -> tuple[str, list[Any]]:
+        """The text and its arguments."""
+        parts, arguments = [DROPPED], []
+        if self.time:
+            parts.append(TIME)
+        if self.keys:
+            parts.append(GETS)
+            arguments += columns([stored(key)[:3] for key in self.keys])
+        if self.names:
+            parts.append(COUNTERS)
+            arguments.append(list(self.names))
+        for part, reverse in (FORWARD, False), (BACKWARD, True):
+            asked = [each.arguments() for each in self.ranges if each.read.reverse == reverse]
+            if asked:
+                parts.append(part)
+                arguments += columns(asked)
+        return statement(tuple(parts), values), arguments
+
+    def take(self, found: Sequence[Any]) -> bool:
+        """Keep what the statement has found. False if it has to be asked again for more rows."""
+        self.dropped.clear()
+        self.rows = [None] * len(self.keys)
+        self.totals = [0] * len(self.names)
+        ranges = {
+            FORWARD: [asked for asked in self.ranges if not asked.read.reverse],
+            BACKWARD: [asked for asked in self.ranges if asked.read.reverse],
+        }
+        for asked in self.ranges:
+            asked.found = []
+        for part, group in groupby(found, key=_part_of):
+            if part == GETS:
+                for row in group:
+                    self.rows[row[1] - 1] = row[4], row[5]
+            elif part == COUNTERS:
+                for row in group:
+                    self.totals[row[1] - 1] = row[4]
+            elif part == TIME:
+                self.now = next(group)[4]
+            elif part == DROPPED:
+                self.dropped.update(row[1] for row in group)
+            else:
+                for row in group:
+                    ranges[part][row[1] - 1].found.append(row)
+        short = [asked for asked in self.ranges if not asked.is_answered(self.dropped)]
+        return not short
+
+    def row(self, key: Key) -> tuple[int, bytes] | None:
+        return None if key[0] in self.dropped else self.rows[self.keys[key]]
+
+    def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
+        """`now` makes sure that the time never falls."""
+        time = now(self.now) if self.time else 0
+        ranges = iter(self.ranges)
+        return [self._answer(read, ranges, time) for read in reads]
+
+    def _answer(self, read: Read, ranges: Any, time: int) -> Answer:
+        match read:
+            case Get():
+                return [self._value(key) for key in read.keys]
+            case Head():
+                return self._value(read.key), self._total(read.name, time)
+            case Counters():
+                return [self._total(name, time) for name in read.names]
+            case Range():
+                page: Page = next(ranges).page
+                return page
+            case Dropped():
+                return list(self.dropped)
+
+    def _value(self, key: Key) -> bytes | None:
+        row = self.row(key)
+        return row[1] if row else None
+
+    def _total(self, name: bytes, time: int) -> int:
+        return time if name == CLOCK else self.totals[self.names[name]]
+
+
+class Asked:
+    """A range, how many rows of it are asked for, and what was found."""
+
+    def __init__(self, read: Range) -> None:
+        self.read = read
+        self.whole = max(len(read.start), len(read.end or b"")) > KEY_BYTES_MAX
+        """Whether it is read as a whole, because of keys that the index does not hold."""
+        self.found: list[Any] = []
+        self.page = Page([], True)
+        self.versions: list[tuple[bytes, int]] = []
+        """Key and version of each row of the page."""
+        self._rows = read.rows_max
+        if read.weight_max is not None:
+            self._rows = min(read.rows_max or ROWS_AT_FIRST, ROWS_AT_FIRST)
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Space, slot and key of the start and of the end, the number of rows, the weight."""
+        read = self.read
+        start, end = first_from(read.start), first_after(read.end)
+        if self.whole:
+            return read.space, *start, *end, None, None
+        return read.space, *start, *end, self._rows, read.weight_max
+
+    def is_answered(self, dropped: set[int]) -> bool:
+        """Make the page of what was found. False if that was not enough."""
+        read = self.read
+        if read.space in dropped:
+            self.found = []
+        if not self.whole and any(row[3] is not None for row in self.found):
+            self.whole = True
+            return False
+        rows = [(original(row[2], row[3]), row[5], row[4]) for row in self.found]
+        if self.whole:
+            rows = [row for row in rows if _is_in(row[0], read)]
+            rows.sort(reverse=read.reverse)
+        self.page = page_of([row[:2] for row in rows], read)
+        self.versions = [(key, version) for key, _, version in rows[: len(self.page.rows)]]
+        full = not self.whole and self._rows is not None and len(rows) == self._rows
+        if self.page.exhausted and full:
+            self._rows = self._more(rows)
+            return False
+        return True
+
+    def _more(self, rows: list[tuple[bytes, bytes, int]]) -> int:
+        """How many rows will probably fill the page."""
+        weight: int = sum(unpack_weight(value)[0] for _, value, _ in rows)
+        assert self.read.weight_max is not None
+        expected = ceil(1.25 * len(rows) * self.read.weight_max / max(weight, 1))
+        more: int = max(2 * len(rows), min(expected, 16 * len(rows)))
+        return min(more, self.read.rows_max or more)
+
+
+def _is_in(key: bytes, read: Range) -> bool:
+    return key >= read.start and (read.end is None or key < read.end)
+
+
+def _part_of(row: Any) -> int:
+    part: int = row[0]
+    return part
+
+
+def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """Rows as one array for each column."""
+    return [list(column) for column in zip(*rows, strict=True)]

@@ -1,0 +1,154 @@
+"""The tables, and whether a database is ours to use.
+
+    hashrange_schema   one row: version of the tables, the oldest release that can use them, and a
+                       random number that sets the advisory locks of this database apart
+    spaces             the spaces that exist, but for the system space
+    dropped            spaces that were dropped and still hold rows
+    rows               the rows of all spaces: see `keys`
+    counters           statistics, in up to 64 places each, which are added up when they are read
+    log_heads          the last number and prefix that were appended to each slot of a log
+    batches            the ids of the latest commits: see `settle`
+
+Every column is an integer or bytes: text cannot hold U+0000. A change of the tables is made in two
+releases, so that servers of both can run at once: the first adds what is new, and the next, when no
+server of the old release is left, removes what is old. `oldest` rises with the second.
+"""
+
+import secrets
+from typing import Any
+
+from hashrange.kv import Damaged, ReadOnly, StoreError
+
+VERSION = 1
+"""The version of the tables that this release makes."""
+
+MIGRATION_LOCK = 0x68617368
+
+_TABLES = (
+    "CREATE TABLE spaces (space integer PRIMARY KEY)",
+    "CREATE TABLE dropped (space integer PRIMARY KEY)",
+    """CREATE TABLE rows (
+        space integer NOT NULL, slot smallint NOT NULL, key bytea NOT NULL, rest bytea,
+        version bigint NOT NULL, weight integer NOT NULL, value bytea NOT NULL,
+        PRIMARY KEY (space, slot, key)
+    ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)""",
+    "ALTER TABLE rows ALTER COLUMN value SET STORAGE EXTERNAL",
+    """CREATE TABLE counters (
+        name bytea NOT NULL, slot smallint NOT NULL, value bigint NOT NULL,
+        PRIMARY KEY (name, slot)
+    ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.05)""",
+    """CREATE TABLE log_heads (
+        space integer NOT NULL, slot smallint NOT NULL, number bigint NOT NULL,
+        first bytea NOT NULL, prefix bytea NOT NULL, PRIMARY KEY (space, slot)
+    ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.05)""",
+    "CREATE TABLE batches (id bytea PRIMARY KEY)",
+    """CREATE TABLE hashrange_schema (
+        version integer NOT NULL, oldest integer NOT NULL, locks integer NOT NULL
+    )""",
+)
+
+_STEPS: tuple[tuple[str, ...], ...] = (_TABLES,)
+"""Step n brings the tables from version n to n + 1."""
+
+_OLDEST = 1
+"""The oldest release, by the version of its tables, that can use the tables of this release."""
+
+_SERVER = """SELECT current_setting('server_version_num')::int AS number,
+    current_setting('server_version') AS version,
+    current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
+    current_setting('transaction_read_only') AS read_only, pg_is_in_recovery() AS standby,
+    current_schema() AS schema"""
+
+
+async def prepare(connection: Any, name: str, unsynced: bool) -> int:
+    """Check the database, and make or upgrade its tables. Returns the number of its locks.
+
+    Raises StoreError. A server with `fsync` off is refused unless `unsynced`.
+    """
+    await _check_server(connection, name, unsynced)
+    state = await _state(connection, name)
+    if state is None or state[0] < VERSION:
+        async with connection.transaction():
+            await connection.execute(
+                "SELECT pg_advisory_xact_lock($1, current_schema()::regnamespace::oid::int)",
+                MIGRATION_LOCK,
+            )
+            await _migrate(connection, name)
+        state = await _state(connection, name)
+        assert state is not None
+    version, oldest, locks = state
+    if oldest > VERSION:
+        raise Damaged(
+            f"{name}: the tables have version {version}, and this release knows {VERSION}; "
+            "use a newer release"
+        )
+    await _check_rights(connection, name)
+    return locks
+
+
+async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
+    server = await connection.fetchrow(_SERVER)
+    if server["number"] < 140000:
+        raise StoreError(f"{name}: PostgreSQL 14 or later is needed, not {server['version']}")
+    if server["standby"]:
+        raise ReadOnly(f"{name}: this server is a standby; give the primary's address")
+    if server["read_only"] == "on":
+        raise ReadOnly(f"{name}: the database is read-only")
+    if server["encoding"] != "UTF8":
+        raise StoreError(
+            f"{name}: the encoding of the database is {server['encoding']}; create it with UTF8"
+        )
+    if server["fsync"] != "on" and not unsynced:
+        raise StoreError(
+            f"{name}: fsync is off, so that a power cut would lose commits; set fsync = on"
+        )
+    if server["schema"] is None:
+        raise StoreError(f"{name}: no schema of the search_path exists, or this user may use none")
+
+
+async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
+    """Version, oldest release and locks, or None if there are no tables yet."""
+    tables = await connection.fetch(
+        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
+        "AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+    )
+    names = {table["relname"] for table in tables}
+    if "hashrange_schema" not in names:
+        if names:
+            raise Damaged(f"{name}: the schema has tables of another program; use an empty one")
+        return None
+    found = await connection.fetchrow("SELECT version, oldest, locks FROM hashrange_schema")
+    if found is None:
+        raise Damaged(f"{name}: the table hashrange_schema is empty; restore a backup")
+    return found["version"], found["oldest"], found["locks"]
+
+
+async def _migrate(connection: Any, name: str) -> None:
+    """Another server may have been here before the lock was ours."""
+    state = await _state(connection, name)
+    version = state[0] if state else 0
+    for step in _STEPS[version:VERSION]:
+        for statement in step:
+            await connection.execute(statement)
+    if state is None:
+        await connection.execute(
+            "INSERT INTO hashrange_schema VALUES ($1, $2, $3)",
+            VERSION,
+            _OLDEST,
+            secrets.randbits(31),
+        )
+    elif version < VERSION:
+        await connection.execute(
+            "UPDATE hashrange_schema SET version = $1, oldest = $2", VERSION, _OLDEST
+        )
+
+
+async def _check_rights(connection: Any, name: str) -> None:
+    missing = await connection.fetchval(
+        "SELECT string_agg(t || ': ' || r, ', ') FROM unnest($1::text[]) t, unnest($2::text[]) r "
+        "WHERE NOT has_table_privilege(quote_ident(current_schema()) || '.' || t, r)",
+        ["rows", "spaces", "dropped", "counters", "log_heads", "batches"],
+        ["SELECT", "INSERT", "UPDATE", "DELETE"],
+    )
+    if missing:
+        raise StoreError(f"{name}: the user lacks rights ({missing})")

@@ -1,0 +1,76 @@
+"""The end of a transaction: COMMIT, and how its outcome is found if the connection is lost.
+
+Each transaction inserts a random id. If no answer to COMMIT arrives, another connection inserts the
+same id. That waits for the backend of the lost connection, if it is still at work, and then tells:
+if the id is there, the transaction was committed; if not, it never will be, because the id is now
+taken.
+"""
+
+import asyncio
+import os
+import time
+from typing import Any
+
+import asyncpg
+
+from hashrange.kv import Conflict, OutcomeUnknown, StoreError
+from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
+from hashrange.storage.postgres.problems import CONFLICTS, ERRORS
+
+SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
+"""Enough for a backend that waits in vain to be ended, and for the database to come back."""
+
+KEPT_MILLISECONDS = 10 * 60 * 1000
+"""How long an id is kept. By then, no connection can still ask for it."""
+
+_TIME_BYTES = 6
+
+
+def new_id(milliseconds: int) -> bytes:
+    """Begins with the time, so that old ids lie together."""
+    return milliseconds.to_bytes(_TIME_BYTES, "big") + os.urandom(10)
+
+
+async def commit(connection: Any, id_: bytes, pool: Pool, name: str) -> bool:
+    """Returns whether the connection is still sound. Raises Conflict if nothing was committed, and
+    OutcomeUnknown if that cannot be found out in time."""
+    try:
+        status = await connection.execute("COMMIT")
+    except asyncpg.PostgresError as error:
+        if error.sqlstate in CONFLICTS or (error.sqlstate or "").startswith("23"):
+            raise Conflict("another transaction was in the way") from None
+    except (OSError, TimeoutError, asyncpg.InterfaceError):
+        pass
+    else:
+        if status != "COMMIT":
+            raise Conflict("the transaction had already failed")
+        return True
+    connection.terminate()
+    if not await _was_committed(id_, pool, name):
+        raise Conflict("the connection was lost before the commit")
+    return False
+
+
+async def _was_committed(id_: bytes, pool: Pool, name: str) -> bool:
+    deadline = time.monotonic() + SETTLE_SECONDS_MAX
+    while True:
+        try:
+            async with pool.fresh() as connection:
+                status = await connection.execute(
+                    "INSERT INTO batches (id) VALUES ($1) ON CONFLICT DO NOTHING", id_
+                )
+                return bool(status == "INSERT 0 0")
+        except (*ERRORS, StoreError):
+            if time.monotonic() > deadline:
+                raise OutcomeUnknown(
+                    f"{name}: the connection was lost while a commit was under way, and the "
+                    "database does not answer"
+                ) from None
+        await asyncio.sleep(0.1)
+
+
+async def forget_old(pool: Pool, milliseconds: int) -> None:
+    """Delete the ids that nobody can ask for any more. `milliseconds` is the time now."""
+    before = max(0, milliseconds - KEPT_MILLISECONDS).to_bytes(_TIME_BYTES, "big")
+    async with pool.connection() as connection:
+        await connection.execute("DELETE FROM batches WHERE id < $1", before)

@@ -1,0 +1,206 @@
+"""A store that any number of servers share: one PostgreSQL database, 14 or later.
+
+The rows of all spaces are in one set of tables: see `schema`. Nothing is kept in the process that
+another server could change, so servers come and go at will.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Any, Literal, get_args
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from hashrange.kv import Answer, Read, StoreError
+from hashrange.storage.postgres import check, settle
+from hashrange.storage.postgres.pool import PLANS, Pool, limits
+from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
+from hashrange.storage.postgres.reads import Question
+from hashrange.storage.postgres.schema import prepare
+from hashrange.storage.postgres.transaction import (
+    BEGIN_SNAPSHOT,
+    Moment,
+    PostgresSnapshot,
+    PostgresTransaction,
+    ask,
+)
+
+Durability = Literal["full", "relaxed", "memory"]
+
+TIDY_SECONDS = 60.0
+
+
+class PostgresStore:
+    """The database that `dsn` names, as `postgresql://user@host:port/name?sslmode=verify-full`.
+
+    The tables are made in the first schema of the search path, which must be empty or ours. The
+    password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; it is in no message. Behind
+    pgbouncer in transaction mode, add `pgbouncer=1` to the DSN.
+
+    `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
+    this process ("relaxed" and "memory"; the database server may lose the last commits). `pool` is
+    the number of connections: four to eight serve best.
+
+    It connects when it is first used, or by `open`, and belongs to the event loop that runs then.
+    Raises the errors of `hashrange.kv`.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        durability: Durability = "full",
+        pool: int = 4,
+        unsynced: bool = False,
+    ) -> None:
+        """`unsynced` admits a server with `fsync` off, for tests."""
+        if durability not in get_args(Durability):
+            raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+        dsn, pgbouncer = _without_option(dsn, "pgbouncer")
+        self.name = name_of(dsn)
+        settings = limits("on" if durability == "full" else "off") | PLANS
+        self.pool = Pool(dsn, self.name, pool, settings, pgbouncer)
+        self.begin_text = "BEGIN"
+        if pgbouncer:
+            local = [f"SET LOCAL {name} = '{value}'" for name, value in settings.items()]
+            self.begin_text = "; ".join(["BEGIN", *local])
+        self.namespace = 0
+        """Sets the advisory locks of this schema apart from those of others in the database."""
+        self.commits = self.conflicts = 0
+        self._unsynced = unsynced
+        self._opening: asyncio.Lock | None = None
+        self._opened = False
+        self._latest = 0
+        self._sampled_at = 0.0
+        self._tidied_at = time.monotonic()
+
+    @property
+    def connections_max(self) -> int:
+        return self.pool.size
+
+    async def open(self) -> None:
+        """Connect, check the database, and make or upgrade its tables."""
+        if self._opened:
+            return
+        if self._opening is None:
+            self._opening = asyncio.Lock()
+        async with self._opening:
+            if self._opened:
+                return
+            connection = await self.pool.take()
+            sound = False
+            try:
+                self.namespace = await prepare(connection, self.name, self._unsynced)
+                sound = self._opened = True
+            except BaseException as error:
+                raise self.explained(error) from None
+            finally:
+                self.pool.give(connection, sound)
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        question = Question(reads)
+        await self.ask(question)
+        return question.answers(reads, self.not_before)
+
+    async def snapshot(self) -> PostgresSnapshot:
+        return PostgresSnapshot(self, await self.moment())
+
+    async def begin(self, lasting: bool = False, /) -> PostgresTransaction:
+        return PostgresTransaction(self, await self.moment() if lasting else None)
+
+    async def backup(self, path: str, /, compact: bool = False) -> None:
+        raise StoreError(f"{self.name}: back up a PostgreSQL database with pg_dump")
+
+    async def verify(self) -> AsyncIterator[str]:
+        """See `kv.Store`. Each page is checked as of its own moment."""
+        async for problem in check.verify(self._fetch):
+            yield problem
+
+    def figures(self) -> dict[str, int]:
+        """See `kv.AsyncStore`."""
+        return {
+            "commits": self.commits,
+            "conflicts": self.conflicts,
+            "connections_max": self.pool.size,
+            "connections_in_use": self.pool.in_use,
+            "connections_opened": self.pool.opened,
+            "waiting_for_a_connection": self.pool.waiting,
+        }
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+    # ---- the clock ----
+
+    def milliseconds(self) -> int:
+        """The database's time as known here: what it was when last read, and what has passed."""
+        if not self._latest:
+            return time.time_ns() // 1_000_000
+        return self._latest + int((time.monotonic() - self._sampled_at) * 1000)
+
+    def not_before(self, now: int) -> int:
+        """The time of an answer, in milliseconds. It never falls within a process."""
+        self._latest = max(now, self.milliseconds() if self._latest else 0)
+        self._sampled_at = time.monotonic()
+        return self._latest
+
+    # ---- for snapshots and transactions ----
+
+    async def take(self) -> Any:
+        await self.open()
+        return await self.pool.take()
+
+    async def moment(self) -> Moment:
+        """A snapshot of PostgreSQL, on a connection of its own."""
+        while True:
+            connection = await self.take()
+            try:
+                await connection.execute(BEGIN_SNAPSHOT)
+                return Moment(self, connection)
+            except BaseException as error:
+                self.pool.give(connection, sound=False)
+                if not (isinstance(error, ERRORS) and is_lost(error)):
+                    raise self.explained(error) from None
+
+    async def ask(self, question: Question) -> None:
+        """Answer in one statement. A connection that was lost meanwhile is replaced."""
+        await self.open()
+        for attempt in range(self.pool.size + 1):
+            try:
+                async with self.pool.connection() as connection:
+                    await ask(connection, question)
+                    return
+            except ERRORS as error:
+                if not is_lost(error) or attempt == self.pool.size:
+                    raise self.explained(error) from None
+
+    async def tidy(self) -> None:
+        """Now and then, forget the ids of old commits."""
+        if time.monotonic() - self._tidied_at > TIDY_SECONDS:
+            self._tidied_at = time.monotonic()
+            with suppress(*ERRORS, StoreError):
+                await settle.forget_old(self.pool, self.milliseconds())
+
+    def explained(self, error: BaseException) -> BaseException:
+        return explain(error, self.name) if isinstance(error, ERRORS) else error
+
+    async def _fetch(self, statement: str, *arguments: Any) -> Any:
+        await self.open()
+        try:
+            async with self.pool.connection() as connection:
+                return await connection.fetch(statement, *arguments)
+        except ERRORS as error:
+            raise self.explained(error) from None
+
+
+def _without_option(dsn: str, name: str) -> tuple[str, bool]:
+    """The DSN without an option of ours, and whether it was set."""
+    try:
+        parts = urlsplit(dsn)
+    except ValueError:
+        return dsn, False
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    others = [(key, value) for key, value in options if key != name]
+    if len(others) == len(options):
+        return dsn, False
+    return urlunsplit(parts._replace(query=urlencode(others))), dict(options)[name] == "1"

@@ -1,0 +1,241 @@
+"""Snapshots, and transactions that read without locks and find out at the commit what has changed.
+
+A transaction that is read from once needs no connection until it commits: its reads are one
+statement. When it is read from again, a transaction of PostgreSQL with one snapshot begins, and
+what was read before is compared with that snapshot: if nothing has changed, all reads come from its
+moment.
+
+A commit takes these round trips: one begins it and takes the advisory locks; one locks the rows
+that were read, where the statement that writes does not do so itself; one writes; one commits.
+Ranges that must still hold, and rows that must stay absent, take one more each.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from hashrange.kv import (
+    Answer,
+    Conflict,
+    CreateSpace,
+    DropSpace,
+    Purge,
+    Read,
+    StoreError,
+    Write,
+)
+from hashrange.storage.postgres import settle
+from hashrange.storage.postgres.guards import Guards, lock_statements
+from hashrange.storage.postgres.problems import ERRORS, is_lost
+from hashrange.storage.postgres.reads import Question, columns
+from hashrange.storage.postgres.writes import CLEAR, LOCK, SPACES, Folded, Plan
+
+if TYPE_CHECKING:
+    from hashrange.storage.postgres.store import PostgresStore
+
+BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
+"""The snapshot is taken by the first statement after BEGIN."""
+
+
+async def ask(connection: Any, question: Question, values: bool = True) -> None:
+    """Ask until all pages are full or at their end."""
+    while True:
+        statement, arguments = question.statement(values)
+        if question.take(await connection.fetch(statement, *arguments)):
+            return
+
+
+class Moment:
+    """A connection with a snapshot of PostgreSQL."""
+
+    def __init__(self, store: "PostgresStore", connection: Any) -> None:
+        self._store = store
+        self._connection: Any = connection
+
+    async def ask(self, question: Question, values: bool = True) -> None:
+        if self._connection is None:
+            raise StoreError("the snapshot is closed")
+        try:
+            await ask(self._connection, question, values)
+        except BaseException as error:
+            self._drop()
+            raise self._store.explained(error) from None
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            await connection.execute("COMMIT")
+        except ERRORS:
+            self._store.pool.give(connection, sound=False)
+        except BaseException:
+            self._store.pool.give(connection, sound=False)
+            raise
+        else:
+            self._store.pool.give(connection)
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        self._store.pool.give(connection, sound=False)
+
+
+class PostgresSnapshot:
+    def __init__(self, store: "PostgresStore", moment: Moment) -> None:
+        self._store = store
+        self._moment = moment
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        question = Question(reads)
+        await self._moment.ask(question)
+        return question.answers(reads, self._store.not_before)
+
+    async def close(self) -> None:
+        await self._moment.close()
+
+
+class PostgresTransaction:
+    def __init__(self, store: "PostgresStore", moment: Moment | None) -> None:
+        self._store = store
+        self._moment = moment
+        self._guards = Guards()
+        self._was_read = False
+
+    async def read(self, reads: Sequence[Read], /) -> list[Answer]:
+        if self._moment is None and self._was_read:
+            self._moment = await self._store.moment()
+            await self._compare(self._moment)
+        question = Question(reads)
+        if self._moment is None:
+            await self._store.ask(question)
+        else:
+            await self._moment.ask(question)
+        self._was_read = True
+        self._guards.add(reads, question)
+        return question.answers(reads, self._store.not_before)
+
+    async def rollback(self) -> None:
+        if self._moment is not None:
+            await self._moment.close()
+
+    async def commit(self, writes: Sequence[Write], /) -> None:
+        await self.rollback()
+        folded = Folded(writes)
+        if not writes:
+            return
+        plan = Plan(folded, self._guards)
+        store = self._store
+        connection = await store.take()
+        sound = False
+        try:
+            sound = await self._land(connection, folded, plan)
+            store.commits += 1
+        except BaseException as error:
+            problem = _problem(error, store)
+            if isinstance(problem, Conflict):
+                store.conflicts += 1
+            if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
+                sound = await _rolled_back(connection)
+            raise problem from None
+        finally:
+            store.pool.give(connection, sound)
+        await store.tidy()
+
+    async def _compare(self, moment: Moment) -> None:
+        question, _ = self._guards.question(rows=True)
+        await moment.ask(question, values=False)
+        self._guards.compare(question, rows=True)
+
+    async def _land(self, connection: Any, folded: Folded, plan: Plan) -> bool:
+        """Returns whether the connection is still sound after the commit."""
+        guards, store = self._guards, self._store
+        locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
+        await connection.execute(
+            f"{store.begin_text}; {lock_statements(store.namespace, locks)}".rstrip("; ")
+        )
+        if guards.ranges or guards.dropped is not None:
+            question, _ = guards.question(rows=False)
+            await ask(connection, question, values=False)
+            guards.compare(question, rows=False)
+        if plan.locks:
+            locked = await connection.fetch(LOCK, *columns(plan.locks))
+            if len(locked) != len(plan.locks):
+                raise Conflict("a row that was read has changed")
+        id_ = settle.new_id(store.milliseconds())
+        statement, arguments = plan.statement(id_, int.from_bytes(os.urandom(8), "big") >> 1 or 1)
+        counts = await connection.fetchrow(statement, *arguments)
+        unmet = plan.unmet(counts)
+        if unmet == SPACES:
+            await self._explain_spaces(connection, plan)
+        elif unmet is not None:
+            raise Conflict("a row that was read has changed")
+        if plan.absent:
+            await connection.execute(CLEAR, *columns(plan.absent))
+        for write in folded.on_spaces:
+            await _ON_SPACES[type(write)](connection, write)
+        return await settle.commit(connection, id_, store.pool, store.name)
+
+    async def _explain_spaces(self, connection: Any, plan: Plan) -> None:
+        """A space that is written to is not there: it has just been dropped, or never existed."""
+        found = await connection.fetch(
+            "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
+        )
+        missing = plan.spaces - {row["space"] for row in found} - self._guards.spaces()
+        if missing:
+            raise LookupError(min(missing))
+        raise Conflict("a space has been dropped")
+
+
+def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
+    """What a commit raises for an error before COMMIT. Nothing was written."""
+    if isinstance(error, ERRORS) and is_lost(error):
+        return Conflict("the connection was lost before the commit")
+    return store.explained(error)
+
+
+async def _rolled_back(connection: Any) -> bool:
+    with suppress(*ERRORS):
+        if not connection.is_closed():
+            await connection.execute("ROLLBACK")
+            return True
+    return False
+
+
+async def _create(connection: Any, write: Any) -> None:
+    try:
+        await connection.execute("INSERT INTO spaces VALUES ($1)", write.space)
+    except asyncpg.UniqueViolationError:
+        raise Conflict(f"space {write.space} has just been created") from None
+
+
+async def _drop(connection: Any, write: Any) -> None:
+    await connection.execute("DELETE FROM spaces WHERE space = $1", write.space)
+    await connection.execute("INSERT INTO dropped VALUES ($1)", write.space)
+
+
+async def _purge(connection: Any, write: Any) -> None:
+    """Rows of a space that is not dropped are left alone."""
+    await connection.execute(
+        "DELETE FROM rows r USING (SELECT rows.space, slot, key FROM rows JOIN dropped "
+        "ON dropped.space = rows.space WHERE rows.space = $1 LIMIT $2) q "
+        "WHERE r.space = q.space AND r.slot = q.slot AND r.key = q.key",
+        write.space,
+        write.rows_max,
+    )
+    gone = await connection.execute(
+        "DELETE FROM dropped WHERE space = $1 "
+        "AND NOT EXISTS (SELECT 1 FROM rows WHERE rows.space = $1)",
+        write.space,
+    )
+    if gone == "DELETE 1":
+        await connection.execute("DELETE FROM log_heads WHERE space = $1", write.space)
+
+
+_ON_SPACES: dict[type, Callable[[Any, Any], Awaitable[None]]] = {
+    CreateSpace: _create,
+    DropSpace: _drop,
+    Purge: _purge,
+}
