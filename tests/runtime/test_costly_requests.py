@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 from running import TABLE, Request, WatchedStore, create_table, get, key
 from tracing import TracedStore
@@ -17,11 +18,13 @@ from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
     InternalServerError,
+    ResourceNotFoundException,
     ThrottlingException,
 )
 from hashrange.runtime.aside import jobs
 from hashrange.runtime.batch import BATCH_SECONDS_MAX
 from hashrange.runtime.clock import Clock
+from hashrange.runtime.runtime import LARGE_BODY_BYTES
 from hashrange.storage import MemoryStore
 
 LONG = {"L": [{"N": "1"}] * (price.UNITS_MAX // 2)}
@@ -268,6 +271,88 @@ def test_a_process_evaluates_costly_requests(database: Database) -> None:
     assert outcomes[1] is None  # there is a new one
     database.close()
     assert set(workers()) == before
+
+
+LARGE = b" " * LARGE_BODY_BYTES
+"""Space at the end of a body, which makes it large."""
+
+LARGE_REQUESTS: list[tuple[str, Request]] = [
+    ("PutItem", {"TableName": TABLE, "Item": key("b") | {"n": {"N": "1"}}}),
+    ("PutItem", {"TableName": TABLE, "Item": {"n": {"N": "1"}}}),
+    ("PutItem", {"TableName": "absent", "Item": key("b")}),
+    ("PutItem", {"TableName": TABLE, "Item": key("b") | {"s": {"S": "s" * 500_000}}}),
+    ("UpdateItem", costly_increment("a")),
+    ("UpdateItem", get("a") | {"UpdateExpression": "SET n = :absent"}),
+    ("GetItem", get("a")),
+    ("GetItem", get("none")),
+    ("Scan", {"TableName": TABLE, "Limit": 0}),
+    ("ExecuteStatement", {"Statement": f"SELECT n FROM {TABLE}"}),
+    ("ExecuteStatement", {"Statement": f"DELETE FROM {TABLE} WHERE pk = 'none'"}),
+    ("CreateTable", {"TableName": "t"}),
+    ("DescribeTable", {"TableName": "absent"}),
+    ("TagResource", {"ResourceArn": "none"}),
+]
+
+
+def outcome(database: Database, name: str, body: bytes) -> tuple[str, bytes | str]:
+    try:
+        return "", database.runtime.call(name, body)
+    except ApiError as error:
+        return error.code, error.message
+
+
+@pytest.mark.parametrize(("name", "request_"), LARGE_REQUESTS)
+def test_a_large_body_has_the_same_outcome(
+    database: Database, store: kv.Store, name: str, request_: Request
+) -> None:
+    body = msgspec.json.encode(request_)
+    large = outcome(database, name, body + LARGE)
+    database.execute("PutItem", long_item("a"))
+    database.execute("DeleteItem", get("b"))
+    database.runtime.evaluate_elsewhere()
+    assert outcome(database, name, body + LARGE) == large
+
+
+@pytest.mark.parametrize("body", [b"{" + LARGE, b'{"X":' + b"[]," * 200_000, b"\xff" + LARGE])
+def test_a_large_body_that_is_no_json(database: Database, body: bytes) -> None:
+    here = outcome(database, "PutItem", body)
+    database.runtime.evaluate_elsewhere()
+    assert outcome(database, "PutItem", body) == here
+    assert here[0] == "SerializationException"
+
+
+def test_a_table_is_deleted_with_a_large_body(database: Database) -> None:
+    """Cached tables must be found out of date."""
+    database.runtime.evaluate_elsewhere()
+    body = msgspec.json.encode({"TableName": TABLE})
+    database.runtime.call("DeleteTable", body + LARGE)
+    with pytest.raises(ResourceNotFoundException):
+        database.execute("PutItem", {"TableName": TABLE, "Item": key("b")})
+
+
+def test_large_writes_of_many_threads(database: Database) -> None:
+    """Items, tables and reads at once; none of the writes is lost."""
+    database.runtime.evaluate_elsewhere()
+
+    def large(name: str, request: Request) -> Request:
+        body = msgspec.json.encode(request) + LARGE
+        return msgspec.json.decode(database.runtime.call(name, body), type=Request)
+
+    def write(number: int) -> None:
+        puts = [
+            {"PutRequest": {"Item": key(f"{number}-{n}") | {"s": {"S": "s" * 100_000}}}}
+            for n in range(10)
+        ]
+        large("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+        create_table(large, f"table{number}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(8)))
+    assert len(database.execute("ListTables", {})["TableNames"]) == 9
+    for number in range(8):
+        for n in range(10):
+            item = database.execute("GetItem", get(f"{number}-{n}"))["Item"]
+            assert len(item["s"]["S"]) == 100_000
 
 
 def costly_outcome(database: Database) -> ApiError | None:

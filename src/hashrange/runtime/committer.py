@@ -17,9 +17,18 @@ from threading import Event, Lock
 from typing import Any
 
 from hashrange import forks, kv
+from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission, call_done, take
+from hashrange.runtime.batch import (
+    BATCH_REQUESTS_MAX,
+    Batch,
+    Submission,
+    call_done,
+    submission_of,
+    take,
+)
 from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
 from hashrange.runtime.environment import Environment
@@ -71,6 +80,15 @@ class Committer(forks.Forkable):
     def execute(self, submission: Submission) -> bytes:
         """From any thread: return the response when it is committed, or raise the error."""
         self._waiting.append(submission)
+        return self._outcome_of(submission)
+
+    def execute_aside(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        """From any thread: like `execute`, but the request is parsed and decided aside."""
+        submission = submission_of(operation, None, body, caller)
+        self._propose(submission)
+        return self._outcome_of(submission)
+
+    def _outcome_of(self, submission: Submission) -> bytes:
         while not submission.settled:
             if self._waiting and self._lock.acquire(blocking=False):
                 try:
@@ -256,6 +274,12 @@ class Committer(forks.Forkable):
             self._tell([submission])
 
     def _proposed(self, submission: Submission, outcome: Proposal | BaseException) -> None:
+        if isinstance(outcome, Proposal) and outcome.changes_tables:
+            self._jobs.settled()
+            submission.request = submission.operation.request(submission.body)
+            self._waiting.append(submission)
+            self._wake(submission)
+            return
         if isinstance(outcome, Proposal) and outcome.writes:
             submission.proposal = outcome
             self._waiting.append(submission)

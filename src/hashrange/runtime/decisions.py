@@ -68,12 +68,16 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(NamedTuple):
-    """What a decision would write and answer, if it were to read the same now."""
+    """What a decision would write and answer, if it were to read the same now.
+
+    One that `changes_tables` cannot be carried out, because batches have more to do for those.
+    """
 
     reads: list[Reading]
     writes: list[kv.Write]
     response: bytes
     receipt: Receipt | None
+    changes_tables: bool = False
 
     def holds(self) -> Generator[kv.Read, Any, bool]:
         """Whether the same reads still have the same answers."""

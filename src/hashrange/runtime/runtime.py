@@ -31,6 +31,10 @@ from hashrange.runtime.names import API, closed, unknown
 from hashrange.runtime.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 
+LARGE_BODY_BYTES = 512 * 1024
+"""A server does not decode a larger body in its own process, which may take tens of
+milliseconds."""
+
 
 class Runtime(forks.Forkable):
     """Operations over one store. Its methods may be called from any thread.
@@ -73,6 +77,8 @@ class Runtime(forks.Forkable):
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             raise self._refused(name)
+        if len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere:
+            return self._call_elsewhere(operation, body, caller)
         return self._call(operation, body, caller)
 
     def submit(
@@ -183,6 +189,12 @@ class Runtime(forks.Forkable):
             raise
         except Exception as error:
             raise internal_error(error) from error
+
+    def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        """Answer a request whose body would keep the interpreter of this process for too long."""
+        if operation.writes:
+            return self._committer.execute_aside(operation, body, caller)
+        return self._jobs.call(operation.name, body, caller)
 
     def _refused(self, name: object) -> Exception:
         return closed() if self._closed else unknown(name)

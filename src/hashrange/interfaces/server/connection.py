@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from random import random
 from time import perf_counter
 from typing import cast
 
@@ -18,6 +19,7 @@ from hashrange import wire
 from hashrange.interfaces.calls import Outcome, refusal
 from hashrange.interfaces.server.budget import (
     LARGE_BYTES,
+    MB,
     MEDIUM_CALL_BYTES,
     OBJECTS_ON_LOOP_MAX,
     SMALL_CALL_BYTES,
@@ -54,8 +56,12 @@ LINGER_SECONDS = 2
 it sends is handled."""
 
 THROTTLED_SECONDS = 0.5
-"""A client that is throttled gets its answer after this time: it may not wait by itself before it
-tries again."""
+"""A client that is throttled gets its answer after this time, or up to twice that: it may not wait
+by itself before it tries again, and hundreds of them should not try again at the same moment."""
+
+LARGE_REFUSAL_SECONDS = 0.01
+"""For each megabyte of a large request that is refused, its answer waits so long. Otherwise clients
+that send invalid requests of 16 MB as fast as they can would keep a core busy with reading."""
 
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
@@ -83,6 +89,14 @@ def _takes_long(call: wire.Call) -> bool:
         or "Execute" in call.operation
         or (len(body) > MEDIUM_CALL_BYTES and objects_of(body) > OBJECTS_ON_LOOP_MAX)
     )
+
+
+def _delay_seconds(call: wire.Call, refused: BaseException) -> float:
+    """How long the refusal of a call waits before it is sent."""
+    if isinstance(refused, ThrottlingException):
+        return THROTTLED_SECONDS * (1 + random())
+    size = len(call.body)
+    return size / MB * LARGE_REFUSAL_SECONDS if size > LARGE_BYTES else 0
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -270,9 +284,9 @@ class ClientConnection(asyncio.BufferedProtocol):
             form = call.form._replace(close=True) if last else call.form
             if not isinstance(outcome, bytes):
                 answer = wire.fail(refusal(call.operation, outcome), form)
-                if isinstance(outcome, ThrottlingException):
+                if delay := _delay_seconds(call, outcome):
                     tell = partial(self._answer, call, outcome, answer, last)
-                    self._clients.loop.call_later(THROTTLED_SECONDS, tell)
+                    self._clients.loop.call_later(delay, tell)
                     return
             elif form.coding and len(outcome) > _COMPRESSED_AT_ONCE_BYTES_MAX:
                 answered = partial(self._answer, call, outcome, last=last)

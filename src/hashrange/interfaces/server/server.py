@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -25,6 +26,10 @@ HANDSHAKE_SECONDS_MAX = 10
 """How long a client may take for the TLS handshake."""
 
 _SWEEP_SECONDS = 5
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter while the event loop waits for it; Python's own
+default is ten times as long. Threads of a server do what would take too long on the loop."""
+
 _BACKLOG = 1024
 
 
@@ -108,6 +113,7 @@ def serve(
 
     A `runner` is given if the database was opened on its loop.
     """
+    sys.setswitchinterval(SWITCH_SECONDS)
     with nullcontext(runner) if runner else new_runner() as used:
         used.run(_serve(server, beside, ready))
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.operations import OPERATIONS
 from hashrange.runtime.batch import encode_response
@@ -20,6 +21,7 @@ class Result(Struct):
     writes: list[kv.Write]
     response: bytes
     receipt: Receipt | None
+    changes_tables: bool
 
 
 Evaluation = Generator[Any, Any, Result]
@@ -33,7 +35,8 @@ def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
     writes = transition.derive(decision, moment.now)
     metered = moment.settings.throughput != "off"
     response = encode_response(decision.response())
-    return Result(writes, response, decision.receipt if metered else None)
+    changes_tables = any(type(change) is TableChange for change in decision.changes)
+    return Result(writes, response, decision.receipt if metered else None, changes_tables)
 
 
 class Evaluator(Protocol):

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from hashrange import forks, kv
 from hashrange.engine.fetch import Moment
@@ -189,7 +190,7 @@ class Jobs(forks.Forkable):
             result: Result = end.value
             if not result.writes:
                 self._charge(job, result)
-            self._end(job, Proposal(job.reads, result.writes, result.response, result.receipt))
+            self._end(job, Proposal(job.reads, *astuple(result)))
         except ApiError as refusal:
             self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
         except BaseException as error:

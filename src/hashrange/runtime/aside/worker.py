@@ -1,12 +1,13 @@
 """Evaluates in a process of its own, which asks the parent for each read.
 
-    parent -> worker    (BEGIN, number, (name, body, moment)), (GO_ON, number, answer) or
+    parent -> worker    (BEGIN, number, (name, moment)), (GO_ON, number, answer) or
                         (DROP, number, None)
     worker -> parent    (READ, read), (RESULT, result) or (RAISED, error)
 
-A message is pickled, after its length in eight bytes. The worker answers each message but DROP
-with one of its own, so there is one step at a time, and the parent decides whose. It ends when
-the parent closes the pipe, or dies.
+A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
+same way, but as it is: to pickle 16 MB would keep the parent's interpreter. The worker answers each
+message but DROP with one of its own, so there is one step at a time, and the parent decides whose.
+It ends when the parent closes the pipe, or dies.
 """
 
 import os
@@ -41,15 +42,20 @@ class WorkerFailed(Exception):
     """A mistake of ours in the worker, with its traceback."""
 
 
-def send(pipe: BinaryIO, message: Any) -> None:
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    pipe.write(_length.pack(len(content)))
-    pipe.write(content)
+def send(pipe: BinaryIO, message: Any, body: bytes | None = None) -> None:
+    for content in (pickle.dumps(message, pickle.HIGHEST_PROTOCOL), body):
+        if content is not None:
+            pipe.write(_length.pack(len(content)))
+            pipe.write(content)
     pipe.flush()
 
 
 def receive(pipe: BinaryIO) -> Any:
     """Raises EOFError if the other side is gone."""
+    return pickle.loads(_receive_bytes(pipe))
+
+
+def _receive_bytes(pipe: BinaryIO) -> bytes:
     head = pipe.read(_length.size)
     if len(head) < _length.size:
         raise EOFError
@@ -57,7 +63,7 @@ def receive(pipe: BinaryIO) -> Any:
     content = pipe.read(length)
     if len(content) < length:
         raise EOFError
-    return pickle.loads(content)
+    return content
 
 
 class Worker:
@@ -72,7 +78,7 @@ class Worker:
     def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation:
         number = next(self._numbers)
         process = self._started()
-        kind, content = self._ask(process, (BEGIN, number, (name, body, moment)))
+        kind, content = self._ask(process, (BEGIN, number, (name, moment)), body)
         try:
             while kind == READ:
                 kind, content = self._ask(process, (GO_ON, number, (yield content)))
@@ -106,9 +112,11 @@ class Worker:
             )
         return self._process
 
-    def _ask(self, process: "subprocess.Popen[bytes]", message: Any) -> tuple[str, Any]:
+    def _ask(
+        self, process: "subprocess.Popen[bytes]", message: Any, body: bytes | None = None
+    ) -> tuple[str, Any]:
         try:
-            send(cast(BinaryIO, process.stdin), message)
+            send(cast(BinaryIO, process.stdin), message, body)
             answer: tuple[str, Any] = receive(cast(BinaryIO, process.stdout))
             return answer
         except (OSError, EOFError) as error:
@@ -133,7 +141,8 @@ def work(source: BinaryIO, sink: BinaryIO) -> None:
             evaluations.pop(number).close()
             continue
         if kind == BEGIN:
-            evaluations[number], content = evaluate(*content), None
+            name, moment = content
+            evaluations[number], content = evaluate(name, _receive_bytes(source), moment), None
         try:
             send(sink, (READ, evaluations[number].send(content)))
             continue
