@@ -117,6 +117,31 @@ def test_a_write_is_admitted_while_there_is_credit_and_then_there_is_a_debt(
     assert enforced.put("table", "b") is None
 
 
+def test_inspect_shows_the_credit_of_partitions_tables_and_indexes(enforced: Enforced) -> None:
+    enforced.create("table", 10, 100, **by_kind(ProvisionedThroughput=units(5, 50)))
+    enforced.put("table", "a", 30, kind={"S": "one"})
+    enforced.clock.advance(0.1)
+
+    def credit(found: dict[str, Any]) -> tuple[Any, Any]:
+        return found["read_credit"], found["write_credit"]
+
+    [table] = enforced.db.inspect("table")
+    [part], [index] = table["partitions"], table["indexes"]
+    assert credit(part) == pytest.approx((3000, 1000))
+    assert credit(table["load"]) == pytest.approx((11, 100 - 30 + 10))
+    assert credit(index["partitions"][0]) == pytest.approx((3000, 1000))
+    assert credit(index["load"]) == pytest.approx((5.5, 50 - 30 + 5))
+    enforced.create("on-demand")
+    [table] = enforced.db.inspect("on-demand")
+    assert credit(table["load"]) == (None, None)
+    with hashrange.connect(settings=Settings(throughput="measured")) as db:
+        enforced.db = db
+        enforced.create("table")
+        [table] = db.inspect("table")
+    assert "write_credit" not in table["load"]
+    assert "write_credit" not in table["partitions"][0]
+
+
 def test_three_writes_of_400_kb_pass_and_the_fourth_is_refused(enforced: Enforced) -> None:
     """The table is on demand: only its partitions limit it, to 1,000 write units a second."""
     enforced.create("table")

@@ -88,6 +88,8 @@ def _source(
     }
     if usage is not None:
         shown["load"] = _load(owner, usage)
+    if meter is not None and meter.enforced:
+        _add_credit(shown, meter, table, owner, now)
     if owner.insights is not None and owner.insights.status(now) == "ENABLED":
         shown["contributor_insights"] = _insights(table, owner, owner.insights, usage)
     return shown
@@ -139,6 +141,15 @@ def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> 
             for digest, (items, size) in largest
         ],
     }
+
+
+def _add_credit(shown: Shown, meter: Meter, table: Table, owner: Table | Index, now: float) -> None:
+    """Add the units that each partition, and the whole, can serve now. Debts are negative."""
+    for name, written in (("read_credit", False), ("write_credit", True)):
+        credits = meter.credits(table, owner, written, now)
+        for part in shown["partitions"]:
+            part[name] = credits[part["number"]]
+        shown["load"][name] = credits.get(None)
 
 
 def _load(owner: Table | Index, usage: SourceUsage) -> Shown:

@@ -79,6 +79,13 @@ class Meter:
             if self.enforced:
                 self._pay(self._of(table, source, charge.written), charge, now)
 
+    def credits(
+        self, table: Table, source: Table | Index, written: bool, now: float
+    ) -> dict[int | None, float]:
+        """The credit of each partition by its number; None is the whole table or index."""
+        buckets = self._of(table, source, written).every()
+        return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
+
     def seconds_behind(self, table: Table, index: Index, now: float) -> float:
         """How long a global index will take to catch up with its writes."""
         buckets = self._of(table, index, True).every()
