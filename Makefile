@@ -11,10 +11,10 @@ PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo bench fuzz soak docs package clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot bench fuzz soak docs package clean
 
 help:  ## This list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 26
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 26
 
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
 	$(BIN)/python $(PYTEST) $(ARGS)
@@ -39,6 +39,9 @@ format: $(READY)  ## Let ruff sort the imports and lay out the code
 
 demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the report
 	$(BIN)/python examples/demo.py
+
+demo-hot: $(READY)  ## An index with one hot key, live, until its table refuses writes
+	$(BIN)/python examples/partitions/demo_hot.py
 
 bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
 	$(BIN)/python -m benchmarks $(ARGS)

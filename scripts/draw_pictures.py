@@ -1,5 +1,5 @@
 """Draw the pictures in docs/pictures, which the pages show: of the models in examples/, of the
-figures in docs/benchmarks.md, and of a terminal.
+figures in docs/benchmarks.md, of a terminal, and of what examples/partitions measures.
 
 python scripts/draw_pictures.py            write them
 python scripts/draw_pictures.py --check    exit 1 if they differ from what would be written
@@ -31,7 +31,7 @@ DRAWN = {
 
 
 def pictures() -> dict[Path, str]:
-    sys.path.insert(0, str(ROOT / "examples"))
+    sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples" / "partitions")]
     found = {}
     for name, (attribute, views) in DRAWN.items():
         table: st.Table = getattr(import_module(name), attribute)
@@ -39,6 +39,9 @@ def pictures() -> dict[Path, str]:
             found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
     found[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
     found[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
+    for module in ("svg_boxes", "svg_load"):
+        for name, picture in import_module(module).pictures().items():
+            found[PICTURES / f"{name}.svg"] = picture
     return found
 
 

@@ -1,0 +1,121 @@
+"""What the examples about partitions share: a database whose time passes when they say so.
+
+Throughput is enforced as on DynamoDB, and a clock that is set by hand lets hours pass in
+milliseconds. The upkeep that splits partitions runs between the steps of an example instead of in a
+thread, so an example prints the same figures each time.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hashrange import Database, Settings
+from hashrange.model.errors import ApiError
+from hashrange.storage import MemoryStore
+from hashrange.testing import TestClock
+
+SMALL: dict[str, Any] = {"partition_write_units": 10, "partition_read_units": 30}
+"""Partitions that serve a hundredth of what those of DynamoDB do."""
+
+
+class Simulated(Database):
+    """A database in memory. `settings` are those of `hashrange.Settings`."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = TestClock("2026-11-21")
+        super().__init__(
+            MemoryStore(),
+            clock=self.clock,
+            settings=Settings(throughput="enforced", **settings),
+        )
+        self._began = self.clock.now()
+
+    def start_upkeep(self) -> None:
+        """No thread is started: `wait` does the upkeep that is due."""
+
+    @property
+    def seconds(self) -> float:
+        """How much time has passed."""
+        return round(self.clock.now() - self._began, 3)
+
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.run_upkeep()
+
+    def create(
+        self,
+        name: str,
+        *key: str,
+        read: int = 0,
+        write: int = 0,
+        indexes: Mapping[str, tuple[str, ...]] | None = None,
+        index_write: int = 0,
+        **members: Any,
+    ) -> None:
+        """A table of this key, whose key attributes are strings; on demand unless units are given.
+
+        `indexes` are global indexes by name, with their keys; `members` are more of CreateTable's.
+        """
+        indexes = indexes or {}
+        attributes = {*key, *(attribute for names in indexes.values() for attribute in names)}
+        for index in members.get("LocalSecondaryIndexes", ()):
+            attributes |= {each["AttributeName"] for each in index["KeySchema"]}
+        request = {
+            "TableName": name,
+            "AttributeDefinitions": [
+                {"AttributeName": each, "AttributeType": "S"} for each in sorted(attributes)
+            ],
+            "KeySchema": key_schema(*key),
+            **_billing(read, write),
+            **members,
+        }
+        if indexes:
+            request["GlobalSecondaryIndexes"] = [
+                {
+                    "IndexName": index,
+                    "KeySchema": key_schema(*names),
+                    "Projection": {"ProjectionType": "ALL"},
+                    **(_billing(read, index_write) if write else {}),
+                }
+                for index, names in indexes.items()
+            ]
+            for index in request["GlobalSecondaryIndexes"]:
+                index.pop("BillingMode", None)
+        self.execute("CreateTable", request)
+
+    def refused(self, operation: str, request: dict[str, Any]) -> dict[str, str] | None:
+        """Send a request. Returns the reason of a refusal and its resource, an ARN; else None."""
+        try:
+            self.execute(operation, request)
+        except ApiError as error:
+            body = error.body()
+            reasons = body.get("ThrottlingReasons") or body.get("throttlingReasons")
+            if not reasons:
+                raise
+            reason: dict[str, str] = reasons[0]
+            return reason
+        return None
+
+    def put(self, table: str, **values: str) -> dict[str, str] | None:
+        """Put an item of strings; the reason of its refusal, if it is refused."""
+        item = {name: {"S": value} for name, value in values.items()}
+        return self.refused("PutItem", {"TableName": table, "Item": item})
+
+    def partition_of(self, table: str, **key: str) -> int:
+        """The number of the partition that has the item of this key."""
+        request = {"TableName": table, "Key": {name: {"S": text} for name, text in key.items()}}
+        number: int = self.explain("GetItem", request)["consumed"][0]["partition"]
+        return number
+
+
+def key_schema(*names: str) -> list[dict[str, str]]:
+    kinds = ("HASH", "RANGE")
+    return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, kinds, strict=False)]
+
+
+def _billing(read: int, write: int) -> dict[str, Any]:
+    if not write:
+        return {"BillingMode": "PAY_PER_REQUEST"}
+    return {
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write},
+    }
