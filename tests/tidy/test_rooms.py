@@ -33,7 +33,8 @@ KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
 WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
 CONSOLE = "starlette jinja2 markupsafe uvicorn"
-INTERFACES = f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE}"
+SHELL = "prompt_toolkit rich"
+INTERFACES = f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE} {SHELL}"
 
 
 class Room(NamedTuple):
@@ -61,7 +62,8 @@ ROOMS = {
     "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),
-    "interfaces":  room("hashrange wire runtime model design testing", INTERFACES,  frozenset()),
+    "interfaces":  room("hashrange wire runtime model expressions design testing",
+                        INTERFACES, frozenset()),
     "design":      room("model expressions",                   DESIGN,              SOCKETS),
     "testing":     room("runtime storage kv model",            "hypothesis pytest", SOCKETS),
     # The composition root joins the rooms.

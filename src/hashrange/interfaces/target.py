@@ -24,6 +24,7 @@ Kind = Literal["file", "server", "postgresql", "aws"]
 NO_CREDENTIALS = "hashrange"
 """Sent to a server if boto3 finds no credentials; on loopback any will do."""
 
+_AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 _AWS = re.compile(r"aws(?::(?P<profile>[^@]+))?(?:@(?P<region>[a-z0-9-]+))?")
 
 
@@ -44,6 +45,14 @@ class Target:
     client: Any
     streams: Any
     database: "Database | None" = None
+
+    @property
+    def is_aws(self) -> bool:
+        """Whether what is written is written to AWS, also if its address was given."""
+        if self.kind != "server":
+            return self.kind == "aws"
+        host = urlsplit(self.client.meta.endpoint_url).hostname or ""
+        return host.endswith(_AWS_HOSTS)
 
 
 @contextmanager

@@ -8,7 +8,13 @@ from functools import lru_cache
 
 from hashrange.expressions import trampoline
 from hashrange.expressions.partiql.terms import TermParser
-from hashrange.expressions.partiql.tokens import END, check_components, malformed
+from hashrange.expressions.partiql.tokens import (
+    END,
+    Token,
+    check_components,
+    malformed,
+    unreadable,
+)
 from hashrange.expressions.partiql.tree import (
     Assignment,
     Delete,
@@ -33,6 +39,17 @@ CACHED_TEXTS = 100
 def parse(text: str) -> Statement:
     """The statement in a text. Raises ValidationException."""
     return _Parser(text).statement()
+
+
+def place_of_fault(text: str) -> Token | None:
+    """The token at which a text ceases to be a statement. None if it is one."""
+    parser = None
+    try:
+        parser = _Parser(text)
+        parser.statement()
+    except ValidationException:
+        return parser.token if parser else unreadable(text)
+    return None
 
 
 _NO_STATEMENTS = {

@@ -23,8 +23,10 @@ class Columns:
         self._columns = [(_column_name(path), reader(path)) for path in paths]
         self.attributes = tuple(dict.fromkeys(str(path.parts[0]) for path in paths))
         """The top-level attributes that are read, in the order of the text."""
+        self.names = tuple(name for name, _ in self._columns)
+        """The names of the columns, in the order of the text."""
         seen = set()
-        for name, _ in self._columns:
+        for name in self.names:
             if name in seen:
                 raise ValidationException(f"Duplicate identifiers in select clause: {name}")
             seen.add(name)

@@ -174,6 +174,8 @@ class TermParser:
             return (yield self._call())
         if word in _WORDS_BETWEEN_TERMS:
             raise malformed("Unexpected operator")
+        if word not in (*_CONSTANTS, "MISSING", "FROM", "SELECT", "CASE", "CAST"):
+            raise malformed("Unexpected keyword")
         self.take()
         if word in _CONSTANTS:
             return Term("literal", _CONSTANTS[word], (), token)
@@ -182,9 +184,7 @@ class TermParser:
         if word == "FROM":
             ended = self.token.kind == END
             raise malformed("Unexpected term" if ended else "Expected data manipulation")
-        if word in ("SELECT", "CASE", "CAST"):
-            raise ValidationException(f"Unsupported token in expression: {word} {token.place}")
-        raise malformed("Unexpected keyword")
+        raise ValidationException(f"Unsupported token in expression: {word} {token.place}")
 
     def _symbol(self) -> Rule:
         token = self.token

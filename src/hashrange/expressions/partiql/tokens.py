@@ -79,6 +79,18 @@ def tokenize(text: str) -> list[Token]:
     return [*tokens, Token(END, END, line, position - line_start + 1, 0)]
 
 
+def unreadable(text: str) -> Token | None:
+    """The first character of a text that begins no token, None if there is none."""
+    position = 0
+    while (match := _TOKEN.match(text, position)) and match.lastgroup != "unknown":
+        position = match.end()
+    if position == len(text):
+        return None
+    line_start = text.rfind("\n", 0, position) + 1
+    line = text.count("\n", 0, position) + 1
+    return Token("unknown", text[position], line, position - line_start + 1, 1)
+
+
 def _read(kind: str, text: str) -> tuple[str, str]:
     if kind == "name" and text.upper() in KEYWORDS:
         return "keyword", text.upper()

@@ -8,7 +8,18 @@ import argparse
 import os
 import sys
 
-from hashrange.interfaces.cli import backup, check, console, design, explain, inspect_, ping, serve
+from hashrange.interfaces.cli import (
+    backup,
+    check,
+    console,
+    design,
+    explain,
+    inspect_,
+    ping,
+    query,
+    serve,
+    shell,
+)
 
 INTERRUPTED = 130
 """The exit status by which shells report that Ctrl-C ended a program."""
@@ -17,6 +28,7 @@ EXAMPLES = """\
 examples:
   hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
   hashrange serve --port 9000        a database in memory, at another port
+  hashrange shell app.db             PartiQL at a prompt; also http://..., aws@eu-west-1
   hashrange backup app.db copy.db    also while app.db is served
   hashrange compact app.db           makes the file as small as its content
   hashrange design plan model.py     the key or index that serves each pattern
@@ -59,7 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (serve, console, backup, check, inspect_, explain, ping, design):
+    modules = (serve, console, shell, query, backup, check, inspect_, explain, ping, design)
+    for module in modules:
         module.add(commands)
     return parser
 

@@ -32,7 +32,7 @@ def explain(path: Path | str, request: str, json: bool) -> None:
             explained = database.explain(operation, members)
         except ApiError as error:
             fail(f"{error.code}: {error.message}")
-    print(_as_json(explained) if json else "\n".join(_lines(explained)))
+    print(_as_json(explained) if json else "\n".join(lines_of(explained)))
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:
@@ -52,7 +52,8 @@ def _as_json(explained: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(explained), indent=2).decode()
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def lines_of(found: dict[str, Any]) -> list[str]:
+    """What `Database.explain` found, as text."""
     lines = [
         f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
         f"  {found['rows_read']:,} rows read ({found['bytes_read']:,} bytes), "

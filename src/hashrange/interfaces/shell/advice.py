@@ -1,0 +1,173 @@
+"""What DynamoDB offers instead of what users of SQL try.
+
+Each entry of `BY_TEXT` is a pattern of something that no statement of DynamoDB has; it is looked
+for only in a statement that was refused. Those of `BY_MESSAGE` are patterns of errors.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Advice(NamedTuple):
+    text: str
+    start: int = 0
+    length: int = 0
+    """The place in the statement; a length of 0 means none."""
+
+
+def _entries(*pairs: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern, re.IGNORECASE), text) for pattern, text in pairs]
+
+
+_TABLES = (
+    "PartiQL has no such statement in DynamoDB: tables are made, changed and dropped by API calls, "
+    "such as `aws dynamodb create-table` or `hashrange design create`. .tables and .schema show "
+    "what is there."
+)
+_KEYS = (
+    "A write names one item by its whole key, each part with `=`{key}. To write several items, "
+    "SELECT their keys first, then run a statement for each."
+)
+
+BY_TEXT = _entries(
+    (
+        r"\bCOUNT(?=\s*\()",
+        "DynamoDB computes no aggregates. .schema shows the number of items of a table; the Query "
+        "and Scan APIs count with Select=COUNT; a count that is read often is kept in an item.",
+    ),
+    (
+        r"\b(SUM|AVG|MIN|MAX)(?=\s*\()",
+        "DynamoDB computes no aggregates: select the items and compute outside, or keep the result "
+        "in an item that writes update. The least or greatest sort key is the first item of an "
+        "ORDER BY, with .limit 1.",
+    ),
+    (
+        r"\b((LEFT|RIGHT|FULL|INNER|OUTER|CROSS)\s+)*JOIN\b",
+        "A statement reads one table or index. Items that are read together share a partition key: "
+        "SELECT ... WHERE pk = '...' reads them all; or run one statement for each table.",
+    ),
+    (
+        r"\b(UNION|INTERSECT|EXCEPT)\b",
+        "A statement is one SELECT. Values of one attribute go together with IN: "
+        "WHERE pk IN ['a', 'b'].",
+    ),
+    (
+        r"\bGROUP\s+BY\b|\bHAVING\b",
+        "DynamoDB does not group. Items with the same partition key are a group already: select "
+        "one by its key; an index can group by another attribute.",
+    ),
+    (
+        r"\bOFFSET\s+\S+",
+        "There are no offsets: results are read page by page, each from where the last one ended. "
+        "To start elsewhere, give a condition of the sort key: AND sk > '...'.",
+    ),
+    (
+        r"\bLIMIT\s+\S+",
+        "The number of items is no part of the statement: use .limit N here, and --limit N with "
+        "`hashrange query`.",
+    ),
+    (
+        r"\b(NOT\s+)?I?LIKE\b",
+        "There is no LIKE: begins_with(name, 'a') stands for 'a%', and contains(name, 'a') for "
+        "'%a%'.",
+    ),
+    (
+        r"\bDISTINCT\b",
+        "There is no DISTINCT: remove duplicates outside, or keep an item for each value.",
+    ),
+    (r"\bAS\b(?=\s+[\w\"])", "There are no aliases: a column has the name of its attribute."),
+    (
+        r"(?<!^)\(\s*SELECT\b",
+        "There are no subqueries: run the inner statement first, and list what "
+        "it found: IN ['a', 'b'].",
+    ),
+    (
+        r"\bINSERT\s+INTO\s+\S+\s*\(.*?\bVALUES?\b|\bVALUES\b",
+        "An item is written as a map: INSERT INTO table VALUE {'pk': 'a', 'number': 1}",
+    ),
+    (
+        r"^\s*(CREATE|DROP|ALTER|TRUNCATE)\b",
+        _TABLES,
+    ),
+    (
+        r"^\s*(SHOW|DESCRIBE|DESC)\b",
+        "The shell shows that: .tables, .schema TABLE, .indexes TABLE.",
+    ),
+    (r"^\s*EXPLAIN\b", "The shell does that: .explain STATEMENT."),
+    (
+        r"^\s*(BEGIN|COMMIT|ROLLBACK|START)\b",
+        "Each statement is committed by itself. Several writes in one transaction are one call: "
+        "ExecuteTransaction or TransactWriteItems.",
+    ),
+    (
+        r"(?<=DELETE)\s+\*",
+        "DELETE removes whole items: DELETE FROM table WHERE ...; REMOVE removes attributes: "
+        "UPDATE table REMOVE a WHERE ...",
+    ),
+    (r"\bSET\s+\*", "SET names its attributes: SET a = 1, b = 'x'."),
+    (r"\bCASE\b|\bCAST\b", "There are no CASE and no CAST: the values come as they are stored."),
+    (r"`+", "Names have double quotes, and strings single ones."),
+    (r"==", "Equality is one `=`."),
+    (
+        r"\w+-\w[\w-]*(?=\s*($|\.|WHERE|SET|REMOVE|VALUE|ORDER))",
+        'A name with such characters has double quotes: "my-table".',
+    ),
+    (
+        r"^\s*(?!(SELECT|INSERT|UPDATE|DELETE|FROM|EXISTS)\b)\S+",
+        "A statement begins with SELECT, INSERT, UPDATE or DELETE. .help lists the commands.",
+    ),
+)
+
+BY_MESSAGE = _entries(
+    (r"mandatory equality on all key attributes", _KEYS),
+    (
+        r"ORDER BY",
+        "Items are in the order of the sort key within a partition: ORDER BY the sort key, with an "
+        "equality on the partition key. Another order needs an index with that sort key.",
+    ),
+    (r"Tuple keys must be of type String", "Names in a map are strings: {'pk': 'a'}."),
+    (r"single table or index", BY_TEXT[2][1]),
+    (
+        r"Aliasing is not supported",
+        "There are no aliases and no joins: one table, with its name only.",
+    ),
+    (
+        r"^The conditional request failed",
+        "No item with this key fulfils the condition. An UPDATE changes only an item that exists.",
+    ),
+    (
+        r"Duplicate primary key",
+        "INSERT adds new items only. UPDATE changes the item that is there.",
+    ),
+    (
+        r"data type should match",
+        "The value has another type than the key attribute: 'a' is a string, 1 a number.",
+    ),
+    (
+        r"Unrecognized function",
+        "Conditions have begins_with, contains, size, attribute_type and IS [NOT] MISSING.",
+    ),
+    (r"does not have the specified index", ".indexes lists the indexes."),
+    (
+        r"Requested resource not found|Cannot do operations on a non-existent",
+        ".tables lists the tables.",
+    ),
+)
+
+
+def advise(statement: str, code: str, message: str, key: Sequence[str]) -> Advice | None:
+    """Advice for a refused statement. `statement` is without what is in quotes (`blanked`)."""
+    named = f": WHERE {' AND '.join(f'{name} = ...' for name in key)}" if key else ""
+    if code == "ValidationException":
+        for pattern, text in BY_MESSAGE[:1]:
+            if pattern.search(message):
+                return Advice(text.format(key=named))
+        for pattern, text in BY_TEXT:
+            if found := pattern.search(statement):
+                start = found.end() - len(found.group().lstrip())
+                return Advice(text, start, found.end() - start)
+    for pattern, text in BY_MESSAGE[1:]:
+        if pattern.search(message):
+            return Advice(text)
+    return None

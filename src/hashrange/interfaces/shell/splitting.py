@@ -1,0 +1,106 @@
+"""Text -> statements and dot commands.
+
+A statement ends with a semicolon, as in psql and sqlite3; semicolons in quotes and comments do
+not count. At a prompt an empty line ends it as well. A line that begins with a dot where no
+statement is under way is a command.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+STATEMENT_CHARACTERS_MAX = 65_536
+"""DynamoDB takes 8,192; more is a file in which a semicolon is missing, or no statements at all."""
+
+_PIECE = re.compile(
+    r"""'[^']*('|\Z)|"[^"]*("|\Z)|--[^\n]*|/\*.*?(\*/|\Z)|;|[^'"\-/;]+|.""", re.DOTALL
+)
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+
+
+class TooLong(Exception):
+    """A statement without an end; the message is for the user."""
+
+
+class Entry(NamedTuple):
+    """A statement without its semicolon, or a dot command; `line` is where it begins."""
+
+    text: str
+    line: int
+
+    @property
+    def is_command(self) -> bool:
+        return self.text.startswith(".")
+
+
+def entries(lines: Iterable[str]) -> Iterator[Entry]:
+    """The statements and commands in the lines of a file. Raises `TooLong`."""
+    waiting, begins = "", 1
+    for number, line in enumerate(lines, 1):
+        if is_blank(waiting):
+            waiting, begins = "", number
+            if line.lstrip().startswith("."):
+                yield Entry(_command(line), number)
+                continue
+        waiting += line
+        if len(waiting) > STATEMENT_CHARACTERS_MAX:
+            raise TooLong(
+                f"line {begins}: a statement of more than {STATEMENT_CHARACTERS_MAX:,} characters; "
+                "is a semicolon missing?"
+            )
+        if ";" in line:
+            *statements, rest = split(waiting)
+            for text in statements:
+                if not is_blank(text):
+                    blank = len(text) - len(text.lstrip())
+                    yield Entry(text.strip(), begins + text[:blank].count("\n"))
+                begins += text.count("\n")
+            waiting = rest
+    if not is_blank(waiting):
+        yield Entry(waiting.strip(), begins)
+
+
+def _command(line: str) -> str:
+    return line.strip().removesuffix(";").rstrip()
+
+
+def split(text: str) -> list[str]:
+    """The statements in a text, and what follows the last semicolon."""
+    found, start = [], 0
+    for piece in _PIECE.finditer(text):
+        if piece.group() == ";":
+            found.append(text[start : piece.start()])
+            start = piece.end()
+    return [*found, text[start:]]
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter at the end of this text, typed at a prompt, should run it."""
+    if text.lstrip().startswith(".") or is_blank(text):
+        return True
+    if is_blank(split(text)[-1]):
+        return True
+    return text.endswith("\n") or text.rpartition("\n")[2].strip() == ""
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in a text but blanks and comments."""
+    return not _COMMENT.sub("", text).strip()
+
+
+def is_select(statement: str) -> bool:
+    return _COMMENT.sub(" ", statement).lstrip()[:6].upper() == "SELECT"
+
+
+def blanked(statement: str) -> str:
+    """The statement with blanks for comments and quote characters for what is in quotes.
+
+    Its length stays the same, so that what is found in it has the place it has in the statement.
+    """
+    return _QUOTED.sub(_blank, statement)
+
+
+def _blank(match: re.Match[str]) -> str:
+    text = match.group()
+    return (text[0] if text[0] in "'\"" else " ") * len(text)
