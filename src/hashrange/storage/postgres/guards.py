@@ -61,8 +61,9 @@ class Guards:
                     self.dropped = set(question.dropped)
 
     def _add_row(self, key: Key, question: Question) -> None:
-        row = question.row(key)
-        self.versions[key] = row[0] if row else ABSENT
+        if key[0] not in question.dropped:  # a dropped space never comes back
+            row = question.row(key)
+            self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool) -> tuple[Question, list[Read]]:
         """What has to be read again: the ranges, the dropped spaces, and also the `rows`."""

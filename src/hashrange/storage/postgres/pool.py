@@ -1,8 +1,9 @@
 """A small pool of connections.
 
 Between two uses of a connection nothing has to be reset: every setting is made when it is opened,
-or for one transaction. With pgbouncer in transaction mode, settings of a session are not allowed
-and prepared statements are not kept, so settings are made for each writing transaction.
+or for one transaction. Behind pgbouncer in transaction mode a connection to the server is only
+ours for a transaction, so nothing can be set or prepared for longer: every use is a transaction,
+which begins with the settings.
 """
 
 import asyncio
@@ -59,8 +60,11 @@ class Pool:
         self._dsn = dsn
         self._name = name
         self._options: dict[str, Any] = {"server_settings": settings}
+        self._settings = ""
+        self._pooled = pgbouncer
         if pgbouncer:
             self._options = {"statement_cache_size": 0}
+            self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in settings.items())
         self._idle: list[Any] = []
         self._free = asyncio.Semaphore(size)
         self._random = random.Random()
@@ -70,12 +74,17 @@ class Pool:
     def in_use(self) -> int:
         return self.size - self._free._value
 
+    def begin(self, mode: str) -> str:
+        """SQL that begins a transaction."""
+        return f"BEGIN ISOLATION LEVEL {mode}{self._settings}"
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection for one use. It is closed if that ends with an error."""
+        """A connection for statements that need no transaction. It is closed after an error."""
         connection = await self.take()
         try:
-            yield connection
+            async with self._use(connection):
+                yield connection
         except BaseException:
             self.give(connection, sound=False)
             raise
@@ -86,9 +95,19 @@ class Pool:
         """A new connection beyond the size of the pool, for one use."""
         connection = await self._connect()
         try:
-            yield connection
+            async with self._use(connection):
+                yield connection
         finally:
             connection.terminate()
+
+    @asynccontextmanager
+    async def _use(self, connection: Any) -> AsyncIterator[None]:
+        if not self._pooled:
+            yield
+            return
+        await connection.execute(self.begin("READ COMMITTED"))
+        yield
+        await connection.execute("COMMIT")
 
     async def take(self) -> Any:
         """Raises StoreError if there is none in time."""

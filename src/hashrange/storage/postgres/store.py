@@ -18,7 +18,6 @@ from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_o
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.schema import prepare
 from hashrange.storage.postgres.transaction import (
-    BEGIN_SNAPSHOT,
     Moment,
     PostgresSnapshot,
     PostgresTransaction,
@@ -26,6 +25,8 @@ from hashrange.storage.postgres.transaction import (
 )
 
 Durability = Literal["full", "relaxed", "memory"]
+
+SNAPSHOT = "REPEATABLE READ READ ONLY"
 
 TIDY_SECONDS = 60.0
 
@@ -60,10 +61,6 @@ class PostgresStore:
         self.name = name_of(dsn)
         settings = limits("on" if durability == "full" else "off") | PLANS
         self.pool = Pool(dsn, self.name, pool, settings, pgbouncer)
-        self.begin_text = "BEGIN"
-        if pgbouncer:
-            local = [f"SET LOCAL {name} = '{value}'" for name, value in settings.items()]
-            self.begin_text = "; ".join(["BEGIN", *local])
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
@@ -73,6 +70,7 @@ class PostgresStore:
         self._latest = 0
         self._sampled_at = 0.0
         self._tidied_at = time.monotonic()
+        self._tidying: asyncio.Task[None] | None = None
 
     @property
     def connections_max(self) -> int:
@@ -87,15 +85,12 @@ class PostgresStore:
         async with self._opening:
             if self._opened:
                 return
-            connection = await self.pool.take()
-            sound = False
             try:
-                self.namespace = await prepare(connection, self.name, self._unsynced)
-                sound = self._opened = True
-            except BaseException as error:
+                async with self.pool.connection() as connection:
+                    self.namespace = await prepare(connection, self.name, self._unsynced)
+            except ERRORS as error:
                 raise self.explained(error) from None
-            finally:
-                self.pool.give(connection, sound)
+            self._opened = True
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
@@ -128,6 +123,8 @@ class PostgresStore:
         }
 
     async def close(self) -> None:
+        if self._tidying is not None:
+            await self._tidying
         await self.pool.close()
 
     # ---- the clock ----
@@ -155,7 +152,8 @@ class PostgresStore:
         while True:
             connection = await self.take()
             try:
-                await connection.execute(BEGIN_SNAPSHOT)
+                # The first statement after BEGIN takes the snapshot.
+                await connection.execute(f"{self.pool.begin(SNAPSHOT)}; SELECT 1")
                 return Moment(self, connection)
             except BaseException as error:
                 self.pool.give(connection, sound=False)
@@ -174,12 +172,16 @@ class PostgresStore:
                 if not is_lost(error) or attempt == self.pool.size:
                     raise self.explained(error) from None
 
-    async def tidy(self) -> None:
-        """Now and then, forget the ids of old commits."""
+    def committed(self) -> None:
+        """Count it. Now and then, forget the ids of old commits."""
+        self.commits += 1
         if time.monotonic() - self._tidied_at > TIDY_SECONDS:
             self._tidied_at = time.monotonic()
-            with suppress(*ERRORS, StoreError):
-                await settle.forget_old(self.pool, self.milliseconds())
+            self._tidying = asyncio.create_task(self._tidy())
+
+    async def _tidy(self) -> None:
+        with suppress(*ERRORS, StoreError):
+            await settle.forget_old(self.pool, self.milliseconds())
 
     def explained(self, error: BaseException) -> BaseException:
         return explain(error, self.name) if isinstance(error, ERRORS) else error

@@ -36,9 +36,6 @@ from hashrange.storage.postgres.writes import CLEAR, LOCK, SPACES, Folded, Plan
 if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
 
-BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
-"""The snapshot is taken by the first statement after BEGIN."""
-
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
     """Ask until all pages are full or at their end."""
@@ -124,7 +121,7 @@ class PostgresTransaction:
     async def commit(self, writes: Sequence[Write], /) -> None:
         await self.rollback()
         folded = Folded(writes)
-        if not writes:
+        if folded.is_empty:
             return
         plan = Plan(folded, self._guards)
         store = self._store
@@ -132,7 +129,6 @@ class PostgresTransaction:
         sound = False
         try:
             sound = await self._land(connection, folded, plan)
-            store.commits += 1
         except BaseException as error:
             problem = _problem(error, store)
             if isinstance(problem, Conflict):
@@ -142,7 +138,7 @@ class PostgresTransaction:
             raise problem from None
         finally:
             store.pool.give(connection, sound)
-        await store.tidy()
+        store.committed()
 
     async def _compare(self, moment: Moment) -> None:
         question, _ = self._guards.question(rows=True)
@@ -154,7 +150,7 @@ class PostgresTransaction:
         guards, store = self._guards, self._store
         locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
         await connection.execute(
-            f"{store.begin_text}; {lock_statements(store.namespace, locks)}".rstrip("; ")
+            f"{store.pool.begin('READ COMMITTED')}; {lock_statements(store.namespace, locks)}"
         )
         if guards.ranges or guards.dropped is not None:
             question, _ = guards.question(rows=False)

@@ -179,6 +179,10 @@ class Folded:
         self._spaces.add(space)
 
     @property
+    def is_empty(self) -> bool:
+        return not (self.rows or self.added or self.appended or self.on_spaces)
+
+    @property
     def shared(self) -> set[int]:
         """Spaces that are written to and must exist."""
         return self._spaces - self._created
