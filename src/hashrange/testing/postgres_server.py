@@ -62,6 +62,7 @@ class PostgresServer:
         if self._user:
             shutil.chown(self.folder, self._user)
         self._names = count()
+        self._store_options = {} if durable else {"unsynced": "1"}
         self._process: subprocess.Popen[bytes] | None = None
         self._settings = {
             "listen_addresses": "",
@@ -80,6 +81,7 @@ class PostgresServer:
             raise
 
     def dsn(self, database: str = "postgres", user: str = "hashrange", **options: str) -> str:
+        """For psql too, unless there are `options`, which may be those of the store."""
         more = "".join(f"&{name}={value}" for name, value in options.items())
         return f"postgresql://{user}@/{database}?host={self.folder}&port={PORT}{more}"
 
@@ -87,13 +89,13 @@ class PostgresServer:
         """The DSN of a new, empty schema, which costs less than a database."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE SCHEMA {name}")
-        return self.dsn(search_path=name)
+        return self.dsn(search_path=name, **self._store_options)
 
     def new_database(self, options: str = "") -> str:
         """The DSN of a new, empty database."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE DATABASE {name} {options}")
-        return self.dsn(name)
+        return self.dsn(name, **self._store_options)
 
     def run(self, *statements: str, database: str = "postgres") -> str:
         """Run statements with psql, each in a transaction of its own. Returns what it prints."""

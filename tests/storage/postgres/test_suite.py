@@ -23,7 +23,7 @@ class TestPostgresStore(StoreSuite):
 
     def make_store(self, folder: Path) -> Store:
         dsn = self.server.new_schema()
-        return BridgedStore(lambda: PostgresStore(dsn, pool=8, unsynced=True))
+        return BridgedStore(lambda: PostgresStore(dsn, pool=8))
 
 
 class TestAsyncMemoryStore(StoreSuite):

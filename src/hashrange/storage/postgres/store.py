@@ -46,25 +46,18 @@ class PostgresStore:
     Raises the errors of `hashrange.kv`.
     """
 
-    def __init__(
-        self,
-        dsn: str,
-        *,
-        durability: Durability = "full",
-        pool: int = 4,
-        unsynced: bool = False,
-    ) -> None:
-        """`unsynced` admits a server with `fsync` off, for tests."""
+    def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:
         if durability not in get_args(Durability):
             raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
         dsn, pgbouncer = _without_option(dsn, "pgbouncer")
+        # For tests: admit a server with `fsync` off.
+        dsn, self._unsynced = _without_option(dsn, "unsynced")
         self.name = name_of(dsn)
         settings = limits("on" if durability == "full" else "off") | PLANS
         self.pool = Pool(dsn, self.name, pool, settings, pgbouncer)
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
-        self._unsynced = unsynced
         self._opening: asyncio.Lock | None = None
         self._opened = False
         self._latest = 0
