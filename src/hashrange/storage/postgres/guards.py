@@ -65,12 +65,12 @@ class Guards:
             row = question.row(key)
             self.versions[key] = row[0] if row else ABSENT
 
-    def question(self, rows: bool) -> tuple[Question, list[Read]]:
+    def question(self, rows: bool) -> Question:
         """What has to be read again: the ranges, the dropped spaces, and also the `rows`."""
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))
-        return Question(reads), reads
+        return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
         """Raises Conflict if something is no longer as it was read."""

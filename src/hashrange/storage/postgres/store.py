@@ -153,13 +153,13 @@ class PostgresStore:
                 if not (isinstance(error, ERRORS) and is_lost(error)):
                     raise self.explained(error) from None
 
-    async def ask(self, question: Question) -> None:
+    async def ask(self, question: Question, values: bool = True) -> None:
         """Answer in one statement. A connection that was lost meanwhile is replaced."""
         await self.open()
         for attempt in range(self.pool.size + 1):
             try:
                 async with self.pool.connection() as connection:
-                    await ask(connection, question)
+                    await ask(connection, question, values)
                     return
             except ERRORS as error:
                 if not is_lost(error) or attempt == self.pool.size:

@@ -122,6 +122,7 @@ class PostgresTransaction:
         await self.rollback()
         folded = Folded(writes)
         if folded.is_empty:
+            await self._compare(self._store)
             return
         plan = Plan(folded, self._guards)
         store = self._store
@@ -140,9 +141,10 @@ class PostgresTransaction:
             store.pool.give(connection, sound)
         store.committed()
 
-    async def _compare(self, moment: Moment) -> None:
-        question, _ = self._guards.question(rows=True)
-        await moment.ask(question, values=False)
+    async def _compare(self, source: "Moment | PostgresStore") -> None:
+        """Raises Conflict unless all that was read is still the same there."""
+        question = self._guards.question(rows=True)
+        await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
 
     async def _land(self, connection: Any, folded: Folded, plan: Plan) -> bool:
@@ -153,7 +155,7 @@ class PostgresTransaction:
             f"{store.pool.begin('READ COMMITTED')}; {lock_statements(store.namespace, locks)}"
         )
         if guards.ranges or guards.dropped is not None:
-            question, _ = guards.question(rows=False)
+            question = guards.question(rows=False)
             await ask(connection, question, values=False)
             guards.compare(question, rows=False)
         if plan.locks:
