@@ -15,6 +15,7 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.awaited.threads import in_thread, open_here, open_in_thread
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
+from hashrange.runtime.upgrade import bring_up_to_date_async
 
 if TYPE_CHECKING:
     import boto3
@@ -100,14 +101,10 @@ def connect(
     """
     from hashrange import storage
 
-    if durability not in get_args(Durability):
-        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
-    if not isinstance(settings, Settings):
-        raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
+    _check(durability, settings)
     store: kv.Store
     if path is not None and (dsn := postgres_address(path)):
-        _check_durability(durability)
-        store = open_in_thread(_open_postgres(dsn))
+        store = open_in_thread(_open_postgres(dsn, durability))
     elif path is None:
         store = storage.MemoryStore()
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
@@ -142,8 +139,8 @@ async def connect_async(
     dsn = None if path is None else postgres_address(path)
     if dsn is None:
         return await in_thread(partial(connect, path, durability=durability, **given))
-    _check_durability(durability)
-    store = await open_here(_open_postgres(dsn))
+    _check(durability, settings)
+    store = await open_here(_open_postgres(dsn, durability))
     try:
         database = Database(store, **given)
     except BaseException:
@@ -153,18 +150,20 @@ async def connect_async(
     return database
 
 
+def _check(durability: str, settings: object) -> None:
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
+
+
 def postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
     """The address, if it is that of a PostgreSQL database and not the name of a file."""
     name = os.fsdecode(path)
     return name if name.startswith(("postgresql://", "postgres://")) else None
 
 
-def _check_durability(durability: Durability) -> None:
-    if durability != "full":
-        raise StoreError("durability is that of a file; PostgreSQL has synchronous_commit for it")
-
-
-async def _open_postgres(dsn: str) -> kv.AsyncStore:
+async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:
     try:
         postgres = import_module("hashrange.storage.postgres")
     except ModuleNotFoundError as error:
@@ -173,5 +172,12 @@ async def _open_postgres(dsn: str) -> kv.AsyncStore:
         raise StoreError(
             "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
         ) from None
-    store: kv.AsyncStore = await postgres.PostgresStore.open(dsn)
-    return store
+    store = postgres.PostgresStore(dsn, durability=durability)
+    try:
+        await store.open()
+        await bring_up_to_date_async(store)
+    except BaseException:
+        await store.close()
+        raise
+    opened: kv.AsyncStore = store
+    return opened

@@ -20,7 +20,7 @@ def in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         async def close(self) -> None:
             """The next database finds what this one has written."""
 
-    async def opened(dsn: str) -> AsyncMemoryStore:
+    async def opened(dsn: str, durability: str) -> AsyncMemoryStore:
         assert dsn == IN_MEMORY
         return Store(inner)
 

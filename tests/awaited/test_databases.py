@@ -158,8 +158,6 @@ def test_what_needs_one_process_is_refused(
         hashrange.connect(address, settings=settings)
     with pytest.raises(hashrange.StoreError, match=says):
         asyncio.run(hashrange.connect_async(address, settings=settings))
-    with pytest.raises(hashrange.StoreError, match="synchronous_commit"):
-        hashrange.connect(address, durability="relaxed")
 
 
 def test_files_and_memory_on_an_event_loop(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Work in the background: in bounded steps, any of which any process may do."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from running import (
     TABLE,
@@ -22,6 +24,7 @@ from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
+from hashrange.testing import TestClock
 
 ROWS = 2 * ROWS_PER_STEP + 7
 
@@ -191,3 +194,61 @@ def test_older_items_that_cannot_be_indexed_are_left_out(
         database.execute("PutItem", put("a", color="red"))
         assert len(scanned(database.execute, IndexName="by-color")) == 1
         assert not list(database.check())
+
+
+# ---- several processes ----
+
+
+class Watched:
+    """A runtime, as a process of its own sees it. It notes the operations that are called."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.called: list[str] = []
+        self._runtime = runtime
+
+    def call_upkeep(self, name: str, body: bytes, /) -> bytes:
+        self.called.append(name)
+        return self._runtime.call_upkeep(name, body)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_one_of_several_processes_does_the_upkeep(store: kv.Store) -> None:
+    first, second = Watched(Runtime(store)), Watched(Runtime(store))
+    one, other = Upkeep(first, shared=True), Upkeep(second, shared=True)
+    one.wake()
+    until(lambda: "upkeep.Pending" in first.called)
+    other.wake()
+    until(lambda: bool(second.called))
+    other.wake()
+    until(lambda: len(second.called) > 1)
+    assert set(second.called) == {"upkeep.Lease"}
+    one.close()
+    other.wake()
+    until(lambda: "upkeep.Pending" in second.called)
+    other.close()
+
+
+def test_the_upkeep_of_a_process_that_died_is_taken_over(store: kv.Store) -> None:
+    clock = TestClock(1_000_000)
+    runtime = Runtime(store, clock)
+
+    def granted(holder: str) -> bool:
+        body = msgspec.json.encode({"Holder": holder, "Seconds": 10})
+        answer = msgspec.json.decode(runtime.call_upkeep("upkeep.Lease", body))
+        return bool(answer["Granted"])
+
+    assert granted("one")
+    assert not granted("other")
+    clock.advance(9)
+    assert granted("one")
+    clock.advance(9)
+    assert not granted("other")
+    clock.advance(2)
+    assert granted("other")
+    assert not granted("one")

@@ -118,6 +118,13 @@ class Empty(NamedTuple):
     rows_max: int
 
 
+class Lease(Struct, frozen=True):
+    """Which process does the upkeep, until when (epoch seconds). It may be renewed."""
+
+    holder: str
+    until: float
+
+
 AnyChange = (
     ItemChange
     | TableChange
@@ -129,6 +136,7 @@ AnyChange = (
     | Trim
     | Recount
     | Empty
+    | Lease
 )
 
 

@@ -12,6 +12,7 @@ from hashrange.engine.decision import (
     Empty,
     Forget,
     ItemChange,
+    Lease,
     LogChange,
     Recount,
     Remember,
@@ -83,6 +84,8 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _recount(change)
         case Empty():
             return [kv.Purge(change.space, change.rows_max)]
+        case Lease():
+            return [kv.Put(*system.UPKEEP, system.encode(change))]
         case _:
             raise AssertionError(f"no rows follow from {change!r}")
 

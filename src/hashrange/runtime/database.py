@@ -55,7 +55,9 @@ class Database:
             from hashrange.runtime.faults.unreliable import UnreliableRuntime
 
             self.runtime = UnreliableRuntime(*arguments, faults=settings.faults)
-        self._upkeep = Upkeep(self.runtime, settings, asked=self.runtime.take_steps)
+        shared = isinstance(store, StoreOnLoop)
+        asked = self.runtime.take_steps
+        self._upkeep = Upkeep(self.runtime, settings, asked=asked, shared=shared)
         self._scrubber = Scrubber(store, self.runtime)
         self._store = store
         self._caller = Caller(region)

@@ -1,13 +1,15 @@
 """A thread that runs upkeep: at once when a table has changed, and at intervals."""
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Protocol
 
 import msgspec
 
-from hashrange import forks
+from hashrange import forks, kv
 from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 
@@ -19,6 +21,10 @@ RETRY_GROWTH = 1.1
 the middle of its bytes means reading half of it."""
 
 
+LEASE_SECONDS = 10.0
+"""For how long one of several processes does the upkeep alone. It renews its lease in time."""
+
+
 class Runtime(Protocol):
     def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
 
@@ -26,7 +32,8 @@ class Runtime(Protocol):
 class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none.
 
-    `asked` returns steps to do besides those that are found in the database. `timer` counts
+    `asked` returns steps to do besides those that are found in the database. If the database is
+    `shared` by several processes, the thread of only one of them works at a time. `timer` counts
     seconds. As a default argument it stays the system's, even if a test replaces
     `time.monotonic` to freeze the time.
     """
@@ -37,7 +44,10 @@ class Upkeep(forks.Forkable):
         settings: Settings = DEFAULT_SETTINGS,
         timer: Callable[[], float] = monotonic,
         asked: Callable[[], list[dict[str, Any]]] = list,
+        shared: bool = False,
     ) -> None:
+        self._holder = os.urandom(8).hex() if shared else ""
+        self._lease_ends = 0.0  # of the timer
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -74,6 +84,9 @@ class Upkeep(forks.Forkable):
         self._wake.set()
         if self._thread:
             self._thread.join()
+        if self._timer() < self._lease_ends:
+            with suppress(Exception):  # another process goes on when the lease has ended
+                self._call("upkeep.Lease", {"Holder": self._holder, "Seconds": 0})
 
     def run_once(self, expire: bool = True) -> bool:
         """One step of each kind of work that is waiting. Returns whether there was any."""
@@ -112,13 +125,27 @@ class Upkeep(forks.Forkable):
         answer = self._runtime.call_upkeep(name, msgspec.json.encode(body))
         return msgspec.json.decode(answer, type=dict[str, Any])
 
+    def _is_ours(self) -> bool:
+        """Whether this process is to do the upkeep now."""
+        now = self._timer()
+        if not self._holder or now < self._lease_ends - LEASE_SECONDS / 2:
+            return True
+        asked = {"Holder": self._holder, "Seconds": LEASE_SECONDS}
+        if not self._call("upkeep.Lease", asked)["Granted"]:
+            self._lease_ends = 0.0
+            return False
+        self._lease_ends = now + LEASE_SECONDS
+        return True
+
+    def _work(self) -> None:
+        while not self._closing and self._is_ours():
+            if not self.run_once(self._timer() >= self._expire_from):
+                return
+
     def _loop(self) -> None:
         while not self._closing:
             self._wake.clear()
-            try:
-                while not self._closing and self.run_once(self._timer() >= self._expire_from):
-                    pass
-            except ApiError:
-                pass  # it has been logged, and the next attempt may succeed
+            with suppress(ApiError, kv.StoreError):  # it was logged; the next attempt may succeed
+                self._work()
             resting = self._expire_from - self._timer()
             self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)

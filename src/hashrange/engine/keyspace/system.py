@@ -4,6 +4,7 @@
     K<digest>                  a transaction token: fingerprint and time, JSON
     L<milliseconds><digest>    the same tokens by time, for trimming
     S<table name>/<label>      a stream, JSON
+    upkeep                     which process does the upkeep, and until when, JSON
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of what the engine stores, 8 bytes
@@ -32,6 +33,8 @@ SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
 """The number of spaces ever created. The next id is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of what the engine stores: see `hashrange.engine.upgrade`."""
+UPKEEP: kv.Key = (kv.SYSTEM_SPACE, b"upkeep")
+"""The lease of the process that does the upkeep, where several share a database."""
 CLOCK = kv.CLOCK
 """The latest `now`, in milliseconds, at which a committed write was decided."""
 PROBES = b"probes"

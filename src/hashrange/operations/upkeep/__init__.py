@@ -13,6 +13,7 @@ from hashrange.operations.upkeep import (
     expire_items,
     forget_tokens,
     halve_partition,
+    lease,
     pending,
     raise_warm_throughput,
     split_partition,
@@ -22,6 +23,7 @@ from hashrange.operations.upkeep import (
 UPKEEP = {
     operation.name: operation
     for operation in (
+        Operation("upkeep.Lease", lease.parse, lease.decide, writes=True),
         Operation("upkeep.Pending", pending.parse, pending.decide),
         Operation("upkeep.BuildIndex", build_index.parse, build_index.decide, writes=True),
         Operation("upkeep.HalvePartition", halve_partition.parse, halve_partition.decide),
