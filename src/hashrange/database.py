@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hashrange import kv
@@ -165,19 +164,18 @@ def postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
 
 async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:
     try:
-        postgres = import_module("hashrange.storage.postgres")
+        from hashrange.storage.postgres import PostgresStore
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise
         raise StoreError(
             "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
         ) from None
-    store = postgres.PostgresStore(dsn, durability=durability)
+    store = PostgresStore(dsn, durability=durability)
     try:
         await store.open()
         await bring_up_to_date_async(store)
     except BaseException:
         await store.close()
         raise
-    opened: kv.AsyncStore = store
-    return opened
+    return store

@@ -7,6 +7,7 @@ import pytest
 from hashrange import database
 from hashrange.storage import MemoryStore
 from hashrange.testing.async_memory import AsyncMemoryStore
+from hashrange.testing.postgres_server import PostgresServer
 
 IN_MEMORY = "postgresql://in.memory/test"
 
@@ -29,7 +30,13 @@ def in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     inner.close()
 
 
-@pytest.fixture(params=["memory"])
+@pytest.fixture
+def dsn(durable_postgres_server: PostgresServer) -> str:
+    """The address of an empty schema in PostgreSQL."""
+    return durable_postgres_server.new_schema()
+
+
+@pytest.fixture(params=["in_memory", "dsn"], ids=["memory", "postgresql"])
 def address(request: pytest.FixtureRequest) -> str:
-    found: str = request.getfixturevalue("in_memory")
+    found: str = request.getfixturevalue(request.param)
     return found

@@ -1,4 +1,5 @@
-"""Fixtures with a PostgreSQL server: one for each test process, and one schema for each test.
+"""Fixtures with a PostgreSQL server: one for each test process (and one that syncs), and one
+schema for each test.
 
 pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 """
@@ -14,8 +15,18 @@ from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """Skips the test if there is no PostgreSQL, unless `HASHRANGE_REQUIRE_POSTGRES` is set."""
+    yield from _running(durable=False)
+
+
+@pytest.fixture(scope="session")
+def durable_postgres_server() -> Iterator[PostgresServer]:
+    """A server that syncs, as `hashrange.connect` demands."""
+    yield from _running(durable=True)
+
+
+def _running(*, durable: bool) -> Iterator[PostgresServer]:
     try:
-        server = PostgresServer()
+        server = PostgresServer(durable=durable)
     except NoPostgres as problem:
         if os.environ.get("HASHRANGE_REQUIRE_POSTGRES"):
             pytest.fail(str(problem))
