@@ -7,10 +7,9 @@ their rates would add up.
 import msgspec
 
 from hashrange.decoders import decoder
-from hashrange.engine import fetch
-from hashrange.engine.decision import Decide, Decision, Lease, answer
+from hashrange.engine import lease
+from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
-from hashrange.engine.keyspace import system
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -25,7 +24,5 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    held = yield from fetch.system_row(system.UPKEEP[1], Lease)
-    if held is not None and held.holder != request.holder and moment.now < held.until:
-        return answer({"Granted": False})
-    return Decision([Lease(request.holder, moment.now + request.seconds)], {"Granted": True})
+    taken = yield from lease.take(request.holder, request.seconds, moment)
+    return Decision([taken] if taken else [], {"Granted": taken is not None})
