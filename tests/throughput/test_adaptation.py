@@ -3,7 +3,8 @@
 from random import Random
 from typing import Any
 
-from test_admission import Enforced, units
+import pytest
+from test_admission import Enforced, by_kind, units
 
 HOT: Any = {"heat_seconds": 60, "growth_seconds": 600}
 
@@ -70,6 +71,27 @@ def test_one_hot_key_is_not_helped_by_a_split() -> None:
         assert load(enforced, 60, one_key()) > 500
         rest(enforced)
     assert shards(enforced) == 1
+
+
+@pytest.mark.parametrize("sorted_by", [(), ("pk",)])
+def test_one_hot_key_of_an_index_is_divided_by_its_sort_key_only(
+    sorted_by: tuple[str, ...],
+) -> None:
+    enforced = Enforced(partition_write_units=10, index_backlog_units=10, **HOT)
+    kinds = zip(("kind", *sorted_by), ("HASH", "RANGE"), strict=False)
+    schema = [{"AttributeName": name, "KeyType": kind} for name, kind in kinds]
+    enforced.create("table", **by_kind(KeySchema=schema))
+    random = Random(4)
+    for _ in range(4):
+        for _ in range(60):
+            enforced.clock.advance(1)
+            for _ in range(20):
+                enforced.put("table", str(random.random()), kind={"S": "one"})
+        rest(enforced)
+    [table] = enforced.db.inspect("table")
+    [index] = table["indexes"]
+    assert (len(index["partitions"]) > 4) == bool(sorted_by)
+    assert list(enforced.db.check()) == []
 
 
 def test_a_cold_partition_is_not_split() -> None:

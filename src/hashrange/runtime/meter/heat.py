@@ -50,14 +50,18 @@ class Window:
         return self.below >= least and self.units - self.below >= least
 
     def median(self, table: Table, source: Table | Index) -> bytes | None:
-        """Where the partition might be split. Item collections stay whole where they must."""
+        """Where the partition might be split. Item collections stay whole where they must.
+
+        One that is divided is divided by its sort key.
+        """
         keys = sorted(self.keys)
         middle = keys[len(keys) // 2]
         start = source.partition_at(middle).start
         collection = middle[:PARTITION_BYTES]
         if collection > max(start, keys[0][:PARTITION_BYTES]):
             return collection
-        whole = table.has_local_indexes or (table.log is not None and not table.on_demand)
+        divided = bool(source.range) and not table.has_local_indexes
+        whole = not divided or (table.log is not None and not table.on_demand)
         return None if whole or middle in (start, keys[0]) else middle
 
 
