@@ -1,14 +1,17 @@
 """Plots of load over time: credit and debt, heat, indexes that fall behind, costs of copies."""
 
 from collections.abc import Sequence
+from io import StringIO
 from math import log10
 from typing import Any
 
+import demo_hot
 import hot_index
 import hot_keys
 import index_behind
 import large_writes
 import renames
+from rich.console import Console
 from svg_plot import (
     RIGHT,
     Axis,
@@ -21,6 +24,7 @@ from svg_plot import (
     rendered,
     stacked,
 )
+from svg_terminal import COLUMNS, screen
 
 WRITTEN, REFUSED, OTHER = 2, None, 0
 """The colours of what is written, of what is refused, and of a second partition."""
@@ -35,6 +39,7 @@ def pictures() -> dict[str, str]:
         "partitions-one-hot-key": one_hot_key(),
         "partitions-index-behind": index_falls_behind(),
         "partitions-hot-index": hot_indexes(),
+        "demo-hot": demo(),
         "partitions-renames": renamed(),
     }
 
@@ -193,9 +198,7 @@ def index_falls_behind() -> str:
 def hot_indexes() -> str:
     panels = []
     for name in hot_index.DESIGNS:
-        run = hot_index.Run(name)
-        for _ in run.steps():
-            pass
+        run = hot_index.finished(name)
         written, refused = _per_minute(run.written), _per_minute(run.refused)
         series = stacked(Series("written", written, WRITTEN), Series("refused", refused, REFUSED))
         assert run.units is not None
@@ -210,6 +213,16 @@ def hot_indexes() -> str:
         Axis("minutes", range(0, 41, 5)),
         panels,
     )
+
+
+def demo() -> str:
+    """The end of `make demo-hot`, in a terminal."""
+    printed = StringIO()
+    out = Console(file=printed, width=COLUMNS, color_system=None)
+    runs = [hot_index.finished(name) for name in hot_index.DESIGNS]
+    out.print(demo_hot.INTRODUCTION, demo_hot.shown(runs), sep="", highlight=False)
+    lines = [("said", line.rstrip()) for line in printed.getvalue().splitlines()]
+    return screen([("typed", "make demo-hot"), *lines])
 
 
 def _per_minute(writes: Sequence[int]) -> list[Point]:

@@ -1,11 +1,11 @@
-"""A terminal as SVG: commands of hashrange, and what they print."""
+"""Terminals as SVG: commands, and what they print."""
 
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def terminal(model: Path) -> str:
         lines.append(("typed", "hashrange serve shop.db &"))
         lines.append(("said", greeting))
         show("design", "create", name, "--endpoint", URL)
-    return _svg([(kind, line) for kind, text in lines for line in _wrapped(kind, text)])
+    return screen([(kind, line) for kind, text in lines for line in _wrapped(kind, text)])
 
 
 URL = "http://127.0.0.1:8000"
@@ -88,7 +88,8 @@ def _wrapped(kind: str, text: str) -> Iterator[str]:
         yield text[start : start + width]
 
 
-def _svg(lines: list[tuple[str, str]]) -> str:
+def screen(lines: Sequence[tuple[str, str]]) -> str:
+    """Lines that were "typed" or "said", each of at most COLUMNS characters."""
     width = round(COLUMNS * CHAR_WIDTH + 2 * MARGIN)
     height = TITLE + LINE_HEIGHT * len(lines) + MARGIN
     parts = [

@@ -14,18 +14,19 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-BAR, CURVE = 12, 20
+BAR, CURVE = 8, 12
 BLOCKS = " ▁▂▃▄▅▆▇█"
-COLUMNS_UNLESS_TERMINAL = 110
+COLUMNS_UNLESS_TERMINAL = 80
 SHOWN_EVERY_SECONDS = 30
 """After how many seconds of the clock the display changes."""
 
-INTRODUCTION = (
-    f"Sensors send {MEASUREMENTS_PER_SECOND} measurements a second for {LOAD_SECONDS // 60} "
-    f"minutes. {INDEX} finds all items of a kind by entityType.\n"
-    "A partition serves 10 write units a second, a hundredth of DynamoDB's. "
-    "Refused writes are sent again."
-)
+INTRODUCTION = f"""
+[bold]One hot key in an index[/bold]
+
+Sensors send {MEASUREMENTS_PER_SECOND} measurements a second for {LOAD_SECONDS // 60} minutes.
+{INDEX} finds all items of a kind by their entityType.
+A partition serves 10 write units a second, a hundredth of DynamoDB's.
+"""
 
 
 def shown(runs: Sequence[Run]) -> RenderableType:
@@ -35,8 +36,8 @@ def shown(runs: Sequence[Run]) -> RenderableType:
 
 def _table(runs: Sequence[Run]) -> Table:
     table = Table(box=box.HORIZONTALS, border_style="dim", padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("entityType of\na measurement")
-    table.add_column("written", min_width=BAR)
+    table.add_column("\nentityType", no_wrap=True)
+    table.add_column("\nwritten", min_width=BAR)
     table.add_column("written in\na second", min_width=CURVE)
     for heading in (
         "units of\ntable",
@@ -62,7 +63,7 @@ def _table(runs: Sequence[Run]) -> Table:
 
 
 def _curve(written: Sequence[int]) -> str:
-    """The height of each block is the writes per second in two minutes."""
+    """The height of each block is the writes per second in some minutes."""
     width = 2 * LOAD_SECONDS // CURVE
     means = [sum(part) / len(part) for part in _parts(written, width)]
     most = len(BLOCKS) - 1
@@ -87,7 +88,6 @@ def main() -> None:
     out = Console()
     if not out.is_terminal:
         out = Console(width=COLUMNS_UNLESS_TERMINAL)
-    out.print("\n[bold]One hot key in an index[/bold]\n")
     out.print(INTRODUCTION, highlight=False)
     runs: list[Run] = []
     with Live(console=out, auto_refresh=False) as live:
