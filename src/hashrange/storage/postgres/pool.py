@@ -111,6 +111,8 @@ class Pool:
 
     async def take(self) -> Any:
         """Raises StoreError if there is none in time."""
+        if self._closed:
+            raise StoreError(f"{self._name}: the store is closed; open it again")
         self.waiting += 1
         try:
             async with asyncio.timeout(WAIT_SECONDS_MAX):
@@ -147,8 +149,6 @@ class Pool:
 
     async def _connect(self) -> Any:
         """Try again while the server cannot be reached, at random moments: many servers try."""
-        if self._closed:
-            raise StoreError(f"{self._name}: the store is closed; open it again")
         deadline = time.monotonic() + CONNECT_SECONDS_MAX
         pause = 0.05
         while True:

@@ -29,10 +29,16 @@ _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "57014": (Busy, "a statement took too long"),
 }
 
-LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
-"""The errors of a connection that is lost or could not be made; `TimeoutError` is asyncio's too."""
+LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that is lost just when it begins a statement
+    asyncpg.PostgresConnectionError,
+)
+"""The errors of a connection that is lost or could not be made."""
 
-ERRORS = (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError, ValueError)
+ERRORS = (*LOST, asyncpg.PostgresError, ValueError)
 
 
 def name_of(dsn: str) -> str:

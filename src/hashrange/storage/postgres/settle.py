@@ -15,7 +15,7 @@ import asyncpg
 
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
-from hashrange.storage.postgres.problems import CONFLICTS, ERRORS
+from hashrange.storage.postgres.problems import CONFLICTS, ERRORS, LOST
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """Enough for a backend that waits in vain to be ended, and for the database to come back."""
@@ -39,7 +39,7 @@ async def commit(connection: Any, id_: bytes, pool: Pool, name: str) -> bool:
     except asyncpg.PostgresError as error:
         if error.sqlstate in CONFLICTS or (error.sqlstate or "").startswith("23"):
             raise Conflict("another transaction was in the way") from None
-    except (OSError, TimeoutError, asyncpg.InterfaceError):
+    except LOST:
         pass
     else:
         if status != "COMMIT":

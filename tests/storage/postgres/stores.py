@@ -1,0 +1,68 @@
+"""Stores of one test, on an event loop that ends with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from hashrange.kv import Answer, Read, Write
+from hashrange.storage.postgres import PostgresStore, settle
+
+Scenario = Callable[..., Awaitable[None]]
+
+SPACE = 7
+
+
+def run(dsn: str, scenario: Scenario, *, stores: int = 1, **options: Any) -> None:
+    """Run a scenario with so many stores on one database."""
+
+    async def body() -> None:
+        opened = [PostgresStore(dsn, **options) for _ in range(stores)]
+        try:
+            async with asyncio.timeout(60):
+                await scenario(*opened)
+        finally:
+            for store in opened:
+                await store.close()
+
+    asyncio.run(body())
+
+
+async def write(store: PostgresStore, *writes: Write, reads: Sequence[Read] = ()) -> None:
+    """One transaction."""
+    transaction = await store.begin()
+    if reads:
+        await transaction.read(reads)
+    await transaction.commit(writes)
+
+
+async def read(store: PostgresStore, what: Read) -> Answer:
+    [answer] = await store.read([what])
+    return answer
+
+
+class Stall:
+    """Holds a transaction up between its last statement and COMMIT, until `go` is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
+
+    def arm(self) -> None:
+        """The next transaction is held up."""
+        commit = settle.commit
+
+        async def stalled(*arguments: Any) -> bool:
+            self._monkeypatch.setattr(settle, "commit", commit)
+            self.reached.set()
+            await self.go.wait()
+            return await commit(*arguments)
+
+        self._monkeypatch.setattr(settle, "commit", stalled)
+
+
+async def settled(task: "asyncio.Task[None]", seconds: float = 0.3) -> bool:
+    """Whether a task ends in so many seconds; it goes on if not."""
+    done, _ = await asyncio.wait([task], timeout=seconds)
+    return bool(done)

@@ -1,0 +1,227 @@
+"""Connections that are lost, at any moment, and a server that goes away and comes back."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from hashrange.kv import (
+    Add,
+    Answer,
+    Conflict,
+    Counters,
+    CreateSpace,
+    Get,
+    OutcomeUnknown,
+    Put,
+    StoreError,
+)
+from hashrange.storage.postgres import PostgresStore, pool, settle
+from hashrange.testing.postgres_server import PostgresServer
+from hashrange.testing.store_model import value_of
+
+from .stores import SPACE, read, run, write
+
+KEY = (SPACE, b"key")
+
+
+class Cut:
+    """A connection that is lost at COMMIT: before the server has seen it, or before it answers."""
+
+    def __init__(self, connection: Any, landed: bool) -> None:
+        self._connection = connection
+        self._landed = landed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def execute(self, statement: str, *arguments: Any) -> Any:
+        if statement != "COMMIT":
+            return await self._connection.execute(statement, *arguments)
+        if self._landed:
+            await self._connection.execute(statement)
+        else:
+            self._connection.terminate()
+        raise ConnectionResetError("the connection is lost")
+
+
+async def commit_is_cut(store: PostgresStore, landed: bool) -> None:
+    """A write whose connection is lost at COMMIT."""
+    take = store.pool.take
+
+    async def cut() -> Any:
+        store.pool.take = take  # type: ignore[method-assign]
+        return Cut(await take(), landed)
+
+    transaction = await store.begin()
+    await transaction.read([Get((KEY,))])
+    store.pool.take = cut  # type: ignore[method-assign]
+    await transaction.commit([Put(*KEY, value_of(2)), Add(b"n", 1)])
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_commit_that_is_cut_off_is_settled(postgres_dsn: str, landed: bool) -> None:
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+        if landed:
+            await commit_is_cut(store, landed)
+        else:
+            with pytest.raises(Conflict):
+                await commit_is_cut(store, landed)
+        assert await read(store, Get((KEY,))) == [value_of(2 if landed else 1)]
+        assert await read(store, Counters((b"n",))) == [int(landed)]
+        assert store.figures()["connections_in_use"] == 0
+
+    run(postgres_dsn, scenario)
+
+
+def test_a_backend_that_is_still_at_work_is_waited_for(
+    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction is open when the outcome is asked for, and then commits."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+        commit = settle.commit
+        late: list[asyncio.Task[Any]] = []
+
+        async def cut(connection: Any, *arguments: Any) -> bool:
+            async def land() -> None:
+                await asyncio.sleep(0.3)
+                await connection.execute("COMMIT")
+
+            class Lost:
+                async def execute(self, _: str) -> None:
+                    late.append(asyncio.create_task(land()))
+                    raise TimeoutError
+
+                def terminate(self) -> None:
+                    """The server does not know yet that the connection is lost."""
+
+            await commit(Lost(), *arguments)
+            return True
+
+        monkeypatch.setattr(settle, "commit", cut)
+        await write(store, Put(*KEY, value_of(2)), reads=[Get((KEY,))])
+        assert late[0].done()
+        assert await read(store, Get((KEY,))) == [value_of(2)]
+
+    run(postgres_dsn, scenario)
+
+
+def test_an_outcome_that_cannot_be_found_is_unknown(
+    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "SETTLE_SECONDS_MAX", 0.2)
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+
+        async def away() -> None:
+            raise StoreError("the database cannot be reached")
+
+        monkeypatch.setattr(store.pool, "_connect", away)
+        with pytest.raises(OutcomeUnknown):
+            await commit_is_cut(store, True)
+
+    run(postgres_dsn, scenario)
+
+
+def test_idle_connections_that_were_ended_are_replaced(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    name = dsn.split("/")[3].split("?")[0]
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+        for _ in range(3):
+            await asyncio.gather(*(read(store, Get((KEY,))) for _ in range(8)))
+            await asyncio.to_thread(
+                postgres_server.run,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                f"WHERE datname = '{name}' AND pid <> pg_backend_pid()",
+            )
+            assert await read(store, Get((KEY,))) == [value_of(1)]
+            snapshot = await store.snapshot()
+            await snapshot.close()
+        assert store.figures()["connections_in_use"] == 0
+
+    run(dsn, scenario)
+
+
+def number_in(answers: list[Answer]) -> int:
+    [[value]] = cast(list[list[bytes]], answers)
+    return int.from_bytes(value[4:8], "big")
+
+
+def test_a_server_that_is_killed_under_load_loses_nothing() -> None:
+    """Every answered increment is there once it is back, and no other."""
+    server = PostgresServer(durable=True)
+
+    async def scenario(*stores: PostgresStore) -> None:
+        await write(stores[0], CreateSpace(SPACE), Put(*KEY, value_of(0)))
+        unknown = 0
+        answered = 0
+        over = False
+
+        async def increment(store: PostgresStore) -> None:
+            nonlocal answered, unknown
+            while not over:
+                transaction = await store.begin()
+                try:
+                    number = number_in(await transaction.read([Get((KEY,))]))
+                    await transaction.commit([Put(*KEY, value_of(number + 1)), Add(b"n", 1)])
+                    answered += 1
+                except OutcomeUnknown:
+                    unknown += 1
+                except StoreError:
+                    pass
+
+        async def kill() -> None:
+            nonlocal over
+            for _ in range(2):
+                before = answered
+                while answered < before + 30:
+                    await asyncio.sleep(0.01)
+                await asyncio.to_thread(server.kill)
+                await asyncio.sleep(0.1)
+                await asyncio.to_thread(server.start)
+            over = True
+
+        await asyncio.gather(kill(), *(increment(store) for store in stores * 2))
+        landed = number_in(await stores[0].read([Get((KEY,))]))
+        assert answered <= landed <= answered + unknown
+        assert await read(stores[0], Counters((b"n",))) == [landed]
+
+    try:
+        run(server.dsn(), scenario, stores=2)
+    finally:
+        server.stop()
+
+
+def test_a_pool_that_is_used_up_refuses(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WAIT_SECONDS_MAX", 0.1)
+
+    async def scenario(store: PostgresStore) -> None:
+        snapshots = [await store.snapshot() for _ in range(2)]
+        with pytest.raises(StoreError, match="in use"):
+            await store.snapshot()
+        for snapshot in snapshots:
+            await snapshot.close()
+        await (await store.snapshot()).close()
+
+    run(postgres_dsn, scenario, pool=2)
+
+
+def test_a_task_that_is_cancelled_leaves_nothing_behind(postgres_dsn: str) -> None:
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+        for turns in range(40):
+            task = asyncio.create_task(write(store, Put(*KEY, value_of(2)), reads=[Get((KEY,))]))
+            await asyncio.sleep(turns * 0.0001)
+            task.cancel()
+            await asyncio.wait([task])
+        assert store.figures()["connections_in_use"] == 0
+        await write(store, Put(*KEY, value_of(3)), reads=[Get((KEY,))])
+        assert await read(store, Get((KEY,))) == [value_of(3)]
+
+    run(postgres_dsn, scenario)

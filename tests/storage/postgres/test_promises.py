@@ -1,0 +1,339 @@
+"""What many writers on one database may rely on; each promise is also broken on purpose."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from hashrange.kv import (
+    CATALOG,
+    CLOCK,
+    Add,
+    Append,
+    Conflict,
+    Counters,
+    CreateSpace,
+    Delete,
+    DropSpace,
+    Get,
+    Head,
+    Page,
+    Put,
+    Range,
+)
+from hashrange.storage.postgres import PostgresStore, guards, settle, writes
+from hashrange.storage.postgres.guards import Guards
+from hashrange.storage.postgres.writes import Plan
+from hashrange.testing.store_model import value_of
+
+from .stores import SPACE, Scenario, Stall, read, run, settled, write
+
+HEAD = Head(CATALOG, CLOCK)
+KEY = (SPACE, b"key")
+EVERYTHING = Range(SPACE, b"", None)
+
+
+async def written_rows_are_guarded(_: Stall, one: PostgresStore, other: PostgresStore) -> None:
+    """Two transactions read one row and write it: only one of them may."""
+    await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+    slow = await one.begin()
+    await slow.read([Get((KEY,))])
+    await write(other, Put(*KEY, value_of(2)), reads=[Get((KEY,))])
+    with pytest.raises(Conflict):
+        await slow.commit([Put(*KEY, value_of(3))])
+    assert await read(one, Get((KEY,))) == [value_of(2)]
+
+
+async def a_row_that_came_back_is_another(
+    _: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """It was deleted and put again meanwhile, so that its entries in indexes are others too."""
+    await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)), reads=[Get((KEY,))])
+    slow = await one.begin()
+    await slow.read([Get((KEY,))])
+    await write(other, Delete(*KEY), reads=[Get((KEY,))])
+    await write(other, Put(*KEY, value_of(2)), reads=[Get((KEY,))])
+    with pytest.raises(Conflict):
+        await slow.commit([Put(*KEY, value_of(3))])
+
+
+async def readers_of_a_log_miss_nothing(
+    stall: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """A reader goes on after the last record that it has seen."""
+    await write(one, CreateSpace(SPACE))
+    stall.arm()
+    slow = asyncio.create_task(write(one, Append(SPACE, 1, b"\x01", value_of(1))))
+    await stall.reached.wait()
+    fast = asyncio.create_task(write(other, Append(SPACE, 1, b"\x01", value_of(2))))
+    await settled(fast)
+    first = await read(other, EVERYTHING)
+    stall.go.set()
+    await asyncio.gather(slow, fast)
+    assert isinstance(first, Page)
+    last = first.rows[-1][0] + b"\x00" if first.rows else b""
+    rest = await read(other, Range(SPACE, last, None))
+    assert isinstance(rest, Page)
+    assert len(first.rows) + len(rest.rows) == 2
+
+
+async def no_write_is_under_way_when_the_catalog_changes(
+    stall: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """So the build of an index, which begins with that, sees every row that has no entry yet."""
+    await write(one, CreateSpace(SPACE), Put(*CATALOG, value_of(0, b"before")))
+    stall.arm()
+    writer = asyncio.create_task(write(one, Put(*KEY, value_of(1)), reads=[HEAD]))
+    await stall.reached.wait()
+    change = Put(*CATALOG, value_of(0, b"an index"))
+    builder = asyncio.create_task(write(other, change, reads=[HEAD]))
+    if await settled(builder):
+        assert await read(other, Get((KEY,))) == [value_of(1)], "the build misses this row"
+    stall.go.set()
+    await asyncio.gather(writer, builder)
+    late = await one.begin()
+    await late.read([HEAD])
+    await write(other, Put(*CATALOG, value_of(0, b"another")), reads=[HEAD])
+    with pytest.raises(Conflict):
+        await late.commit([Put(*KEY, value_of(2))])
+
+
+async def what_is_answered_is_committed(_: Stall, one: PostgresStore, other: PostgresStore) -> None:
+    await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+    assert await read(other, Get((KEY,))) == [value_of(1)]
+
+
+async def a_range_that_was_read_does_not_change(
+    stall: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """Nobody adds a row to it between the look that is taken at the commit and the commit."""
+    await write(one, CreateSpace(SPACE), CreateSpace(SPACE + 1))
+    stall.arm()
+    counter = asyncio.create_task(
+        write(one, Put(SPACE + 1, b"rows", value_of(0)), reads=[EVERYTHING])
+    )
+    await stall.reached.wait()
+    adder = asyncio.create_task(write(other, Put(*KEY, value_of(1))))
+    assert not await settled(adder)
+    stall.go.set()
+    await asyncio.gather(counter, adder)
+
+
+async def an_absent_row_stays_absent(
+    stall: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    await write(one, CreateSpace(SPACE), CreateSpace(SPACE + 1))
+    stall.arm()
+    checker = asyncio.create_task(
+        write(one, Put(SPACE + 1, b"checked", value_of(0)), reads=[Get((KEY,))])
+    )
+    await stall.reached.wait()
+    adder = asyncio.create_task(write(other, Put(*KEY, value_of(1)), reads=[Get((KEY,))]))
+    assert not await settled(adder)
+    stall.go.set()
+    await asyncio.gather(checker, adder)
+    assert await read(one, Get((KEY,))) == [value_of(1)]
+
+
+async def a_dropped_space_takes_no_row(
+    stall: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    await write(one, CreateSpace(SPACE))
+    stall.arm()
+    writer = asyncio.create_task(write(one, Put(*KEY, value_of(1))))
+    await stall.reached.wait()
+    dropper = asyncio.create_task(write(other, DropSpace(SPACE)))
+    assert not await settled(dropper)
+    stall.go.set()
+    await asyncio.gather(writer, dropper)
+    with pytest.raises(Conflict):
+        await write(one, Put(*KEY, value_of(1)))
+
+
+async def a_space_that_never_was_is_a_bug(
+    _: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    with pytest.raises(LookupError):
+        await write(one, Put(99, b"key", value_of(1)))
+    await write(other, CreateSpace(SPACE))
+    with pytest.raises(Conflict):
+        await write(one, CreateSpace(SPACE))
+
+
+async def two_reads_of_a_transaction_come_from_one_moment(
+    _: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)))
+    brief, lasting = await one.begin(), await one.begin(True)
+    for transaction in brief, lasting:
+        assert await transaction.read([Get((KEY,))]) == [[value_of(1)]]
+    await write(other, Put(*KEY, value_of(2)), Put(SPACE, b"new", value_of(2)))
+    assert await lasting.read([Get(((SPACE, b"new"),))]) == [[None]]
+    with pytest.raises(Conflict):
+        await brief.read([Get(((SPACE, b"new"),))])
+    await brief.rollback()
+    await lasting.rollback()
+    again = await one.begin()
+    assert await again.read([Get((KEY,))]) == [[value_of(2)]]
+    await write(other, Put(SPACE, b"new", value_of(3)))
+    assert await again.read([Get(((SPACE, b"new"),))]) == [[value_of(3)]]
+    await again.rollback()
+
+
+async def records_of_a_slot_never_go_back_in_time(
+    _: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """The keys of a log begin with the time, and a server's clock may be behind another's."""
+    await write(one, CreateSpace(SPACE), Append(SPACE, 1, b"\x01\x05", value_of(1)))
+    with pytest.raises(Conflict):
+        await write(other, Append(SPACE, 1, b"\x01\x04", value_of(1)))
+    await write(other, Append(SPACE, 1, b"\x01\x05", value_of(1)))
+    await write(other, Append(SPACE, 2, b"\x02\x04", value_of(1)))
+
+
+async def nothing_is_lost_among_many(_: Stall, one: PostgresStore, other: PostgresStore) -> None:
+    """Increments, moves between two rows, additions and appends, from eight tasks."""
+    await write(one, CreateSpace(SPACE), *(Put(SPACE, b"%d" % n, value_of(100)) for n in range(4)))
+    drawn = random.Random(3)
+
+    async def move(store: PostgresStore) -> None:
+        while True:
+            transaction = await store.begin()
+            source, target = drawn.sample(range(4), 2)
+            keys = (SPACE, b"%d" % source), (SPACE, b"%d" % target)
+            [answer] = await transaction.read([Get(keys)])
+            taken, given = cast(list[bytes], answer)
+            amounts = int.from_bytes(taken[4:8], "big") - 1, int.from_bytes(given[4:8], "big") + 1
+            rows = [Put(*key, value_of(left)) for key, left in zip(keys, amounts, strict=True)]
+            drawn.shuffle(rows)
+            try:
+                await transaction.commit(
+                    [*rows, Add(b"moves", 1), Append(SPACE, 1, b"\x01", value_of(1))]
+                )
+                return
+            except Conflict:
+                pass
+
+    async def work(store: PostgresStore) -> None:
+        for _ in range(15):
+            await move(store)
+
+    await asyncio.gather(*(work(store) for store in (one, other) * 4))
+    page = await read(one, Range(SPACE, b"0", b"9"))
+    assert isinstance(page, Page)
+    assert sum(int.from_bytes(value[4:8], "big") for _, value in page.rows) == 400
+    assert await read(one, Counters((b"moves",))) == [120]
+    log = await read(one, Range(SPACE, b"\x01", b"\x02"))
+    assert isinstance(log, Page)
+    assert [int.from_bytes(key[1:], "big") for key, _ in log.rows] == list(range(1, 121))
+
+
+def keep(dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(one: PostgresStore, other: PostgresStore) -> None:
+        await promise(Stall(monkeypatch), one, other)
+
+    run(dsn, scenario, stores=2)
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        written_rows_are_guarded,
+        a_row_that_came_back_is_another,
+        readers_of_a_log_miss_nothing,
+        no_write_is_under_way_when_the_catalog_changes,
+        what_is_answered_is_committed,
+        a_range_that_was_read_does_not_change,
+        an_absent_row_stays_absent,
+        a_dropped_space_takes_no_row,
+        a_space_that_never_was_is_a_bug,
+        two_reads_of_a_transaction_come_from_one_moment,
+        records_of_a_slot_never_go_back_in_time,
+        nothing_is_lost_among_many,
+    ],
+    ids=lambda it: it.__name__,
+)
+def test_a_promise_is_kept(
+    postgres_dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(postgres_dsn, promise, monkeypatch)
+
+
+# ---- bugs that are planted ----
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def a_write_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Plan, "unmet", lambda *_: None)
+    _replace(monkeypatch, writes.UPDATES, "AND r.version = q.expected", "")
+
+
+def versions_restart_after_a_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in (writes.INSERTS, writes.UPSERTS):
+        _replace(monkeypatch, part, "$2", "1")
+    _replace(monkeypatch, writes.UPDATES, "version = $2", "version = r.version + 1")
+
+
+def numbers_come_from_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "SELECT space, slot, nextval(pg_get_serial_sequence('numbers', 'number')) AS number "
+        "FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[], ${4}::bytea[]) "
+        "AS q (space, slot, number, first, last)"
+    )
+    monkeypatch.setitem(writes._PARTS, writes.HEADS, (text, 5))
+
+
+def there_is_no_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    locks = Guards.locks
+
+    def planted(self: Guards, *arguments: object) -> dict[int, bool]:
+        found = locks(self, *arguments)  # type: ignore[arg-type]
+        found.pop(guards.FENCE, None)
+        return found
+
+    monkeypatch.setattr(Guards, "locks", planted)
+
+
+def the_answer_comes_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def planted(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(settle, "commit", planted)
+
+
+def _replace(monkeypatch: pytest.MonkeyPatch, part: int, old: str, new: str) -> None:
+    text, parameters = writes._PARTS[part]
+    assert old in text
+    monkeypatch.setitem(writes._PARTS, part, (text.replace(old, new), parameters))
+
+
+@pytest.mark.parametrize(
+    ("plant", "promise"),
+    [
+        (a_write_is_not_guarded, written_rows_are_guarded),
+        (versions_restart_after_a_deletion, a_row_that_came_back_is_another),
+        (numbers_come_from_a_sequence, readers_of_a_log_miss_nothing),
+        (there_is_no_fence, no_write_is_under_way_when_the_catalog_changes),
+        (the_answer_comes_before_the_commit, what_is_answered_is_committed),
+    ],
+    ids=lambda it: it.__name__,
+)
+def test_a_planted_bug_breaks_it(
+    postgres_dsn: str, plant: Plant, promise: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def opened(store: PostgresStore) -> None:
+        await store.open()
+        async with store.pool.connection() as connection:
+            await connection.execute("CREATE TABLE numbers (number bigserial)")
+
+    run(postgres_dsn, opened)
+    writes._statement.cache_clear()
+    plant(monkeypatch)
+    try:
+        with pytest.raises((AssertionError, pytest.fail.Exception)):
+            keep(postgres_dsn, promise, monkeypatch)
+    finally:
+        writes._statement.cache_clear()

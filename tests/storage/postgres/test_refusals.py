@@ -1,0 +1,199 @@
+"""Databases that cannot be used: one line that says why, and never a password."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hashrange.kv import CreateSpace, Damaged, Get, Put, ReadOnly, StoreError
+from hashrange.storage.postgres import PostgresStore, schema
+from hashrange.testing.postgres_server import PostgresServer
+from hashrange.testing.store_model import value_of
+
+from .stores import SPACE, read, run, write
+
+SECRET = "s3cr3t-w0rd"
+
+
+def refusal(dsn: str) -> StoreError:
+    """The error of the first use."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await store.open()
+
+    with pytest.raises(StoreError) as caught:
+        run(dsn, scenario)
+    line = str(caught.value)
+    assert line
+    assert "\n" not in line
+    assert SECRET not in line
+    return caught.value
+
+
+def test_a_schema_with_the_tables_of_another_program(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    postgres_server.run("CREATE TABLE rows (mine text)", database=name_in(dsn))
+    assert "another program" in str(refusal(dsn))
+    assert postgres_server.run("SELECT count(*) FROM rows", database=name_in(dsn)) == "0"
+
+
+def test_tables_of_a_newer_release(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    run(dsn, lambda store: store.open())
+    postgres_server.run("UPDATE hashrange_schema SET version = 8", database=name_in(dsn))
+    run(dsn, lambda store: store.open())  # it says that this release can still use them
+    postgres_server.run("UPDATE hashrange_schema SET oldest = 8", database=name_in(dsn))
+    problem = refusal(dsn)
+    assert isinstance(problem, Damaged)
+    assert "newer release" in str(problem)
+
+
+def test_a_user_without_rights(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    name = name_in(dsn)
+    postgres_server.run("DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN", database=name)
+    postgres_server.run("REVOKE CREATE ON SCHEMA public FROM PUBLIC", database=name)
+    guest = dsn.replace("hashrange@", f"guest:{SECRET}@")
+    assert "rights" in str(refusal(guest))
+    run(dsn, lambda store: store.open())
+    postgres_server.run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest", database=name)
+    assert "rows: INSERT" in str(refusal(guest))
+
+
+def test_a_database_that_is_read_only(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    name = name_in(dsn)
+    postgres_server.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    assert isinstance(refusal(dsn), ReadOnly)
+
+
+def test_another_encoding(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database("ENCODING 'LATIN1' TEMPLATE template0")
+    assert "LATIN1" in str(refusal(dsn))
+
+
+def test_a_server_that_does_not_sync(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database().replace("&unsynced=1", "")
+    assert "fsync" in str(refusal(dsn))
+
+
+def test_no_schema(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.dsn(search_path="nowhere", unsynced="1")
+    assert "search_path" in str(refusal(dsn))
+
+
+def test_a_database_or_user_that_does_not_exist(postgres_server: PostgresServer) -> None:
+    assert "does not exist" in str(refusal(postgres_server.dsn("nothing")))
+    nobody = postgres_server.dsn().replace("hashrange@", f"stranger:{SECRET}@")
+    assert "stranger" in str(refusal(nobody))
+
+
+def test_an_address_that_makes_no_sense() -> None:
+    for dsn in (f"postgresql://me:{SECRET}@[::1/db", f"postgresql://me:{SECRET}@host:port/db"):
+        refusal(dsn)
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.2)
+    problem = refusal(f"postgresql://me:{SECRET}@/db?host={tmp_path}")
+    assert "cannot be reached" in str(problem)
+
+
+@pytest.fixture
+def server_with_passwords() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    server.run(f"ALTER ROLE hashrange PASSWORD '{SECRET}'")
+    (server.folder / "data" / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+    yield server
+    server.stop()
+
+
+def test_a_password(
+    server_with_passwords: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """From the address, the environment or a file; a wrong one is in no message."""
+    server = server_with_passwords
+    server.kill()
+    server.start()
+    dsn = server.dsn(unsynced="1")
+    assert "password" in str(refusal(dsn))
+    assert "password" in str(refusal(dsn.replace("hashrange@", f"hashrange:{SECRET}x@")))
+    run(dsn.replace("hashrange@", f"hashrange:{SECRET}@"), lambda store: store.open())
+    passwords = tmp_path / "passwords"
+    passwords.write_text(f"*:*:*:hashrange:{SECRET}\n")
+    passwords.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    run(dsn, lambda store: store.open())
+    monkeypatch.delenv("PGPASSFILE")
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    run(dsn, lambda store: store.open())
+
+
+def test_a_standby() -> None:
+    server = PostgresServer()
+    try:
+        server.kill()
+        (server.folder / "data" / "standby.signal").touch()
+        server.start()
+        assert "standby" in str(refusal(server.dsn(unsynced="1")))
+    finally:
+        server.stop()
+
+
+def test_many_servers_make_the_tables_at_once(postgres_dsn: str) -> None:
+    async def scenario(*stores: PostgresStore) -> None:
+        await asyncio.gather(*(store.open() for store in stores))
+        assert len({store.namespace for store in stores}) == 1
+
+    run(postgres_dsn, scenario, stores=6)
+
+
+def test_an_interrupted_migration_leaves_nothing(
+    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "_STEPS", ((*schema._TABLES[:2], "SELECT no_such_function()"),))
+    refusal(postgres_dsn)
+    monkeypatch.undo()
+    run(postgres_dsn, lambda store: store.open())
+
+
+def test_damage_is_found(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+
+    async def fill(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE))
+        rows = [Put(SPACE, b"%04d" % number, value_of(1)) for number in range(1_200)]
+        await write(store, *rows)
+        assert [problem async for problem in store.verify()] == []
+
+    async def look(store: PostgresStore) -> None:
+        problems = [problem async for problem in store.verify()]
+        assert len(problems) == 3
+        assert sorted(problem.split(": ")[1] for problem in problems) == [
+            "it is stored under a wrong slot or key",
+            "the checksum is wrong",
+            "the weight beside the value is not the one in it",
+        ]
+        assert await read(store, Get(((SPACE, b"0007"),))) == [value_of(1)]
+
+    run(dsn, fill)
+    postgres_server.run(
+        "UPDATE rows SET value = value || '\\x00' WHERE key = '0001'",
+        "UPDATE rows SET weight = 8 WHERE key = '0003'",
+        "UPDATE rows SET slot = slot + 1 WHERE key = '1100'",
+        database=name_in(dsn),
+    )
+    run(dsn, look)
+
+
+def test_a_backup_is_made_with_pg_dump(postgres_dsn: str, tmp_path: Path) -> None:
+    async def scenario(store: PostgresStore) -> None:
+        with pytest.raises(StoreError, match="pg_dump"):
+            await store.backup(str(tmp_path / "copy"))
+
+    run(postgres_dsn, scenario)
+
+
+def name_in(dsn: str) -> str:
+    return dsn.split("/")[3].split("?")[0]
