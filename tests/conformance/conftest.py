@@ -1,4 +1,5 @@
-"""The endpoints of the suite: in process, over HTTP and over a store that is awaited.
+"""The endpoints of the suite: in process, over HTTP, over a store that is awaited, and over HTTP
+with PostgreSQL.
 
 If any `--endpoint` is given, it runs there instead.
 """
@@ -7,7 +8,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
@@ -16,9 +18,21 @@ from botocore.config import Config
 from .raw import ORIGIN, Wire
 from .support import Client, NewTable, Table, tables
 
+if TYPE_CHECKING:
+    from hashrange.testing.postgres_server import PostgresServer
+
 IN_PROCESS = "in-process"
 AWAITED = "awaited"
 HTTP = "http"
+POSTGRESQL = "postgresql"
+ON_POSTGRESQL = frozenset(
+    f"test_{name}"
+    for name in (
+        *("batches", "index_updates", "indexes", "item_collections", "items", "query"),
+        *("scan", "transactions", "transaction_errors", "updates"),
+    )
+)
+"""The tests whose answers depend on what a store does. Validation is the same over every store."""
 
 # Faulty requests must reach the server, and the first answer counts: no retries.
 CONFIG = Config(
@@ -44,7 +58,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
         # The other endpoints are left out of the fast tests.
-        second = [pytest.param(name, marks=pytest.mark.slow) for name in (HTTP, AWAITED)]
+        names = [HTTP, AWAITED]
+        if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRESQL:
+            names.append(POSTGRESQL)
+        second = [pytest.param(name, marks=pytest.mark.slow) for name in names]
         targets = given or [IN_PROCESS, *second]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
 
@@ -52,7 +69,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The URL of a server of our own, in memory, for the whole session."""
-    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--cors", ORIGIN]
+    with _serving("--cors", ORIGIN) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def server_over_postgresql(durable_postgres_server: "PostgresServer") -> Iterator[str]:
+    with _serving(durable_postgres_server.new_schema()) as url:
+        yield url
+
+
+@contextmanager
+def _serving(*arguments: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
@@ -90,6 +119,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
             yield _client(database.boto3_session())
     elif request.param == HTTP:
         yield _remote(request.getfixturevalue("server"))
+    elif request.param == POSTGRESQL:
+        yield _remote(request.getfixturevalue("server_over_postgresql"))
     else:
         yield _remote(request.param)
 
