@@ -14,13 +14,13 @@ from hashrange.model.values import Item
 
 def read_units(size_bytes: int, consistent: bool) -> float:
     """The price of reading one item or one page. An empty read costs as much as one byte."""
-    units = max(1, -(-size_bytes // READ_UNIT_BYTES))
+    units = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(units) if consistent else units / 2
 
 
 def write_units(size_bytes: int) -> float:
     """The price of writing one item or index entry."""
-    return float(max(1, -(-size_bytes // WRITE_UNIT_BYTES)))
+    return float(-(-size_bytes // WRITE_UNIT_BYTES) or 1)
 
 
 class Charge(Struct, gc=False):
@@ -39,7 +39,7 @@ class Charge(Struct, gc=False):
     raw: bytes = b""
 
 
-class Receipt(Struct):
+class Receipt(Struct, gc=False):
     """What a request consumed, whether or not the client asked for it.
 
     `collections` holds the sizes in bytes, after the changes, of the item collections that were
@@ -49,6 +49,14 @@ class Receipt(Struct):
     transactional: bool = False
     charges: list[Charge] = field(default_factory=list)
     collections: dict[str, dict[bytes, tuple[Item, int]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of_read(table: Table, key: RowKey, size_bytes: int, consistent: bool) -> "Receipt":
+        """The receipt of a request that reads one item; `size_bytes` is 0 if there is none."""
+        units: float = -(-size_bytes // READ_UNIT_BYTES) or 1
+        if not consistent:
+            units /= 2
+        return Receipt(False, [Charge(table, None, key.key, units, False, key.raw)])
 
     def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
         """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""

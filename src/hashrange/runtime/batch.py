@@ -20,11 +20,12 @@ from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decision, TableChange
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.model.tables import Index, Table
 from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Costly, Memory, Proposal, begin
 from hashrange.runtime.environment import HEAD, Environment
@@ -124,6 +125,16 @@ def internal_error(error: BaseException) -> InternalServerError:
     return refusal
 
 
+def _gone(change: TableChange) -> set[int]:
+    """The spaces of the table and of the indexes that a change drops."""
+    old, new = ({each.space for each in _sources(table)} for table in change)
+    return old - new
+
+
+def _sources(table: Table | None) -> tuple[Table | Index, ...]:
+    return () if table is None else (table, *table.indexes)
+
+
 class Batch(Struct, eq=False):
     """`memory` is set on an asynchronous store, where a batch may have to be decided again.
 
@@ -148,6 +159,7 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
+        enforced = meter is not None and meter.enforced
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         decided = 0
@@ -165,21 +177,22 @@ class Batch(Struct, eq=False):
                 wrote = True
             moment = Moment(now, submission.entropy, submission.caller, settings)
             reply: Any = None
+            account = self._account(submission, now) if enforced else None
             try:
                 if submission.proposal is not None:
                     writes = yield from self._carry_out(submission, submission.proposal, now)
                     continue
                 try:
                     steps = begin(submission.operation, submission.request, moment, tables)
-                    if meter is not None and meter.enforced:
-                        if submission.account is None:
-                            submission.account = Account(meter, now)
-                        steps = submission.account.steps(steps)
                     if self.memory is not None:
                         steps = self.memory.steps(id(submission), (head[0], redefined), steps)
                     units = 0
                     while True:
-                        reply = yield steps.send(reply)
+                        read = steps.send(reply)
+                        if account is not None and type(read) is Admit:
+                            reply = account.limits(read)
+                            continue
+                        reply = yield read
                         if type(reply) is list and is_long(reply):
                             units += submission.price(reply)
                             if units > UNITS_MAX:
@@ -193,6 +206,8 @@ class Batch(Struct, eq=False):
                 costly.append(submission)
                 continue
             except ApiError as refusal:
+                if account is not None:
+                    account.refused(refusal)
                 # A traceback would keep what was read in memory, in a cycle.
                 submission.outcome = refusal.with_traceback(None)
                 continue
@@ -204,6 +219,8 @@ class Batch(Struct, eq=False):
                 if type(change) is TableChange:
                     tables, redefined = {}, True
                     self.needs_upkeep |= change.old is not None
+                    if meter is not None:
+                        meter.forget(_gone(change))
         if costly or decided < len(self.submissions):
             self._leave(costly, decided)
         if not wrote and not writes:
@@ -214,6 +231,14 @@ class Batch(Struct, eq=False):
         if milliseconds > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
+
+    def _account(self, submission: Submission, now: float) -> Account:
+        account = submission.account
+        if account is None:
+            assert self.environment.meter is not None, "throughput is enforced"
+            account = submission.account = Account(self.environment.meter, now)
+        account.asked = 0
+        return account
 
     def _carry_out(
         self, submission: Submission, proposal: Proposal, now: float

@@ -33,9 +33,10 @@ from hashrange.runtime.decisions import Costly, Proposal, Steps, begin, within_p
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.account import AdmittedReads
 from hashrange.runtime.meter.metered import metered
 from hashrange.runtime.read_queue import WAIT_SECONDS_MAX, ReadQueue, throttled
+from hashrange.runtime.source import Source
 
 LONG_READS_PER_TURN = 8
 """How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
@@ -58,12 +59,17 @@ class ReadSnapshot:
         """The decision of a request, about to make its first read."""
         moment = Moment(self.now, b"", caller, self._settings)
         steps = begin(operation, request, moment, self.tables)
-        meter, lagging = self._meter, self._lagging
-        if meter is not None and meter.enforced:
-            steps = Account(meter, self.now).steps(steps)
+        lagging = self._lagging
         if lagging is not None:
             steps = lagging.steps(operation, request, self.tables, steps, self.now)
         return steps
+
+    def source(self) -> Source:
+        """What answers the reads of one request."""
+        meter = self._meter
+        if meter is not None and meter.enforced:
+            return AdmittedReads(meter, self.now, self.snapshot)
+        return self.snapshot
 
     def response(self, decision: Decision) -> bytes:
         """The response of a decision over this snapshot, after it is charged."""
@@ -194,7 +200,7 @@ class Reads:
                 steps = opened.begin(operation, request, caller)
                 if weight:
                     steps = within_price(steps, weight, body)
-                return opened.response(drive(steps, opened.snapshot))
+                return opened.response(drive(steps, opened.source()))
             except Costly:
                 pass
             finally:
@@ -231,12 +237,12 @@ class Reads:
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if operation.single_read and not weight:
-            return opened.response(drive(steps, opened.snapshot))
+            return opened.response(drive(steps, opened.source()))
         costly = False
         if weight:
             steps = within_price(steps, weight, body)
         try:
-            decision = SlicedDrive(steps, opened.snapshot, timer).advance()
+            decision = SlicedDrive(steps, opened.source(), timer).advance()
         except Costly:
             costly, decision = True, None
         if decision is not None:
@@ -341,7 +347,7 @@ class Reads:
         except BaseException:
             self._queue.leave()
             raise
-        sliced = SlicedDrive(steps, opened.snapshot, self._environment.clock.timer)
+        sliced = SlicedDrive(steps, opened.source(), self._environment.clock.timer)
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)

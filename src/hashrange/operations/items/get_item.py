@@ -51,7 +51,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     mode = given.return_consumed_capacity
     if not mode and moment.settings.throughput == "off":
         return answer(response)
-    receipt = Receipt()
-    receipt.add_read(table, key, row.size if row else 0, bool(given.consistent_read))
-    outputs.add_consumed(response, receipt, mode, given.table_name)
+    size = row.size if row else 0
+    receipt = Receipt.of_read(table, key, size, bool(given.consistent_read))
+    if mode:
+        outputs.add_consumed(response, receipt, mode, given.table_name)
     return answer(response, receipt)

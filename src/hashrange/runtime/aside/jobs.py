@@ -192,6 +192,8 @@ class Jobs(forks.Forkable):
                 self._charge(job, result)
             self._end(job, Proposal(job.reads, *astuple(result)))
         except ApiError as refusal:
+            if job.account is not None:
+                job.account.refused(refusal)
             self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
         except BaseException as error:
             self._end(job, internal_error(error))

@@ -7,6 +7,7 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Admit
 from hashrange.model.consistency import Eventual
 from hashrange.model.tables import Index, Table
 from hashrange.operations.operation import Operation
@@ -47,6 +48,9 @@ class Lagging:
         try:
             while True:
                 read = steps.send(reply)
+                if type(read) is Admit:
+                    reply = yield read
+                    continue
                 for space in _spaces(read) - reverted:
                     reverted.add(space)
                     overlay.write(self._history.reverted(space, draw.time_of(space)))

@@ -1,6 +1,11 @@
 """Token buckets: credit that grows with time up to a capacity, and may become a debt."""
 
+from typing import TYPE_CHECKING
+
 from hashrange.engine.throughput import Limit
+
+if TYPE_CHECKING:
+    from hashrange.runtime.meter.heat import Window
 
 Place = tuple[int, int | None, bool]
 """Where units are counted: a space, the number of a partition (None: all), and whether written."""
@@ -10,10 +15,10 @@ class Bucket:
     """What a table, an index or one of its partitions can serve: `rate` units per second.
 
     A request is admitted while there is credit; otherwise it has reached `limit`. `credit` is as of
-    the time `at`, in epoch seconds; a debt is negative.
+    the time `at`, in epoch seconds; a debt is negative. `window` is the recent load of a partition.
     """
 
-    __slots__ = ("at", "capacity", "credit", "limit", "place", "rate")
+    __slots__ = ("at", "capacity", "credit", "limit", "place", "rate", "window")
 
     def __init__(
         self, place: Place, limit: Limit, rate: float, capacity: float, credit: float, at: float
@@ -24,6 +29,7 @@ class Bucket:
         self.capacity = capacity
         self.credit = credit
         self.at = at
+        self.window: Window | None = None
 
     def credit_at(self, now: float) -> float:
         """The credit now. Time never falls."""
@@ -35,5 +41,6 @@ class Bucket:
 
     def pay(self, units: float, now: float) -> float:
         """Returns the credit that is left."""
-        self.credit = left = self.credit_at(now) - units
+        credit = self.credit if now <= self.at else self.credit_at(now)
+        self.credit = left = credit - units
         return left

@@ -16,42 +16,34 @@ class Raise(NamedTuple):
     due: float
 
 
-class Minute:
-    """The units that a table or index consumed, in one direction, since a time."""
-
-    __slots__ = ("raising", "since", "units")
-
-    def __init__(self, since: float) -> None:
-        self.since = since
-        self.units = 0.0
-        self.raising: Raise | None = None
-
-
 class Growth:
-    def __init__(self, growth_seconds: float) -> None:
-        self._growth_seconds = growth_seconds
-        self._minutes: dict[tuple[int, bool], Minute] = {}
+    """The units that a table or index consumed, in one direction, since the minute began."""
 
-    def note(self, space: int, written: bool, units: float, warm: float, now: float) -> int | None:
+    __slots__ = ("_growth_seconds", "_raising", "_since", "_units")
+
+    def __init__(self, growth_seconds: float, since: float) -> None:
+        self._growth_seconds = growth_seconds
+        self._since = since
+        self._units = 0.0
+        self._raising: Raise | None = None
+
+    def note(self, units: float, warm: float, now: float) -> int | None:
         """Count units. Returns the warm throughput that is due now, if it has to be raised."""
-        minute = self._minutes.get((space, written))
-        if minute is None:
-            minute = self._minutes[space, written] = Minute(now)
-        if now >= minute.since + MINUTE:
-            self._end(minute, warm, now)
-        minute.units += units
-        raising = minute.raising
+        if now >= self._since + MINUTE:
+            self._end(warm, now)
+        self._units += units
+        raising = self._raising
         if raising is None or now < raising.due:
             return None
-        minute.raising = None
+        self._raising = None
         return int(raising.units)
 
-    def _end(self, minute: Minute, warm: float, now: float) -> None:
-        wanted = 2 * minute.units / MINUTE
-        minute.since, minute.units = now, 0.0
+    def _end(self, warm: float, now: float) -> None:
+        wanted = 2 * self._units / MINUTE
+        self._since, self._units = now, 0.0
         if wanted <= warm:
             return
-        if minute.raising is None:
-            minute.raising = Raise(wanted, now + self._growth_seconds)
-        elif wanted > minute.raising.units:
-            minute.raising = minute.raising._replace(units=wanted)
+        if self._raising is None:
+            self._raising = Raise(wanted, now + self._growth_seconds)
+        elif wanted > self._raising.units:
+            self._raising = self._raising._replace(units=wanted)

@@ -10,7 +10,7 @@ from random import Random
 
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.buckets import Place
+from hashrange.runtime.meter.buckets import Bucket
 
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
@@ -66,59 +66,48 @@ class Window:
 
 
 class Heat:
-    """The windows of all partitions. The same requests at the same times give the same splits."""
+    """Keeps the windows of partitions, in their buckets.
+
+    The same requests at the same times lead to the same splits.
+    """
 
     def __init__(self, share: float, seconds: float) -> None:
         self._share = share
         self._seconds = seconds
-        self._windows: dict[Place, Window] = {}
         self._random = Random(0)
 
     def note(
         self,
-        place: Place,
+        part: Bucket,
         table: Table,
         source: Table | Index,
         key: bytes,
         units: float,
-        most: float,
         now: float,
     ) -> bytes | None:
-        """Count units of a partition that serves at most `most` a second.
-
-        Returns the key at which it should be split, if it should.
-        """
-        window, at = self._windows.get(place), None
+        """Count units of a partition. Returns the key at which it should be split, if it should."""
+        window, at = part.window, None
         if window is None or now >= window.since + self._seconds:
-            at = self._roll(place, table, source, most, now)
-            window = self._windows[place]
+            at = self._roll(part, table, source, now)
+            window = part.window
+            assert window is not None, "one has begun"
         window.note(key, units, self._random)
         return at
 
-    def note_refused(self, place: Place, key: bytes, now: float) -> None:
+    def note_refused(self, part: Bucket, key: bytes, now: float) -> None:
         """A refused request counts as load of one unit, so that it is seen which keys are hot."""
-        window = self._windows.setdefault(place, Window(now))
-        window.refused = True
-        window.note(key, 1, self._random)
+        if part.window is None:
+            part.window = Window(now)
+        part.window.refused = True
+        part.window.note(key, 1, self._random)
 
-    def _roll(
-        self,
-        place: Place,
-        table: Table,
-        source: Table | Index,
-        most: float,
-        now: float,
-    ) -> bytes | None:
+    def _roll(self, part: Bucket, table: Table, source: Table | Index, now: float) -> bytes | None:
         """Begin another window, as none has begun yet or the last one is over."""
-        window = self._windows.get(place)
+        window, part.window = part.window, Window(now)
         if window is None or now >= window.since + 2 * self._seconds:
-            self._windows[place] = Window(now)
             return None
-        tried: bytes | None = None
-        if window.is_hot(most, self._share, self._seconds):
+        if window.is_hot(part.rate, self._share, self._seconds):
             if window.at is not None and window.sides_balance():
-                self._windows[place] = Window(now)
                 return window.at
-            tried = window.median(table, source)
-        self._windows[place] = Window(now, tried)
+            part.window.at = window.median(table, source)
         return None

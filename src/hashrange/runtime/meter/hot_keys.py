@@ -5,6 +5,8 @@ streams" (2005). When a new key finds all places taken, it takes that of the sma
 begins with it: counts may be too high, by at most the smallest, but no frequent key is missed.
 """
 
+from heapq import heappush, heapreplace
+
 KEYS_MAX = 128
 SHOWN_MAX = 25
 """How many contributors a report of CloudWatch Contributor Insights shows."""
@@ -13,6 +15,8 @@ SHOWN_MAX = 25
 class HotKeys:
     def __init__(self) -> None:
         self._counts: dict[bytes, float] = {}
+        self._order: list[tuple[float, bytes]] = []
+        """A heap with an entry for each key. Its count may be an earlier one: counts only rise."""
 
     def add(self, key: bytes, amount: float) -> None:
         counts = self._counts
@@ -20,9 +24,21 @@ class HotKeys:
             counts[key] += amount
         elif len(counts) < KEYS_MAX:
             counts[key] = amount
+            heappush(self._order, (amount, key))
         else:
-            least = min(counts, key=counts.__getitem__)
-            counts[key] = counts.pop(least) + amount
+            least, rarest = self._least()
+            del counts[rarest]
+            counts[key] = least + amount
+            heapreplace(self._order, (least + amount, key))
+
+    def _least(self) -> tuple[float, bytes]:
+        """The smallest count and its key, which are then at the top of the heap."""
+        counts, order = self._counts, self._order
+        while True:
+            count, key = order[0]
+            if counts[key] == count:
+                return order[0]
+            heapreplace(order, (counts[key], key))
 
     def most(self, number: int = SHOWN_MAX) -> list[tuple[bytes, float]]:
         """The keys with the highest counts, highest first."""

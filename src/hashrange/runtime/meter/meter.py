@@ -3,10 +3,13 @@
 Source: developer guide, Burst and adaptive capacity. A provisioned table or index has a bucket
 for its units; on demand it has one only if OnDemandThroughput sets a maximum. Each partition has
 one for what a partition serves. Reads and writes are counted separately.
+
+Buckets are charged at once, because the next request is admitted by them. All else that follows
+from a receipt is only counted, and that is done for many receipts together, which costs half.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hashrange.engine.capacity import Charge, Receipt
@@ -18,7 +21,14 @@ from hashrange.runtime.meter.buckets import Bucket
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
 from hashrange.runtime.meter.sources import SourceBuckets
-from hashrange.runtime.meter.usage import Usage
+from hashrange.runtime.meter.usage import ALL_COUNTED, SAMPLED, Usage
+
+RECEIPTS_MAX = 256
+"""So many receipts wait to be counted."""
+WAIT_SECONDS_MAX = 1.0
+"""How long they wait if partitions and throughput on demand follow the load."""
+
+NO_LIMITS: Sequence[Limit] = ()
 
 Expected = dict[Bucket, float]
 """What the admitted members of a batch will consume at least, by bucket."""
@@ -35,17 +45,34 @@ class Meter:
         self.enforced = settings.throughput == "enforced"
         self.tells = False
         """Whether each response is to know what its request consumed (`Metered`)."""
-        self.usage = Usage()
+        self._usage = Usage()
         self._settings = settings
         self._wake_upkeep = wake_upkeep
-        self._sources: dict[tuple[int, bool], SourceBuckets] = {}
+        self._receipts: list[Receipt] = []
+        self._since = 0.0  # when the first of them was added
+        self._read: dict[int, SourceBuckets] = {}  # by space
+        self._written: dict[int, SourceBuckets] = {}
         self._heat = Heat(settings.heat_share, settings.heat_seconds)
-        self._growth = Growth(settings.growth_seconds)
         self._steps: deque[dict[str, Any]] = deque()
+
+    @property
+    def usage(self) -> Usage:
+        """What has been counted, up to now."""
+        self._count(sampled=False)
+        return self._usage
 
     def take_steps(self) -> list[dict[str, Any]]:
         """The steps of upkeep that the load asks for."""
+        self._count(sampled=False)
         return [self._steps.popleft() for _ in range(len(self._steps))]
+
+    def forget(self, spaces: Iterable[int]) -> None:
+        """Free what is known of tables and indexes that no longer exist."""
+        self._count(sampled=False)
+        for space in spaces:
+            self._read.pop(space, None)
+            self._written.pop(space, None)
+            self._usage.forget(space)
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted; none if it is.
@@ -53,31 +80,37 @@ class Meter:
         `expected` is what the members of its batch that were admitted before it will consume. If
         this one is admitted, its units are added.
         """
-        table = asked.table
-        source = self._of(table, _owner(table, asked.source), asked.written)
+        table, written = asked.table, asked.written
+        source = self._of(table, _owner(table, asked.source), written)
         part, whole = source.of(asked.key), source.whole
+        wanted = expected.get(part, 0)
+        if whole is None and part.credit > wanted and not (written and table.indexes):
+            expected[part] = wanted + asked.units  # the usual case, in short
+            return NO_LIMITS
         found: list[Limit] = []
         if whole is not None and whole.credit_at(now) <= expected.get(whole, 0):
             found.append(whole.limit)
-        if part.credit_at(now) <= expected.get(part, 0):
+        if part.credit_at(now) <= wanted:
             found.append(part.limit)
-            self._heat.note_refused(part.place, asked.key, now)
-        if asked.written and table.indexes:
+            self._heat.note_refused(part, asked.key, now)
+        if written and table.indexes:
             found += self._behind(table, now)
         if found:
-            self.usage.refuse(asked, found)
+            self._usage.refuse(asked, found)
             return found
-        for bucket in (part,) if whole is None else (whole, part):
-            expected[bucket] = expected.get(bucket, 0) + asked.units
-        return found
+        expected[part] = wanted + asked.units
+        if whole is not None:
+            expected[whole] = expected.get(whole, 0) + asked.units
+        return NO_LIMITS
 
     def charge(self, receipt: Receipt, now: float) -> None:
-        for charge in receipt.charges:
-            table = charge.table
-            source = _owner(table, charge.index or table)
-            self.usage.charge(table, source, charge)
-            if self.enforced:
-                self._pay(self._of(table, source, charge.written), charge, now)
+        """Charge what a request has consumed."""
+        if self.enforced:
+            self._pay(receipt, now)
+        receipts = self._receipts
+        receipts.append(receipt)
+        if len(receipts) >= RECEIPTS_MAX:
+            self._count(sampled=True)
 
     def credits(
         self, table: Table, source: Table | Index, written: bool, now: float
@@ -97,11 +130,11 @@ class Meter:
             bucket.pay(units, now)
 
     def _of(self, table: Table, source: Table | Index, written: bool) -> SourceBuckets:
-        place = source.space, written
-        found = self._sources.get(place)
+        known = self._written if written else self._read
+        found = known.get(source.space)
         if found is None or found.table is not table:
             found = SourceBuckets(table, source, written, self._settings, found)
-            self._sources[place] = found
+            known[source.space] = found
         return found
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
@@ -114,16 +147,59 @@ class Meter:
                     found += buckets.limits_behind(now)
         return found
 
-    def _pay(self, source: SourceBuckets, charge: Charge, now: float) -> None:
-        table, owner, units, written = charge.table, source.source, charge.units, charge.written
+    def _pay(self, receipt: Receipt, now: float) -> None:
+        """Charge the buckets."""
+        if now >= self._since + WAIT_SECONDS_MAX:
+            self._count(sampled=False)
+            self._since = now
+        for charge in receipt.charges:
+            table, index = charge.table, charge.index
+            owner = table if index is None or index.local else index
+            found = (self._written if charge.written else self._read).get(owner.space)
+            if found is None or found.table is not table:
+                found = self._of(table, owner, charge.written)
+            found.pay(charge.key, charge.units, now)
+
+    def _count(self, sampled: bool) -> None:
+        """Count the receipts that wait. `sampled`: there are many, so some stand for all."""
+        receipts, self._receipts = self._receipts, []
+        enforced = self.enforced
+        table: Table | None = None
+        index: Index | None = None
+        for receipt in receipts:
+            for charge in receipt.charges:
+                if charge.table is not table or charge.index is not index:
+                    table, index = charge.table, charge.index
+                    usage = self._usage.of(table, _owner(table, index or table))
+                if charge.written:
+                    usage.write_units += charge.units
+                else:
+                    usage.read_units += charge.units
+                usage.charges = number = usage.charges + 1
+                if sampled and number > ALL_COUNTED:
+                    if number % SAMPLED:
+                        continue
+                    weight = SAMPLED
+                else:
+                    weight = 1
+                usage.count(charge, weight)
+                if enforced:
+                    self._follow(charge, charge.units * weight)
+
+    def _follow(self, charge: Charge, units: float) -> None:
+        """Let the partitions, and the throughput on demand, follow the load."""
+        table, written, now = charge.table, charge.written, self._since
+        owner = _owner(table, charge.index or table)
+        source = self._of(table, owner, written)
         part = source.of(charge.key)
-        source.pay(part, units, now)
-        at = self._heat.note(part.place, table, owner, charge.key, units, part.rate, now)
+        at = self._heat.note(part, table, owner, charge.key, units, now)
         if at is not None:
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)
         if table.on_demand:
+            if source.growth is None:
+                source.growth = Growth(self._settings.growth_seconds, now)
             warm = owner.warm.write if written else owner.warm.read
-            wanted = self._growth.note(owner.space, written, units, warm, now)
+            wanted = source.growth.note(units, warm, now)
             if wanted is not None:
                 read, write = (0, wanted) if written else (wanted, 0)
                 self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)

@@ -6,6 +6,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
 from hashrange.runtime.meter.buckets import Bucket, Place
+from hashrange.runtime.meter.growth import Growth
 
 INITIAL_BURST_SECONDS = 1.0
 """(?) How many seconds of its provisioned units a new table or index can use at once."""
@@ -15,9 +16,14 @@ class SourceBuckets:
     """`whole` is for the provisioned units, or on demand for the maximum, if there is one.
 
     `parts` are for the partitions, in their order. `behind` are the buckets whose debt is above the
-    backlog that an index may have. `former` are the buckets of an earlier definition, whose credit
-    goes on.
+    backlog that an index may have. `growth` is the load of a source on demand. `former` are the
+    buckets of an earlier definition, whose credit and load go on.
     """
+
+    __slots__ = (
+        *("behind", "growth", "parts", "source", "table", "whole", "written"),
+        *("_index", "_least", "_settings", "_starts"),
+    )
 
     def __init__(
         self,
@@ -35,11 +41,11 @@ class SourceBuckets:
         self._index = source if isinstance(source, Index) else None
         self._least = -settings.index_backlog_units
         known = {bucket.place: bucket for bucket in former.every()} if former else {}
+        self.growth: Growth | None = former.growth if former else None
         self.whole = self._of_whole(known)
         self.parts = [self._of_partition(part.number, known) for part in source.partitions]
         self._starts = source.partition_starts
-        for bucket in self.every():
-            self._note_debt(bucket, bucket.credit)
+        self.behind |= {each for each in self.every() if each.credit < self._least}
 
     def every(self) -> list[Bucket]:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
@@ -48,9 +54,13 @@ class SourceBuckets:
         """The bucket of the partition that has the row `key`."""
         return self.parts[bisect_right(self._starts, key) - 1]
 
-    def pay(self, part: Bucket, units: float, now: float) -> None:
-        for bucket in (part,) if self.whole is None else (self.whole, part):
-            self._note_debt(bucket, bucket.pay(units, now))
+    def pay(self, key: bytes, units: float, now: float) -> None:
+        """Charge what was consumed in the partition that has the row `key`."""
+        part, whole = self.parts[bisect_right(self._starts, key) - 1], self.whole
+        if part.pay(units, now) < self._least:
+            self.behind.add(part)
+        if whole is not None and whole.pay(units, now) < self._least:
+            self.behind.add(whole)
 
     def limits_behind(self, now: float) -> list[Limit]:
         """The limits of an index that has fallen behind."""
@@ -59,10 +69,6 @@ class SourceBuckets:
                 self.behind.discard(bucket)
         kinds = {bucket.limit.kind: bucket.limit for bucket in self.behind}
         return [kinds[kind] for kind in sorted(kinds, reverse=True)]
-
-    def _note_debt(self, bucket: Bucket, credit: float) -> None:
-        if credit < self._least:
-            self.behind.add(bucket)
 
     def _of_whole(self, known: dict[Place, Bucket]) -> Bucket | None:
         table, source, place = self.table, self.source, (self.source.space, None, self.written)
@@ -98,4 +104,6 @@ class SourceBuckets:
         old = known.get(place)
         if old is None:
             return Bucket(place, limit, rate, capacity, initial, self.table.active_at)
-        return Bucket(place, limit, rate, capacity, min(old.credit, capacity), old.at)
+        bucket = Bucket(place, limit, rate, capacity, min(old.credit, capacity), old.at)
+        bucket.window = old.window
+        return bucket

@@ -12,8 +12,8 @@ from hashrange.runtime.meter.hot_keys import HotKeys
 from hashrange.runtime.meter.report import SourceReport
 
 ALL_COUNTED = 1000
-"""So many charges of a table or index are all counted by partition and key; later, one of
-`SAMPLED` is, for all of them. Their sum is always exact."""
+"""So many charges of a table or index are all counted by partition and key. Later, while there are
+many requests, one of `SAMPLED` is, for all of them. Their sum is always exact."""
 SAMPLED = 32
 
 WRITE_WEIGHT = 3
@@ -51,10 +51,11 @@ class SourceUsage:
         throttled = dict(self.throttled)
         return SourceReport(self._table, self._index, self.read_units, self.write_units, throttled)
 
-    def count(self, charge: Charge, partition: int, weight: int) -> None:
+    def count(self, charge: Charge, weight: int) -> None:
         """Count a charge, and `weight` - 1 others like it, by partition and by key."""
-        units = charge.units * weight
-        self.partitions[partition, charge.written] += units
+        index, units = charge.index, charge.units * weight
+        owner = charge.table if index is None or index.local else index
+        self.partitions[owner.partition_at(charge.key).number, charge.written] += units
         if charge.raw:
             amount = units * WRITE_WEIGHT if charge.written else units
             self._count(self.accessed, charge.raw, amount)
@@ -75,17 +76,9 @@ class Usage:
     def __init__(self) -> None:
         self._sources: dict[int, SourceUsage] = {}
 
-    def charge(self, table: Table, source: Table | Index, charge: Charge) -> None:
-        found = self._sources.get(source.space) or self.of(table, source)
-        if charge.written:
-            found.write_units += charge.units
-        else:
-            found.read_units += charge.units
-        found.charges = number = found.charges + 1
-        if number <= ALL_COUNTED:
-            found.count(charge, source.partition_at(charge.key).number, 1)
-        elif number % SAMPLED == 0:
-            found.count(charge, source.partition_at(charge.key).number, SAMPLED)
+    def forget(self, space: int) -> None:
+        """Free what was counted of a table or index."""
+        self._sources.pop(space, None)
 
     def of(self, table: Table, source: Table | Index) -> SourceUsage:
         found = self._sources.get(source.space)
