@@ -255,6 +255,14 @@ class Store(Protocol):
         """
         ...
 
+    def elected(self) -> bool:
+        """Whether this process does what is to be done once for all that use the database.
+
+        Once it is elected, it stays so until it closes the store or ends. Then another process
+        that asks is elected.
+        """
+        ...
+
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
 

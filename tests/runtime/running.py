@@ -111,6 +111,9 @@ class WatchedStore:
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         return self.store.scrub(seconds)
 
+    def elected(self) -> bool:
+        return True
+
     def figures(self) -> dict[str, int]:
         return self.store.figures()
 

@@ -158,6 +158,9 @@ class ManyWriters:
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         return iter(())
 
+    def elected(self) -> bool:
+        return True
+
     def figures(self) -> dict[str, int]:
         return {}
 

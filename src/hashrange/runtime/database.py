@@ -1,7 +1,7 @@
 """The in-process interface of a database: operations by name, with dicts in wire form."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import msgspec
@@ -57,7 +57,9 @@ class Database:
             self.runtime = UnreliableRuntime(*arguments, faults=settings.faults)
         shared = isinstance(store, StoreOnLoop)
         asked = self.runtime.take_steps
-        self._upkeep = Upkeep(self.runtime, settings, asked=asked, shared=shared)
+        self._upkeep = Upkeep(
+            self.runtime, settings, asked=asked, shared=shared, elected=store.elected
+        )
         self._scrubber = Scrubber(store, self.runtime)
         self._store = store
         self._caller = Caller(region)
@@ -141,6 +143,10 @@ class Database:
         If any is found, an error is logged, and from then on every write fails, while reads go on.
         """
         self._scrubber.start()
+
+    def on_damage(self, tell: Callable[[str], None]) -> None:
+        """Have `tell` called, in any thread, with one line if the search for damage finds any."""
+        self._scrubber.on_damage(tell)
 
     def close(self) -> None:
         """Answer what has arrived, and close the store."""

@@ -9,7 +9,7 @@ The work is done in parts of a few milliseconds, each on a snapshot of its own, 
 checkpoint. In between the thread rests, so that it takes a small share of one core.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from logging import getLogger
 from threading import Event, Lock, Thread
@@ -30,6 +30,9 @@ PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
 """It looks at everything again after this time, or later if there is much to look at."""
 
+ELECTION_SECONDS = 2.0
+"""How often a process that leaves the search to another one asks whether it is its own now."""
+
 _ROWS = 50
 _BYTES = 256 * 1024
 
@@ -49,6 +52,8 @@ class Scrubber(forks.Forkable):
         self._thread: Thread | None = None
         self._lock = Lock()
         self._closing = Event()
+        self._found = ""
+        self._tell: Callable[[str], None] = lambda reason: None
         self.passes = 0
         """How often it has looked at everything."""
         forks.watch(self)
@@ -58,6 +63,16 @@ class Scrubber(forks.Forkable):
             if self._thread is None and not self._closing.is_set():
                 self._thread = Thread(target=self._loop, name="hashrange-scrubber", daemon=True)
                 self._thread.start()
+
+    def on_damage(self, tell: Callable[[str], None]) -> None:
+        """Have `tell` called, in any thread, with one line about the damage that is found, or that
+        was found before.
+        """
+        with self._lock:
+            self._tell = tell
+            found = self._found
+        if found:
+            tell(found)
 
     def close(self) -> None:
         self._closing.set()
@@ -78,6 +93,9 @@ class Scrubber(forks.Forkable):
     def _loop(self) -> None:
         while not self._closing.is_set():
             begun = monotonic()
+            if not self._store.elected():
+                self._closing.wait(ELECTION_SECONDS)
+                continue
             try:
                 found = self._pass()
             except (kv.Damaged, DamagedRow) as error:
@@ -112,6 +130,9 @@ class Scrubber(forks.Forkable):
         )
         self._runtime.refuse_writes(reason)
         _log.critical("%s", reason)
+        with self._lock:
+            self._found, tell = reason, self._tell
+        tell(reason)
 
 
 def scrub(store: kv.Store, seconds: float) -> Iterator[list[str]]:

@@ -1,4 +1,10 @@
-"""A thread that runs upkeep: at once when a table has changed, and at intervals."""
+"""A thread that runs upkeep: at once when a table has changed, and at intervals.
+
+If several processes use one file, each of them does at once what follows from its own changes. What
+becomes due with time, such as the deletion of expired items, is done by the one that the store has
+elected, so that its rate does not multiply. A database that is on another machine elects nobody:
+there the upkeep has a lease.
+"""
 
 import os
 from collections.abc import Callable
@@ -32,10 +38,10 @@ class Runtime(Protocol):
 class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none.
 
-    `asked` returns steps to do besides those that are found in the database. If the database is
-    `shared` by several processes, the thread of only one of them works at a time. `timer` counts
-    seconds. As a default argument it stays the system's, even if a test replaces
-    `time.monotonic` to freeze the time.
+    `asked` returns steps to do besides those that are found in the database. `elected` tells
+    whether this process does what becomes due with time. If the database is `shared` under a lease,
+    the thread of only one process works at a time. `timer` counts seconds. As a default argument it
+    stays the system's, even if a test replaces `time.monotonic` to freeze the time.
     """
 
     def __init__(
@@ -45,7 +51,9 @@ class Upkeep(forks.Forkable):
         timer: Callable[[], float] = monotonic,
         asked: Callable[[], list[dict[str, Any]]] = list,
         shared: bool = False,
+        elected: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._elected = elected
         self._holder = os.urandom(8).hex() if shared else ""
         self._lease_ends = 0.0  # of the timer
         self._asked = asked
@@ -137,15 +145,19 @@ class Upkeep(forks.Forkable):
         self._lease_ends = now + LEASE_SECONDS
         return True
 
-    def _work(self) -> None:
+    def _work(self, announced: bool) -> None:
+        elected = self._elected()
+        if not (elected or announced):
+            return
         while not self._closing and self._is_ours():
-            if not self.run_once(self._timer() >= self._expire_from):
+            if not self.run_once(elected and self._timer() >= self._expire_from):
                 return
 
     def _loop(self) -> None:
         while not self._closing:
+            announced = self._wake.is_set()
             self._wake.clear()
             with suppress(ApiError, kv.StoreError):  # it was logged; the next attempt may succeed
-                self._work()
+                self._work(announced)
             resting = self._expire_from - self._timer()
             self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)

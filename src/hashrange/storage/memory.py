@@ -135,6 +135,9 @@ class MemoryStore(forks.Forkable):
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         return iter(())
 
+    def elected(self) -> bool:
+        return True
+
     def figures(self) -> dict[str, int]:
         return {}
 

@@ -96,6 +96,9 @@ class BridgedStore:
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         yield list(self.verify())
 
+    def elected(self) -> bool:
+        return True
+
     def figures(self) -> dict[str, int]:
         return self.store.figures()
 

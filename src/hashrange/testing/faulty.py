@@ -92,6 +92,9 @@ class FaultyStore:
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         return self._store.scrub(seconds)
 
+    def elected(self) -> bool:
+        return self._store.elected()
+
     def figures(self) -> dict[str, int]:
         return self._store.figures()
 

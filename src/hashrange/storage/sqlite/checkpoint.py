@@ -4,10 +4,12 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from time import monotonic
 
 import apsw
 
 from hashrange.kv import StoreError
+from hashrange.storage.sqlite.turns import Turns, Wait
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
@@ -30,7 +32,9 @@ class Checkpointer:
         self,
         connect: Callable[[], apsw.Connection],
         explain: Callable[[apsw.Error, int], StoreError],
+        path: str,
     ) -> None:
+        self._path = path
         self.failures = 0
         self._connect = connect
         self._explain = explain
@@ -111,13 +115,19 @@ class Checkpointer:
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
         """Hold writers up: SQLite does not queue for the write lock, and would never get it.
 
+        Those of other processes wait because the checkpoint takes a turn.
+
         A reader that outlasts the attempt is probably a backup. Until the log is twice as long,
         checkpoints are passive then, so that writers are not held up in vain again and again.
         """
+        turns = Turns(self._path)
+        turns.open()
         self._restarting = True
         try:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            with turns.turn(Wait(_HOLD_UP_MILLISECONDS / 1000, monotonic)):
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
         except apsw.BusyError:
             self._pages_outlasted = pages
         finally:
             self._restarting = False
+            turns.close()

@@ -27,10 +27,9 @@ from hashrange.storage.sqlite.reads import glance
 from hashrange.storage.sqlite.scrub import scrub
 from hashrange.storage.sqlite.snapshot import SqliteSnapshot
 from hashrange.storage.sqlite.transaction import SqliteTransaction
+from hashrange.storage.sqlite.turns import Turns, Wait
 
 _log = logging.getLogger("hashrange")
-
-_PAUSE_SECONDS_MAX = 0.02
 
 _inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
 """By path, the reason why a file cannot be used in this process, which was forked while it was in
@@ -65,7 +64,8 @@ class SqliteStore(forks.Forkable):
         self._timer = timer
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
-        self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint)
+        self._turns = Turns(self.path)
+        self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint, self.path)
         self._commits = 0
         self._broken = ""
         self._closed = False
@@ -114,14 +114,13 @@ class SqliteStore(forks.Forkable):
             self._give_reader(connection, sound=True)
 
     def begin(self, wait: bool = True, /) -> SqliteTransaction:
-        deadline = self._timer() + self._busy_seconds if wait else 0.0
         if self._checkpointer.hold_up(self._busy_seconds if wait else 0):
             raise Busy(f"{self.path}: a checkpoint holds writers up; try again when it is done")
         if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
             raise Busy(f"{self.path}: another thread is writing; try again when it is done")
         self._using.acquire()
         try:
-            connection = self._begin(deadline)
+            connection = self._begin(wait)
         except BaseException:
             self._ended()
             raise
@@ -135,6 +134,10 @@ class SqliteStore(forks.Forkable):
             self._closed = True
             self._disconnect(checkpoint=True)
         self._writing.release()
+
+    def elected(self) -> bool:
+        """See `kv.Store`."""
+        return self._turns.elected()
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         """See `kv.Store`. After an error no file is left under `path`."""
@@ -216,6 +219,7 @@ class SqliteStore(forks.Forkable):
                 raise explain(error, self.path) from error
             raise
         connection.set_wal_hook(self._committed)
+        self._turns.open()
         return connection
 
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
@@ -270,22 +274,32 @@ class SqliteStore(forks.Forkable):
         finally:
             self._using.release()
 
-    def _begin(self, deadline: float) -> apsw.Connection:
+    def _begin(self, wait: bool) -> apsw.Connection:
         if self._broken:
             raise ReadOnly(self._broken)
         if self._writer is None:
             self._writer = self._open_writer()
-        pause = 0.0005
-        while True:
-            try:
-                self._writer.execute("BEGIN IMMEDIATE")
-                return self._writer
-            except apsw.Error as error:
-                left = deadline - self._timer()
-                if not isinstance(error, apsw.BusyError) or left <= 0:
-                    raise explain(error, self.path) from error
-            time.sleep(min(pause, left))
-            pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+        if not (self._turns.must_wait(self._timer) or self._begun(self._writer)):
+            return self._writer
+        if not wait:
+            raise Busy(f"{self.path}: another process is writing; try again when it is done")
+        waiting = Wait(self._busy_seconds, self._timer)
+        with self._turns.turn(waiting):
+            while busy := self._begun(self._writer):
+                if waiting.is_over():
+                    raise explain(busy, self.path) from busy
+                waiting.pause()
+        return self._writer
+
+    def _begun(self, writer: apsw.Connection) -> apsw.BusyError | None:
+        """Begin a transaction. Returns the error if another process has the write lock."""
+        try:
+            writer.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError as error:
+            return error
+        except apsw.Error as error:
+            raise explain(error, self.path) from error
+        return None
 
     def _ended(self) -> None:
         self._using.release()
@@ -309,6 +323,7 @@ class SqliteStore(forks.Forkable):
     def _disconnect(self, checkpoint: bool) -> None:
         """Close the idle connections. The last one moves the log into the file if `checkpoint`."""
         self._checkpointer.wait()
+        self._turns.close()
         writer, self._writer = self._writer, None
         idle = [] if writer is None else [writer]
         idle += self._readers.take_idle()
@@ -330,11 +345,13 @@ class SqliteStore(forks.Forkable):
     def after_fork_in_parent(self) -> None:
         self._readers.resume()
         if self._stopped:
+            self._turns.open()
             self._ended()
 
     def after_fork_in_child(self) -> None:
         self._readers.after_fork_in_child()
         self._writing, self._using = threading.Lock(), threading.Lock()
+        self._turns.forget()
         if not self._stopped:
             self._abandoned = (
                 f"{self.path}: cannot be used in this process, because it was forked while the "

@@ -1,0 +1,237 @@
+"""Processes that write to one file take turns, in the order in which they came.
+
+SQLite does not queue for its write lock. A process that finds it taken has to look again after a
+pause, and one that writes without a pause always takes it before the others look. So a process that
+has to wait draws a number, and looks only when the process that drew the number before has begun
+its transaction. As long as somebody waits, all others draw numbers too, each after a slice of time:
+a turn of many short transactions costs less than many turns, because the pages that a process has
+read stay valid while no other one writes. What this needs is in a file beside the database:
+
+    byte 0           1 while a process waits
+    bytes 1 to 8     the number that was drawn last
+
+and locks on places of the file, which need not exist:
+
+    PRESENT          shared by all that have the file open; the last one removes it
+    COUNTER          while a number is drawn or given back
+    ELECTED          by the process that does what is done once for all (`elected`)
+    FIRST + n        by the process that waits with number n, counted modulo PLACES
+
+The kernel drops the locks of a process that ends, and what is left in the file is only a hint: it
+makes the next writer draw a number, which corrects it. The order is a courtesy. Only SQLite's own
+lock keeps writers apart, so nothing is lost if a process does not know of the file, cannot open it,
+or is on a system without such locks.
+"""
+
+import mmap
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+if sys.platform == "linux":
+    # Locks of an open file, not of a process: closing another descriptor keeps them, and two
+    # stores of a process exclude each other.
+    from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
+
+    _LOCKS = True
+else:
+    _LOCKS, F_RDLCK, F_WRLCK = False, 0, 1
+
+_HINT = struct.Struct("<BQ")
+_FLOCK = struct.Struct("@hhqqi4x")  # type, whence, start, length, pid
+
+PRESENT = 1 << 20
+COUNTER = PRESENT + 1
+ELECTED = PRESENT + 2
+FIRST = PRESENT + 3
+PLACES = 1 << 16
+
+PATIENCE_SECONDS = 2.0
+"""A process that has waited for so long looks for the lock although it is not its turn, since the
+one before it may have been stopped."""
+
+SLICE_SECONDS = 0.001
+"""How long a process whose turn it was may begin further transactions while others wait."""
+
+_OPENINGS = 100
+"""How often the file is opened again, if it is always just being removed."""
+
+_SHARE = 1 / 8
+_PAUSE_SECONDS_MIN = 0.00002
+_PAUSE_SECONDS_MAX = 0.005
+
+
+class Wait:
+    """The pauses of one process between its looks at a lock, until a deadline.
+
+    Each pause is a part of the time that has passed, so a wait takes little longer than it must.
+    """
+
+    def __init__(self, seconds: float, timer: Callable[[], float]) -> None:
+        self.timer = timer
+        self._began = timer()
+        self._seconds = seconds
+
+    @property
+    def waited(self) -> float:
+        return self.timer() - self._began
+
+    def is_over(self) -> bool:
+        return self.waited >= self._seconds
+
+    def pause(self) -> None:
+        passed = self.waited
+        pause = min(max(passed * _SHARE, _PAUSE_SECONDS_MIN), _PAUSE_SECONDS_MAX)
+        time.sleep(max(0.0, min(pause, self._seconds - passed)))
+
+
+class Turns:
+    """The turns of one store, which takes one at a time. `open` it first; it may be opened again
+    after `close`.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = f"{path}-turns"
+        self._file: int | None = None
+        self._hint: mmap.mmap | None = None
+        self._slice_end = 0.0
+        self._elected = False
+        self._without = not _LOCKS
+        self._using = threading.Lock()
+
+    def open(self) -> None:
+        """If the file cannot be opened, there are no turns, and each process is elected."""
+        with self._using:
+            for _ in range(_OPENINGS if _LOCKS else 0):
+                if self._file is not None:
+                    break
+                with suppress(OSError):
+                    self._open()
+            self._without = self._file is None
+
+    def close(self) -> None:
+        """Drop every lock. The last process that has the file open removes it."""
+        with self._using:
+            if self._file is not None and self._lock(PRESENT):
+                with suppress(OSError):
+                    os.remove(self._path)
+            self._close()
+
+    def forget(self) -> None:
+        """In a forked child: the locks are the parent's, and stay with it."""
+        self._using = threading.Lock()
+        self._close()
+
+    def elected(self) -> bool:
+        """Whether this process does what is done once for all that have the file open.
+
+        It does until it closes the file or ends; then another one that asks is elected.
+        """
+        with self._using:
+            if not self._elected and self._file is not None:
+                self._elected = self._lock(ELECTED)
+            return self._elected or self._without
+
+    def must_wait(self, timer: Callable[[], float]) -> bool:
+        """Whether others wait and have the right of way."""
+        # Read through a mapping, because this is done before each transaction.
+        return self._hint is not None and bool(self._hint[0]) and timer() > self._slice_end
+
+    @contextmanager
+    def turn(self, wait: Wait) -> Iterator[None]:
+        """Wait until it is the turn of the caller, but not longer than `wait` and the patience.
+
+        The caller then looks for the write lock until it has it. Those behind it wait until the
+        block is left.
+        """
+        number = self._draw(wait)
+        try:
+            if number is not None:
+                while self._is_locked(_place(number - 1)) and not _has_lost_patience(wait):
+                    wait.pause()
+            yield
+        finally:
+            if number is not None:
+                self._give_back(number)
+                self._slice_end = wait.timer() + SLICE_SECONDS
+
+    def _draw(self, wait: Wait) -> int | None:
+        """A number and the lock on its place; None if there are no turns, or not in time."""
+        if self._file is None:
+            return None
+        while not self._lock(COUNTER):
+            if _has_lost_patience(wait):
+                return None
+            wait.pause()
+        try:
+            _, last = _HINT.unpack(os.pread(self._file, _HINT.size, 0))
+            number: int = (last + 1) % (1 << 63)
+            self._lock(_place(number))
+            os.pwrite(self._file, _HINT.pack(1, number), 0)
+        finally:
+            self._unlock(COUNTER)
+        return number
+
+    def _give_back(self, number: int) -> None:
+        assert self._file is not None
+        if self._lock(COUNTER):
+            if _HINT.unpack(os.pread(self._file, _HINT.size, 0)) == (1, number):
+                os.pwrite(self._file, b"\x00", 0)  # nobody has drawn a number since
+            self._unlock(COUNTER)
+        self._unlock(_place(number))
+
+    def _open(self) -> None:
+        """Afterwards there is a file, unless it was just being removed."""
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            there = self._lock(PRESENT, F_RDLCK)
+            if not there or not os.path.samestat(os.stat(self._path), os.fstat(self._file)):
+                self._close()
+                return
+            if os.fstat(self._file).st_size < _HINT.size:
+                os.pwrite(self._file, bytes(_HINT.size), 0)
+            self._hint = mmap.mmap(self._file, _HINT.size, access=mmap.ACCESS_READ)
+        except OSError:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        self._elected = False
+        self._hint = None
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    # ---- locks of the kernel ----
+
+    def _lock(self, place: int, kind: int = F_WRLCK) -> bool:
+        """Returns whether we have the lock now."""
+        assert self._file is not None
+        try:
+            fcntl(self._file, F_OFD_SETLK, _FLOCK.pack(kind, os.SEEK_SET, place, 1, 0))
+        except OSError:
+            return False
+        return True
+
+    def _unlock(self, place: int) -> None:
+        assert self._file is not None
+        fcntl(self._file, F_OFD_SETLK, _FLOCK.pack(F_UNLCK, os.SEEK_SET, place, 1, 0))
+
+    def _is_locked(self, place: int) -> bool:
+        """Whether another process holds the lock."""
+        assert self._file is not None
+        asked = _FLOCK.pack(F_RDLCK, os.SEEK_SET, place, 1, 0)
+        kind, *_ = _FLOCK.unpack(fcntl(self._file, F_OFD_GETLK, asked))
+        return bool(kind != F_UNLCK)
+
+
+def _place(number: int) -> int:
+    return FIRST + number % PLACES
+
+
+def _has_lost_patience(wait: Wait) -> bool:
+    return wait.waited > PATIENCE_SECONDS or wait.is_over()
