@@ -56,6 +56,7 @@ class Serving:
         port = re.search(r":(\d+) ", self.greeting)
         assert port, self.greeting
         self.port = int(port[1])
+        self.admin_port = 0
 
     def admin(self) -> tuple[int, str]:
         """The admin port and its token, from the second line."""

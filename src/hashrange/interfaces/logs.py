@@ -1,6 +1,7 @@
 """What the server writes on stderr: lines of text, or one JSON object for each line."""
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,9 +18,13 @@ class Fields(dict[str, Any]):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object for each record: `time` (ISO 8601, UTC), `level`, `logger`, and either the
-    named values of `Fields` or `message`; `traceback` if there is one.
+    """One JSON object for each record: `time` (ISO 8601, UTC), `level`, `logger`, `worker` if there
+    are several, and either the named values of `Fields` or `message`; `traceback` if there is one.
     """
+
+    def __init__(self, worker: int | None = None) -> None:
+        super().__init__()
+        self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
@@ -28,6 +33,8 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
         }
+        if self._worker is not None:
+            line["worker"] = self._worker
         if isinstance(record.msg, Fields):
             line |= record.msg
         else:
@@ -37,13 +44,34 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
-def configure(log_format: LogFormat, access_log: bool) -> None:
-    """Write warnings and errors of every library, and the server's own notes, on stderr."""
-    handler = logging.StreamHandler()
+class _Handler(logging.StreamHandler[Any]):
+    """Writes on stderr while it holds a lock, so that lines of other processes do not mix in."""
+
+    def __init__(self, lock: AbstractContextManager[object]) -> None:
+        super().__init__()
+        self._between_processes = lock
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with self._between_processes:
+            super().emit(record)
+
+
+def configure(
+    log_format: LogFormat,
+    access_log: bool,
+    worker: int | None = None,
+    lock: AbstractContextManager[object] | None = None,
+) -> None:
+    """Write warnings and errors of every library, and the server's own notes, on stderr.
+
+    If several processes write there, they share a `lock`, and each `worker` has a number.
+    """
+    handler = _Handler(lock or nullcontext())
+    number = "" if worker is None else f" worker={worker}"
     handler.setFormatter(
-        JsonFormatter()
+        JsonFormatter(worker)
         if log_format == "json"
-        else logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+        else logging.Formatter(f"%(asctime)s %(levelname)s %(name)s{number} %(message)s")
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("hashrange").setLevel(logging.INFO)

@@ -1,7 +1,7 @@
 """The admin port: health checks, and whatever else operators look at, apart from the API's port.
 
 A part of the program that has something to show adds one entry to the routes that
-`interfaces/cli/serve` passes to `AdminPort`.
+`interfaces/service/alone` passes to `AdminPort`.
 """
 
 from hashrange.interfaces.admin.health import Health

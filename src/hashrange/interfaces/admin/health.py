@@ -36,6 +36,10 @@ class Runtime(Protocol):
         ...
 
 
+def readiness(problem: str) -> Answer:
+    return text_answer(problem, 503) if problem else text_answer("ready")
+
+
 class Health:
     """Probes a runtime, and remembers what the answers of the server have met. `store_figures`
     returns the store's, of which it uses `disk_free_bytes`.
@@ -61,7 +65,7 @@ class Health:
 
     def figures(self) -> dict[str, int]:
         """Readiness as a number: 1 or 0."""
-        return {"ready": int(self.ready({}).status == 200)}
+        return {"ready": int(not self.problem())}
 
     def note(self, outcome: object) -> None:
         """Look at what a request got, if that is an error."""
@@ -74,16 +78,19 @@ class Health:
 
     def ready(self, query: Query) -> Answer:
         """200 and `ready`, or 503 and one line that says what is wrong."""
+        return readiness(self.problem())
+
+    def problem(self) -> str:
+        """Why the server is not ready; empty if it is. It may wait for a disk."""
         if not self._probing.acquire(timeout=PROBE_SECONDS_MAX):
-            return text_answer(f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds", 503)
+            return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
         try:
             if self._clock() >= self._fresh_until:
                 self._problem = self._probe()
                 self._fresh_until = self._clock() + _FRESH_SECONDS
-            problem = self._problem or self._damage or self._want_of_room()
+            return self._problem or self._damage or self._want_of_room()
         finally:
             self._probing.release()
-        return text_answer(problem, 503) if problem else text_answer("ready")
 
     def _want_of_room(self) -> str:
         free = self._store_figures().get("disk_free_bytes", FREE_BYTES_MIN)

@@ -23,7 +23,10 @@ class Inspection:
 
     def show(self, query: Query) -> Answer:
         name = query.get("table")
-        found = self._database.inspect(name)
-        if name is not None and not found:
-            return text_answer(f"no table {name!a}", 404)
-        return json_answer({"tables": found})
+        return shown(name, self._database.inspect(name))
+
+
+def shown(table_name: str | None, found: list[dict[str, Any]]) -> Answer:
+    if table_name is not None and not found:
+        return text_answer(f"no table {table_name!a}", 404)
+    return json_answer({"tables": found})

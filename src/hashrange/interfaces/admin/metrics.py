@@ -7,14 +7,17 @@ among the labels: no key and no client.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from hashrange.interfaces.admin import capacity_metrics
 from hashrange.interfaces.admin.capacity_metrics import Usage
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import ApiError
+from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -36,21 +39,30 @@ GAUGES = {
     "decoded_bytes_in_flight": "About the memory of decoded requests that are not answered yet.",
     "requests_waiting": "Requests that wait for memory.",
     "connections_max": "How many clients can be connected at once.",
+    "workers": "Worker processes that serve now.",
 }
 """Figures that rise and fall; all others only rise."""
 
 
-class _Operation:
+class Operation(msgspec.Struct):
     """The requests of one operation."""
 
-    __slots__ = ("buckets", "errors", "request_bytes", "response_bytes", "seconds")
+    buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    seconds: float = 0.0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    errors: Counter[str] = msgspec.field(default_factory=Counter)
 
-    def __init__(self) -> None:
-        self.buckets = [0] * (len(SECONDS) + 1)
-        self.seconds = 0.0
-        self.request_bytes = 0
-        self.response_bytes = 0
-        self.errors: Counter[str] = Counter()
+
+class Counts(msgspec.Struct):
+    """What a server has counted since its start. `others` are answers to requests that did not
+    become a call, by status; `usage` is what tables and indexes have consumed.
+    """
+
+    operations: dict[str, Operation] = msgspec.field(default_factory=dict)
+    others: Counter[str] = msgspec.field(default_factory=Counter)
+    figures: dict[str, int] = msgspec.field(default_factory=dict)
+    usage: list[SourceReport] = msgspec.field(default_factory=list)
 
 
 class Metrics:
@@ -68,8 +80,7 @@ class Metrics:
         self._figures = figures
         self._failed = failed
         self._usage = usage
-        self._operations: dict[str, _Operation] = {}
-        self._others: Counter[str] = Counter()
+        self._counts = Counts()
 
     def routes(self) -> Routes:
         return {"/metrics": Route(self.render)}
@@ -78,11 +89,11 @@ class Metrics:
         """An observer of the server."""
         call, seconds = answered.call, answered.seconds
         if call is None:
-            self._others[answered.response[9:12].decode()] += 1
+            self._counts.others[answered.response[9:12].decode()] += 1
             return
-        counted = self._operations.get(call.operation)
+        counted = self._counts.operations.get(call.operation)
         if counted is None:
-            counted = self._operations[call.operation] = _Operation()
+            counted = self._counts.operations[call.operation] = Operation()
         counted.buckets[bisect_left(SECONDS, seconds)] += 1
         counted.seconds += seconds
         counted.request_bytes += len(call.body)
@@ -92,57 +103,82 @@ class Metrics:
             counted.errors[_code(outcome)] += 1
             self._failed(outcome)
 
+    def counts(self) -> Counts:
+        """All of it as of now, from any thread. It may wait for a disk."""
+        self._counts.figures = dict(self._figures())
+        self._counts.usage = list(self._usage())
+        return self._counts
+
     def render(self, query: Query) -> Answer:
-        try:
-            from prometheus_client import CollectorRegistry, ProcessCollector, exposition
-        except ModuleNotFoundError:
-            return text_answer("metrics need: pip install 'hashrange[metrics]'", 501)
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
+        return rendered(self.counts)
+
+
+def rendered(
+    counts: Callable[[], Counts], process: "Callable[[], Iterable[Metric]] | None" = None
+) -> Answer:
+    """The page of metrics. `process` returns those of the processes, by default of this one."""
+    try:
+        from prometheus_client import CollectorRegistry, ProcessCollector, exposition
+    except ModuleNotFoundError:
+        return text_answer("metrics need: pip install 'hashrange[metrics]'", 501)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(lambda: _families(counts())))
+    if process is None:
         ProcessCollector(registry=registry)
-        return Answer(200, exposition.generate_latest(registry), exposition.CONTENT_TYPE_LATEST)
+    else:
+        registry.register(_Collector(process))
+    return Answer(200, exposition.generate_latest(registry), exposition.CONTENT_TYPE_LATEST)
 
-    def collect(self) -> "Iterator[Metric]":
-        """Called by the registry of prometheus-client."""
-        yield from capacity_metrics.collect(self._usage())
-        yield from self._of_requests()
-        yield from self._of_figures()
 
-    def _of_requests(self) -> "Iterator[Metric]":
-        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+class _Collector:
+    """A function, in the form that the registry of prometheus-client takes."""
 
-        by = ["operation"]
-        latency = HistogramMetricFamily(
-            "hashrange_request_seconds", "From a complete request to its answer.", labels=by
-        )
-        sent = CounterMetricFamily("hashrange_request_bytes", "Bodies of requests.", labels=by)
-        answers = CounterMetricFamily("hashrange_response_bytes", "Responses.", labels=by)
-        errors = CounterMetricFamily(
-            "hashrange_errors", "Requests that got an error.", labels=["operation", "error"]
-        )
-        for name, counted in sorted(self._operations.items()):
-            latency.add_metric([name], _cumulated(counted.buckets), counted.seconds)
-            sent.add_metric([name], counted.request_bytes)
-            answers.add_metric([name], counted.response_bytes)
-            for error, number in sorted(counted.errors.items()):
-                errors.add_metric([name, error], number)
-        others = CounterMetricFamily(
-            "hashrange_other_responses",
-            "To requests that did not become a call of the API: refusals and health checks.",
-            labels=["status"],
-        )
-        for status, number in sorted(self._others.items()):
-            others.add_metric([status], number)
-        yield from (latency, sent, answers, errors, others)
+    def __init__(self, families: "Callable[[], Iterable[Metric]]") -> None:
+        self.collect = families
 
-    def _of_figures(self) -> "Iterator[Metric]":
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        for name, value in self._figures().items():
-            if name in GAUGES:
-                yield GaugeMetricFamily(f"hashrange_{name}", GAUGES[name], value=value)
-            else:
-                yield CounterMetricFamily(f"hashrange_{name}", "Since the start.", value=value)
+def _families(counts: Counts) -> "Iterator[Metric]":
+    yield from capacity_metrics.collect(counts.usage)
+    yield from _of_requests(counts)
+    yield from _of_figures(counts.figures)
+
+
+def _of_requests(counts: Counts) -> "Iterator[Metric]":
+    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+    by = ["operation"]
+    latency = HistogramMetricFamily(
+        "hashrange_request_seconds", "From a complete request to its answer.", labels=by
+    )
+    sent = CounterMetricFamily("hashrange_request_bytes", "Bodies of requests.", labels=by)
+    answers = CounterMetricFamily("hashrange_response_bytes", "Responses.", labels=by)
+    errors = CounterMetricFamily(
+        "hashrange_errors", "Requests that got an error.", labels=["operation", "error"]
+    )
+    for name, counted in sorted(counts.operations.items()):
+        latency.add_metric([name], _cumulated(counted.buckets), counted.seconds)
+        sent.add_metric([name], counted.request_bytes)
+        answers.add_metric([name], counted.response_bytes)
+        for error, number in sorted(counted.errors.items()):
+            errors.add_metric([name, error], number)
+    others = CounterMetricFamily(
+        "hashrange_other_responses",
+        "To requests that did not become a call of the API: refusals and health checks.",
+        labels=["status"],
+    )
+    for status, number in sorted(counts.others.items()):
+        others.add_metric([status], number)
+    yield from (latency, sent, answers, errors, others)
+
+
+def _of_figures(figures: Mapping[str, int]) -> "Iterator[Metric]":
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    for name, value in figures.items():
+        if name in GAUGES:
+            yield GaugeMetricFamily(f"hashrange_{name}", GAUGES[name], value=value)
+        else:
+            yield CounterMetricFamily(f"hashrange_{name}", "Since the start.", value=value)
 
 
 def _code(outcome: object) -> str:

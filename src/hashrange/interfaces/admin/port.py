@@ -1,8 +1,8 @@
 """The admin port's HTTP: one small request for each connection, then the connection is closed.
 
 Connections are few and limited in time, and routes are answered in threads, so a slow client or
-a slow answer delays no client of the API. `GET /healthz` is answered by the event loop itself: it
-says that the loop which serves the API goes round.
+a slow answer delays no client of the API. Unless there is a route for it, `GET /healthz` is
+answered by the event loop itself: it says that the loop which serves the API goes round.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ ANSWER_SECONDS_MAX = 30
 """How long an answer may take; after that the client gets 503."""
 
 _THREADS = 4
-_HEALTH_PATH = "/healthz"
+HEALTH_PATH = "/healthz"
 
 _log = logging.getLogger("hashrange")
 
@@ -94,7 +94,7 @@ class AdminPort:
             return text_answer("the Host header names another server", 403)
         if request.method not in ("GET", "HEAD"):
             return text_answer("only GET and HEAD are answered", 405)
-        if request.path == _HEALTH_PATH:
+        if request.path == HEALTH_PATH and HEALTH_PATH not in self._routes:
             return text_answer("alive")
         return await self._route(request)
 
@@ -103,7 +103,7 @@ class AdminPort:
         if not (route and route.open) and not self._permits(request):
             return text_answer("this needs the header Authorization: Bearer TOKEN", 401)
         if route is None:
-            known = ", ".join(sorted([_HEALTH_PATH, *self._routes]))
+            known = ", ".join(sorted({HEALTH_PATH, *self._routes}))
             return text_answer(f"nothing is here; there are {known}", 404)
         loop = asyncio.get_running_loop()
         try:

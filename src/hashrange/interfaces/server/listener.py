@@ -60,12 +60,17 @@ def open_listener(
 
     An address that other machines could reach needs keys, unless `trusting`.
     """
+    check_address(host, keys, trusting)
+    return Listener(listening_socket(host, port), keys, tls, origins)
+
+
+def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
+    """Raises ServerError if every machine of a network could use the server."""
     if keys is None and not trusting and not is_loopback(host):
         raise ServerError(
             f"{host} is not a loopback address: name the accepted keys with "
             f"--keys FILE or {KEYS_VARIABLE}, or accept every client with --no-auth"
         )
-    return Listener(listening_socket(host, port), keys, tls, origins)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime
+from hashrange.interfaces.server.accepting import Accept, accept_all
 from hashrange.interfaces.server.clients import Clients, Observer
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, room_for_connections
@@ -22,21 +23,18 @@ DRAIN_SECONDS_MAX = 10
 CONNECTIONS_MAX = 4096
 """How many clients are connected at once; a client above that gets 503 and is disconnected."""
 
-HANDSHAKE_SECONDS_MAX = 10
-"""How long a client may take for the TLS handshake."""
-
 _SWEEP_SECONDS = 5
+
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter while the event loop waits for it; Python's own
 default is ten times as long. Threads of a server do what would take too long on the loop."""
-
-_BACKLOG = 1024
 
 
 class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
-    The `observer` is told of each answered call.
+    The `observer` is told of each answered call. `accept` is another function than `accept_all`
+    if several processes share the listener.
     """
 
     clients: Clients
@@ -47,7 +45,9 @@ class Server:
         listener: Listener,
         non_api: wire.NonApi = wire.answer_non_api,
         observer: Observer | None = None,
+        accept: Accept = accept_all,
     ) -> None:
+        self._accept = accept
         self._runtime = runtime
         self._listener = listener
         self._non_api = non_api
@@ -66,12 +66,8 @@ class Server:
         )
         room = room_for_connections(CONNECTIONS_MAX)
         self.clients = Clients(loop, self._runtime, parser, room, self._observer)
-        self._accepting = await loop.create_server(
-            lambda: ClientConnection(self.clients),
-            sock=sock,
-            backlog=_BACKLOG,
-            ssl=tls,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
+        self._accepting = await self._accept(
+            sock, tls, lambda: ClientConnection(self.clients), lambda: len(self.clients.connected)
         )
         self._sweeper = loop.create_task(self._sweep())
 

@@ -1,0 +1,83 @@
+"""A database and its server in this process."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from hashrange.interfaces import logs
+from hashrange.interfaces.server import Server
+from hashrange.interfaces.server import serve as serve_at
+from hashrange.interfaces.server.accepting import Accept, accept_all
+from hashrange.interfaces.server.access_log import log_access
+from hashrange.interfaces.server.clients import Observer, together
+from hashrange.interfaces.server.listener import Listener
+from hashrange.interfaces.server.opening import opened_database
+from hashrange.interfaces.server.reload import Files, Reload
+from hashrange.interfaces.server.server import Beside, new_runner
+from hashrange.interfaces.service.options import Options, admin_entrance
+
+if TYPE_CHECKING:
+    from hashrange.database import Database
+    from hashrange.interfaces.service.monitor import Monitor
+
+
+class Service(NamedTuple):
+    """What a process that serves consists of. It has a `monitor` if there is an admin port."""
+
+    runner: asyncio.Runner
+    database: "Database"
+    server: Server
+    reload: Reload
+    monitor: "Monitor | None"
+
+    def serve(self, ready: Callable[[], None], beside: Sequence[Beside]) -> None:
+        """Until SIGINT or SIGTERM; `ready` is called when it accepts clients."""
+        serve_at(self.server, ready, [self.reload, *beside], self.runner)
+
+
+def serve_alone(options: Options) -> None:
+    """Serve in this process alone until SIGINT or SIGTERM."""
+    logs.configure(options.log_format, options.access_log)
+    options.check()
+    with ExitStack() as opened:
+        listener = options.listener()
+        opened.enter_context(listener.sock)
+        entrance = opened.enter_context(admin_entrance(options))
+        options.warn_of_no_auth(listener)
+        service = opened.enter_context(opened_service(options, listener))
+        greeting = [options.greeting(listener)]
+        beside: list[Beside] = []
+        if entrance and service.monitor:
+            from hashrange.interfaces.admin import AdminPort
+
+            greeting.append(entrance.greeting)
+            routes = service.monitor.routes()
+            beside.append(AdminPort(entrance.sock, entrance.token, routes, listener.origins))
+        service.serve(lambda: print(*greeting, sep="\n", flush=True), beside)
+
+
+@contextmanager
+def opened_service(
+    options: Options, listener: Listener, accept: Accept = accept_all
+) -> Iterator[Service]:
+    """Open the database, and make what serves it; nothing runs yet. It is closed at the end."""
+    settings = options.settings()
+    with (
+        new_runner() as runner,
+        opened_database(runner, options.path, options.durability, settings) as database,
+    ):
+        observers: list[Observer] = []
+        if options.access_log:
+            observers.append(log_access)
+            database.runtime.tell_units()
+        monitor = None
+        if options.admin_port is not None:
+            from hashrange.interfaces.service.monitor import Monitor
+
+            monitor = Monitor.of(database, lambda: server.figures())  # noqa: PLW0108  made below
+            observers.append(monitor.metrics.observe)
+        database.runtime.evaluate_elsewhere()
+        server = Server(database.runtime, listener, observer=together(observers), accept=accept)
+        reload = Reload(listener, Files(options.keys, options.tls_cert, options.tls_key))
+        yield Service(runner, database, server, reload, monitor)

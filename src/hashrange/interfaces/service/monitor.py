@@ -1,0 +1,28 @@
+"""What is told about one process that serves. Loaded only if there is an admin port."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hashrange.interfaces.admin import Health, Inspection, Metrics, Routes
+from hashrange.interfaces.admin.routes import Figures
+
+if TYPE_CHECKING:
+    from hashrange.database import Database
+
+
+class Monitor(NamedTuple):
+    health: Health
+    metrics: Metrics
+    inspection: Inspection
+
+    @classmethod
+    def of(cls, database: "Database", server_figures: Figures) -> "Monitor":
+        health = Health(database.runtime, database.figures)
+        metrics = Metrics(
+            lambda: {**database.figures(), **server_figures(), **health.figures()},
+            health.note,
+            database.runtime.usage,
+        )
+        return cls(health, metrics, Inspection(database))
+
+    def routes(self) -> Routes:
+        return {**self.health.routes(), **self.metrics.routes(), **self.inspection.routes()}

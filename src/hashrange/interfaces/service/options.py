@@ -1,0 +1,184 @@
+"""The arguments of `hashrange serve`, and what follows from them before anything is opened."""
+
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hashrange.interfaces.cli.commands import printed
+from hashrange.interfaces.logs import LogFormat
+from hashrange.interfaces.server.listener import (
+    Listener,
+    ServerError,
+    allowed_origins,
+    check_address,
+    configured_keys,
+    is_loopback,
+    listening_socket,
+    tls_context,
+)
+from hashrange.model.consistency import Eventual
+from hashrange.model.faults import Faults
+from hashrange.model.settings import Settings, Throughput
+
+if TYPE_CHECKING:
+    import socket
+
+    from hashrange.database import Durability
+
+TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
+TOKEN_LETTERS_MIN = 16
+VOLUME_VARIABLE = "HASHRANGE_VOLUME"
+
+NO_AUTH = (
+    "--no-auth: EVERY CLIENT that reaches %s can read, change and delete everything; "
+    "use it only on a network that nobody else can reach"
+)
+
+NO_VOLUME = "no volume is mounted at %s: %s will be lost with this container"
+
+_log = logging.getLogger("hashrange")
+
+
+class Options(NamedTuple):
+    """Named like the options of the command line, which explains them."""
+
+    path: Path | str | None
+    port: int
+    host: str
+    workers: int
+    keys: Path | None
+    no_auth: bool
+    tls_cert: Path | None
+    tls_key: Path | None
+    cors: list[str]
+    durability: "Durability"
+    throughput: Throughput
+    fault: list[str]
+    eventual: str | None
+    admin_port: int | None
+    admin_host: str
+    access_log: bool
+    log_format: LogFormat
+
+    def check(self) -> None:
+        """Raises ServerError for options that do not go together."""
+        self.settings()
+        self.check_volume()
+        if self.workers > 1:
+            self._check_workers()
+
+    def settings(self) -> Settings:
+        return Settings(
+            throughput=self.throughput,
+            consistency=Eventual(worst=self.eventual == "worst") if self.eventual else None,
+            faults=_faults(self.fault),
+        )
+
+    def listener(self, sock: "socket.socket | None" = None) -> Listener:
+        """What clients need, on a socket that is open already or on a new one."""
+        tls = tls_context(self.tls_cert, self.tls_key)
+        keys = configured_keys(self.keys, os.environ)
+        if keys and self.no_auth:
+            raise ServerError("--no-auth accepts every client; give either it or keys")
+        origins = allowed_origins(self.cors)
+        check_address(self.host, keys, trusting=self.no_auth)
+        return Listener(sock or listening_socket(self.host, self.port), keys, tls, origins)
+
+    def url(self, listener: Listener) -> str:
+        return _url("https" if listener.tls else "http", self.host, listener.port)
+
+    def greeting(self, listener: Listener) -> str:
+        where = (
+            f"{self.path} (durability {self.durability})" if self.path else "a database in memory"
+        )
+        workers = f" with {self.workers} workers" if self.workers > 1 else ""
+        return f"Serving {where} on {self.url(listener)}{workers} - Ctrl-C ends it"
+
+    def warn_of_no_auth(self, listener: Listener) -> None:
+        if self.no_auth and not is_loopback(self.host):
+            _log.warning(NO_AUTH, self.url(listener))
+
+    def check_volume(self) -> None:
+        """In a container: the folder of the database should be a volume that we may write."""
+        volume = os.environ.get(VOLUME_VARIABLE)
+        path = self.path
+        if not isinstance(path, Path) or not volume or not path.absolute().is_relative_to(volume):
+            return
+        if not os.access(volume, os.W_OK | os.X_OK):
+            raise ServerError(
+                f"{volume}: user {os.getuid()} may not write there; give the volume to that user"
+            )
+        if not os.path.ismount(volume):
+            _log.warning(NO_VOLUME, volume, path)
+
+    def _where(self) -> str:
+        if self.path is None:
+            return "a database in memory"
+        if isinstance(self.path, Path):
+            return f"{self.path} (durability {self.durability})"
+        return printed(self.path)
+
+    def _check_workers(self) -> None:
+        if sys.platform == "win32":
+            raise ServerError("--workers: this system cannot share a listening socket")
+        if self.path is None:
+            raise ServerError("--workers needs a file: a database in memory has one process")
+        if self.throughput == "enforced":
+            raise ServerError("--throughput enforced needs --workers 1: each has its own meter")
+        if self.eventual:
+            raise ServerError("--eventual needs --workers 1: old values are kept by one process")
+
+
+class Entrance(NamedTuple):
+    """The admin port: its socket, its token, and the line that tells them to the user."""
+
+    sock: "socket.socket"
+    token: str
+    greeting: str
+
+
+@contextmanager
+def admin_entrance(options: Options) -> Iterator[Entrance | None]:
+    """None unless there is an admin port."""
+    if options.admin_port is None:
+        yield None
+        return
+    with listening_socket(options.admin_host, options.admin_port) as sock:
+        token, shown = _admin_token()
+        at = _url("http", options.admin_host, sock.getsockname()[1])
+        yield Entrance(sock, token, f"Admin port: {at} - {shown}")
+
+
+def _admin_token() -> tuple[str, str]:
+    """The token, and what to print about it. One that is configured is not printed."""
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        made = secrets.token_urlsafe(24)
+        return made, f"Authorization: Bearer {made}"
+    if len(token) < TOKEN_LETTERS_MIN or not (token.isascii() and token.isprintable()):
+        raise ServerError(
+            f"{TOKEN_VARIABLE}: a token is at least {TOKEN_LETTERS_MIN} printable ASCII letters"
+        )
+    return token, f"its token is in {TOKEN_VARIABLE}"
+
+
+def _faults(given: list[str]) -> Faults | None:
+    rates: dict[str, float] = {}
+    try:
+        for text in given:
+            name, _, rate = text.partition("=")
+            rates[name] = float(rate)
+        faults = Faults(rates=rates)
+        faults.check()
+    except ValueError as error:
+        raise ServerError(f"--fault: {error}; give for example throttle=0.1") from None
+    return faults if rates else None
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

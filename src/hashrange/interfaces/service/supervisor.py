@@ -1,0 +1,225 @@
+"""Starts the workers, replaces one that ends, and ends them all. It serves no client itself.
+
+The first worker starts alone: it creates the file or upgrades it, and if it cannot start, the line
+that says why is the only one.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from hashrange.interfaces import logs
+from hashrange.interfaces.admin import AdminPort
+from hashrange.interfaces.admin.metrics import Counts
+from hashrange.interfaces.server.listener import Listener, ServerError
+from hashrange.interfaces.service import channel, totals, worker
+from hashrange.interfaces.service.options import Entrance, Options, admin_entrance
+from hashrange.interfaces.service.process import Process
+from hashrange.interfaces.service.reports import ANSWER_SECONDS_MAX, Reports
+from hashrange.interfaces.service.shared import Shared
+from hashrange.interfaces.service.worker import Task
+
+PAUSE_SECONDS_MIN = 0.2
+PAUSE_SECONDS_MAX = 10.0
+"""Between the end of a worker and the start of the next one in its place. There is none if it has
+run for the longest pause; else the pause is twice as long each time."""
+
+STARTS_MAX = 5
+"""If no worker serves, and so many starts have failed one after another, the server ends."""
+
+_log = logging.getLogger("hashrange")
+
+
+def supervise(options: Options) -> None:
+    """Serve with several workers until SIGINT or SIGTERM."""
+    shared = Shared.new(options.workers)
+    logs.configure(options.log_format, options.access_log, lock=shared)
+    options.check()
+    with ExitStack() as opened:
+        listener = options.listener()
+        opened.enter_context(listener.sock)
+        entrance = opened.enter_context(admin_entrance(options))
+        options.warn_of_no_auth(listener)
+        supervisor = Supervisor(options, listener, shared)
+        status = asyncio.run(supervisor.run(entrance))
+    sys.exit(status)
+
+
+class Supervisor:
+    """`run` it once. It is the owner of its workers, each of which has a place."""
+
+    def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
+        self._options = options
+        self._listener = listener
+        self._shared = shared
+        self._running: dict[int, Process] = {}
+        self._past = Counts()
+        """What workers had counted that have ended."""
+        self._refusal = ""
+        self._failed_starts = 0
+        self._restarts = 0
+        self._status = False
+        self._problem = ""
+
+    async def run(self, entrance: Entrance | None) -> int:
+        """Returns the exit status. Raises ServerError if no worker can start any more."""
+        self._loop = asyncio.get_running_loop()
+        self._ending = asyncio.Event()
+        self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
+        self._take_signals()
+        keepers = [asyncio.create_task(self._keep(1))]
+        await self._tried[1].wait()
+        if not self._ending.is_set():
+            for number in range(2, self._options.workers + 1):
+                keepers.append(asyncio.create_task(self._keep(number)))
+            await self._greet(entrance)
+        await asyncio.gather(*keepers)
+        if self._problem:
+            raise ServerError(self._problem)
+        return int(self._status)
+
+    def served(self, process: Process, /) -> None:
+        self._failed_starts = 0
+        self._tried[process.number].set()
+
+    def refuse(self, reason: str, /) -> None:
+        """Have no worker write any more, neither those that run nor those that follow."""
+        self._refusal = reason
+        for process in self._running.values():
+            process.tell((channel.REFUSE, reason))
+
+    # ---- beginning and end ----
+
+    def _take_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._end)
+        if self._options.keys or self._options.tls_cert:
+            self._loop.add_signal_handler(signal.SIGHUP, self._reload)
+
+    async def _greet(self, entrance: Entrance | None) -> None:
+        """Once every worker has either begun to serve or failed to."""
+        for tried in self._tried[1:]:
+            await tried.wait()
+        greeting = [self._options.greeting(self._listener)]
+        if entrance:
+            await self._open_admin_port(entrance)
+            greeting.append(entrance.greeting)
+        print(*greeting, sep="\n", flush=True)
+
+    async def _open_admin_port(self, entrance: Entrance) -> None:
+        routes = Reports(self._loop, self).routes()
+        self._admin = AdminPort(entrance.sock, entrance.token, routes, self._listener.origins)
+        await self._admin.start()
+
+    def _end(self) -> None:
+        """Accept no more connections, and let every worker answer what it has begun."""
+        self._ending.set()
+        self._listener.sock.close()
+        for process in self._running.values():
+            process.popen.terminate()
+
+    def _reload(self) -> None:
+        for process in self._running.values():
+            process.tell((channel.RELOAD,))
+
+    # ---- one place ----
+
+    async def _keep(self, number: int) -> None:
+        """Have a worker in this place until the server ends."""
+        pause = 0.0
+        while not self._ending.is_set():
+            began = self._loop.time()
+            process = await self._started(number)
+            status = await process.ended()
+            self._forget(process)
+            if self._ending.is_set():
+                self._status |= status not in (0, -signal.SIGTERM)
+            elif not (process.has_served or self._first_has_served()):
+                self._give_up(status)
+            else:
+                self._note_end(process, status)
+                if self._loop.time() - began > PAUSE_SECONDS_MAX:
+                    pause = 0.0
+                await self._rest(pause)
+                pause = min(max(2 * pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+            self._tried[number].set()
+
+    def _first_has_served(self) -> bool:
+        return self._tried[1].is_set()
+
+    async def _started(self, number: int) -> Process:
+        task = Task(
+            number,
+            self._options,
+            self._listener.sock.fileno(),
+            self._shared.descriptor,
+            self._refusal,
+        )
+        process = await Process.start(task, self)
+        self._running[number] = process
+        if self._ending.is_set():
+            process.popen.terminate()
+        return process
+
+    def _forget(self, process: Process) -> None:
+        del self._running[process.number]
+        self._shared.vacate(process.number)
+        self._past = totals.summed([self._past, totals.lasting(process.counts)])
+
+    def _give_up(self, status: int) -> None:
+        """The first worker could not start. It has said why, unless a signal has ended it."""
+        self._status = True
+        if status <= 0:
+            self._problem = f"the first worker {_told(status)} before it could serve"
+        self._end()
+
+    def _note_end(self, process: Process, status: int) -> None:
+        self._restarts += 1
+        self._failed_starts += not process.has_served
+        told = f"worker {process.number} {_told(status)}"
+        if self._failed_starts >= STARTS_MAX and not self.serving():
+            self._problem = f"{told}, and no other one serves or can be started"
+            self._end()
+        else:
+            _log.error("%s; another one takes its place", told)
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+
+    # ---- what is asked of all ----
+
+    def serving(self) -> list[Process]:
+        return [process for process in self._running.values() if process.serves]
+
+    async def ask_all(self, question: str, argument: Any, seconds: float) -> list[Any]:
+        """The answer of each worker that serves, or the exception."""
+        asked = (process.ask(question, argument, seconds) for process in self.serving())
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    async def counts(self) -> Counts:
+        """What all workers have counted, with those that have ended."""
+        serving = self.serving()
+        for process, counts in zip(
+            serving, await self.ask_all(worker.METRICS, None, ANSWER_SECONDS_MAX), strict=True
+        ):
+            if isinstance(counts, Counts):
+                process.counts = counts
+        total = totals.summed([self._past, *(process.counts for process in serving)])
+        total.figures |= totals.worker_figures(len(serving), self._restarts)
+        total.figures.setdefault("ready", 0)
+        return total
+
+    def pids(self) -> list[int]:
+        return [os.getpid(), *(process.popen.pid for process in self._running.values())]
+
+
+def _told(status: int) -> str:
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"has ended with status {status}"

@@ -1,0 +1,122 @@
+"""A worker, as the supervisor starts it: `python -m hashrange.interfaces.service.worker FD`.
+
+It serves like a process that is alone, on the socket that it inherits, and answers the supervisor's
+questions. If the supervisor is gone, it ends as after SIGTERM.
+"""
+
+import asyncio
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from hashrange.interfaces import logs
+from hashrange.interfaces.cli.commands import told_in_one_line
+from hashrange.interfaces.server.accepting import Accepting, Factory, SharedAccepting
+from hashrange.interfaces.service import channel
+from hashrange.interfaces.service.alone import Service, opened_service
+from hashrange.interfaces.service.channel import Channel, receive_first
+from hashrange.interfaces.service.options import Options
+from hashrange.interfaces.service.shared import Shared
+
+METRICS, READINESS, INSPECTION, LIFE = "metrics", "readiness", "inspection", "life"
+"""What the supervisor asks for."""
+
+_THREADS = 2
+
+
+class Task(NamedTuple):
+    """What a worker is told first. `listening` and `shared` are descriptors that it inherits."""
+
+    number: int
+    options: Options
+    listening: int
+    shared: int
+    refusal: str
+    """Why nothing may be written, if another worker has found damage."""
+
+
+def run(task: Task, control: socket.socket) -> None:
+    options = task.options
+    shared = Shared(task.shared, options.workers, task.number)
+    logs.configure(options.log_format, options.access_log, task.number, shared)
+
+    async def accept(
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        factory: Factory,
+        connected: Callable[[], int],
+    ) -> Accepting:
+        return SharedAccepting(shared, sock, tls, factory, connected)
+
+    listener = options.listener(socket.socket(fileno=task.listening))
+    with opened_service(options, listener, accept) as service:
+        if task.refusal:
+            service.database.runtime.refuse_writes(task.refusal)
+        attendant = Attendant(control, service)
+        service.serve(attendant.ready, [attendant])
+
+
+class Attendant:
+    """Runs beside the server, and does what the supervisor says."""
+
+    def __init__(self, control: socket.socket, service: Service) -> None:
+        self._control = control
+        self._service = service
+        self._answers: dict[str, Callable[[Any], Any]] = {INSPECTION: service.database.inspect}
+        if monitor := service.monitor:
+            self._answers[METRICS] = lambda _: monitor.metrics.counts()
+            self._answers[READINESS] = lambda _: monitor.health.problem()
+        self._threads = ThreadPoolExecutor(_THREADS, "hashrange-attendant")
+
+    async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._channel = await Channel.over(self._control)
+        self._service.database.on_damage(self._tell_damage)
+        self._listening = self._loop.create_task(self._listen())
+
+    def ready(self) -> None:
+        self._channel.send((channel.READY,))
+
+    def stop(self) -> None:
+        self._listening.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _listen(self) -> None:
+        while message := await self._channel.receive():
+            match message:
+                case channel.ASK, number, question, argument:
+                    self._answer(number, question, argument)
+                case (channel.RELOAD,):
+                    self._service.reload.reload()
+                case channel.REFUSE, reason:
+                    self._service.database.runtime.refuse_writes(reason)
+        signal.raise_signal(signal.SIGTERM)
+
+    def _answer(self, number: int, question: str, argument: Any) -> None:
+        if question == LIFE:  # the loop itself says that it goes round
+            self._channel.send((channel.ANSWER, number, None))
+            return
+        answered = self._loop.run_in_executor(self._threads, self._answers[question], argument)
+        answered.add_done_callback(lambda answer: self._reply(number, answer))
+
+    def _reply(self, number: int, answer: "asyncio.Future[Any]") -> None:
+        if not answer.cancelled():
+            self._channel.send((channel.ANSWER, number, answer.exception() or answer.result()))
+
+    def _tell_damage(self, reason: str) -> None:
+        """From the thread that looks for damage."""
+        self._loop.call_soon_threadsafe(self._channel.send, (channel.REFUSE, reason))
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    with told_in_one_line():
+        run(receive_first(control), control)
+
+
+if __name__ == "__main__":
+    main()
