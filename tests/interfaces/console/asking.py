@@ -4,11 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
-
-import hashrange
-from hashrange.interfaces.target import Target
 
 NO_HEADERS: Mapping[str, str] = {}
 
@@ -77,11 +73,3 @@ class Browserless:
 
 
 Open = Callable[..., Browserless]
-
-
-def target(db: hashrange.Database, **changed: Any) -> Target:
-    session = db.boto3_session()
-    clients = session.client("dynamodb"), session.client("dynamodbstreams")
-    return Target(
-        changed.get("name", "a database"), changed.get("kind", "file"), *clients, database=db
-    )

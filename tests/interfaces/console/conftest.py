@@ -4,13 +4,15 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import hashrange
-from console.asking import Browserless, Open, target
+from console.asking import Browserless, Open
 from hashrange.interfaces.console import Console, serving
+from hashrange.interfaces.target import Target, target_of
 
 REQUIRED = "HASHRANGE_REQUIRE_BROWSER"
 
@@ -22,17 +24,22 @@ def db() -> Iterator[hashrange.Database]:
 
 
 @pytest.fixture
-def client(db: hashrange.Database) -> Any:
-    return db.boto3_session().client("dynamodb")
+def of_db(db: hashrange.Database) -> Target:
+    return target_of(db, "a database")
 
 
 @pytest.fixture
-def opened(db: hashrange.Database) -> Iterator[Open]:
+def client(of_db: Target) -> Any:
+    return of_db.client
+
+
+@pytest.fixture
+def opened(of_db: Target) -> Iterator[Open]:
     """Start a console of `db`; with write=True one that may write."""
     with ExitStack() as stack:
 
         def start(write: bool = False, **changed: Any) -> Browserless:
-            console = Console(target(db, **changed), write=write)
+            console = Console(replace(of_db, **changed), write=write)
             return Browserless(stack.enter_context(serving(console)))
 
         yield start

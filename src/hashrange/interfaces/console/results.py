@@ -23,7 +23,7 @@ COLUMNS_MAX = 24
 class Row:
     item: Item
     key: str
-    """The item's primary key, as a parameter of an address."""
+    """The item's primary key, as a parameter of an address; empty if the item does not show it."""
     entity: str
     colour: int
 
@@ -60,16 +60,20 @@ def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence
     rows = []
     for item in items:
         entity = entity_of(item, source)
-        rows.append(Row(item, cursor(shape.key_of(item)), entity, colours.of(entity)))
+        whole = all(name in item for name in shape.table.keys)
+        key = cursor(shape.key_of(item)) if whole else ""
+        rows.append(Row(item, key, entity, colours.of(entity)))
     counted = Counter((row.entity, row.colour) for row in rows if row.entity)
     entities = [(entity, colour, count) for (entity, colour), count in counted.most_common(20)]
     return Results(source, list(_collections(source, rows)), entities, len(rows))
 
 
 def _collections(source: Source, rows: list[Row]) -> Iterator[Collection]:
-    if source.range is None:
-        if rows:
-            yield Collection(None, list(_runs((source.hash,), (), rows)), len(rows))
+    """Without a sort key, or if keys are not shown, all rows are in one table."""
+    if not rows:
+        return
+    if source.range is None or any(source.hash not in row.item for row in rows):
+        yield Collection(None, list(_runs(source.keys, (), rows)), len(rows))
         return
     for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
         members = list(found)
@@ -79,8 +83,9 @@ def _collections(source: Source, rows: list[Row]) -> Iterator[Collection]:
 
 def _runs(first: tuple[str, ...], above: tuple[str, ...], rows: list[Row]) -> Iterator[Run]:
     def names(row: Row) -> tuple[str, ...]:
-        return tuple(sorted(name for name in row.item if name not in first + above))
+        leading = tuple(name for name in first if name in row.item)
+        return leading + tuple(sorted(name for name in row.item if name not in first + above))
 
-    for others, found in groupby(rows, key=names):
-        columns = first + others[: COLUMNS_MAX - len(first)]
-        yield Run(columns, len(first) + len(others) - len(columns), list(found))
+    for columns, found in groupby(rows, key=names):
+        shown = columns[:COLUMNS_MAX]
+        yield Run(shown, len(columns) - len(shown), list(found))

@@ -37,6 +37,10 @@ _UNSEEN = re.compile(
 """Characters that cannot be seen, or that change how the text around them is shown."""
 
 
+# JSON has no line end within a text, so none is matched.
+_SCALAR = re.compile(r'\{\n *"(S|N|B|BOOL|NULL)": (.*)\n *\}')
+
+
 class ValueMistake(ValueError):
     """A text is not an attribute value; the message is one line for the user."""
 
@@ -58,6 +62,11 @@ def plain(value: Any) -> Any:
 def dumps(value: Any, *, indent: int | None = None) -> str:
     separators = None if indent else (",", ":")
     return json.dumps(plain(value), ensure_ascii=False, indent=indent, separators=separators)
+
+
+def pretty(value: Any) -> str:
+    """JSON over several lines, with each scalar value beside its type."""
+    return _SCALAR.sub(r'{"\1": \2}', dumps(value, indent=2))
 
 
 def item_of(text: str) -> Item:

@@ -1,10 +1,14 @@
 """The pages of the console, in the order of the navigation."""
 
-from hashrange.interfaces.console.pages import items, tables
+from hashrange.interfaces.console.pages import item, items, query, selected, statement, tables
 from hashrange.interfaces.console.visits import Page
 
 PAGES: tuple[Page, ...] = (
     tables.PAGE,
+    statement.PAGE,
     items.PAGE,
+    query.PAGE,
     tables.DETAILS,
+    item.PAGE,
+    selected.PAGE,
 )
