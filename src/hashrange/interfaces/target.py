@@ -65,11 +65,16 @@ def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[T
     kind, printed = kind_of(name), _printed(name)
     if kind in ("file", "postgresql"):
         with _in_process(name, kind, create) as database:
-            session = database.boto3_session()
-            clients = session.client("dynamodb"), session.client("dynamodbstreams")
-            yield Target(printed, kind, *clients, database)
+            yield target_of(database, printed, kind)
     else:
         yield Target(printed, kind, *_remote(name, kind, config))
+
+
+def target_of(database: "Database", name: str, kind: Kind = "file") -> Target:
+    """A database that is open in this process."""
+    session = database.boto3_session()
+    clients = session.client("dynamodb"), session.client("dynamodbstreams")
+    return Target(name, kind, *clients, database)
 
 
 def _printed(name: str) -> str:

@@ -3,6 +3,7 @@
 import argparse
 import signal
 import threading
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
@@ -48,10 +49,7 @@ def port_number(text: str) -> int:
 
 def console(db: str, write: bool, port: int) -> None:
     """Look at the tables and items of a database in a browser, until Ctrl-C."""
-    try:
-        from hashrange.interfaces.console import Console, serving
-    except ModuleNotFoundError as missing:
-        fail(EXTRA.format(missing.name))
+    room = console_room()
     from hashrange.interfaces.target import TargetError, open_target
 
     may = "may write" if write else "read only"
@@ -59,12 +57,21 @@ def console(db: str, write: bool, port: int) -> None:
         with (
             told_in_one_line(),
             open_target(db, **CONFIG) as target,
-            serving(Console(target, write=write), port) as url,
+            room.serving(room.Console(target, write=write), port) as url,
         ):
             print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
             _until_ended()
     except TargetError as error:
         fail(error)
+
+
+def console_room() -> ModuleType:
+    """The console's package; ends the process with one line if its libraries are missing."""
+    try:
+        from hashrange.interfaces import console as room
+    except ModuleNotFoundError as missing:
+        fail(EXTRA.format(missing.name))
+    return room
 
 
 def _until_ended() -> None:

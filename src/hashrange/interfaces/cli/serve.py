@@ -110,6 +110,11 @@ def add(commands: "Commands") -> None:
         help="the address of the admin port, default: 127.0.0.1",
     )
     parser.add_argument(
+        "--console",
+        action="store_true",
+        help="serve a web console, which only reads, at a free port of 127.0.0.1",
+    )
+    parser.add_argument(
         "--access-log", action="store_true", help="print one line on stderr for each request"
     )
     parser.add_argument(

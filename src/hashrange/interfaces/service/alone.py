@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.interfaces import logs
+from hashrange.interfaces.cli.commands import printed
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server import serve as serve_at
 from hashrange.interfaces.server.accepting import Accept, accept_all
@@ -54,7 +55,20 @@ def serve_alone(options: Options) -> None:
             greeting.append(entrance.greeting)
             routes = service.monitor.routes()
             beside.append(AdminPort(entrance.sock, entrance.token, routes, listener.origins))
+        if options.console:
+            address = opened.enter_context(_console(service.database, options))
+            greeting.append(f"Console (read only): {address}")
         service.serve(lambda: print(*greeting, sep="\n", flush=True), beside)
+
+
+def _console(database: "Database", options: Options) -> AbstractContextManager[str]:
+    from hashrange.interfaces.cli.console import console_room
+    from hashrange.interfaces.target import target_of
+
+    room = console_room()
+    name = "a database in memory" if options.path is None else printed(options.path)
+    shown: AbstractContextManager[str] = room.serving(room.Console(target_of(database, name)))
+    return shown
 
 
 @contextmanager

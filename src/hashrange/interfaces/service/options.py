@@ -62,6 +62,7 @@ class Options(NamedTuple):
     eventual: str | None
     admin_port: int | None
     admin_host: str
+    console: bool
     access_log: bool
     log_format: LogFormat
 
@@ -93,11 +94,8 @@ class Options(NamedTuple):
         return _url("https" if listener.tls else "http", self.host, listener.port)
 
     def greeting(self, listener: Listener) -> str:
-        where = (
-            f"{self.path} (durability {self.durability})" if self.path else "a database in memory"
-        )
         workers = f" with {self.workers} workers" if self.workers > 1 else ""
-        return f"Serving {where} on {self.url(listener)}{workers} - Ctrl-C ends it"
+        return f"Serving {self._where()} on {self.url(listener)}{workers} - Ctrl-C ends it"
 
     def warn_of_no_auth(self, listener: Listener) -> None:
         if self.no_auth and not is_loopback(self.host):
@@ -132,6 +130,8 @@ class Options(NamedTuple):
             raise ServerError("--throughput enforced needs --workers 1: each has its own meter")
         if self.eventual:
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
+        if self.console:
+            raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
 
 
 class Entrance(NamedTuple):
