@@ -21,6 +21,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
+from hashrange.runtime.awaited.gathering import Gathering
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
@@ -77,16 +78,14 @@ class Lane:
         self._spawn = spawn
         self._waiting: deque[ReadRequest] = deque()
         self._groups = 0
-        self._scheduled = False
+        self._gathering = Gathering(loop, self._waiting, size_max, self._start)
 
     def add(self, read: ReadRequest) -> None:
         self._waiting.append(read)
-        if not self._scheduled and self._groups < self._groups_max:
-            self._scheduled = True
-            self._loop.call_soon(self._start)
+        if self._groups < self._groups_max:
+            self._gathering.begin()
 
     def _start(self) -> None:
-        self._scheduled = False
         while self._waiting and self._groups < self._groups_max:
             size = min(self._size_max, len(self._waiting))
             self._groups += 1
@@ -108,7 +107,8 @@ class Lane:
     def _end(self, limit: TimerHandle) -> None:
         limit.cancel()
         self._groups -= 1
-        self._start()
+        if self._waiting:
+            self._gathering.begin()
 
 
 class Reads:

@@ -1,8 +1,9 @@
 """Requests that write, decided and committed in batches, several of them at once.
 
-Requests of one turn of the loop go into one batch. A batch begins as soon as a place is free; what
-arrives while all places are taken is the next one. `tickets` keep requests for the same items in
-the order in which they came.
+Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
+what arrives while all places are taken is the next one. `tickets` keep requests for the same items
+in the order in which they came.
+
 """
 
 from asyncio import AbstractEventLoop
@@ -18,8 +19,17 @@ from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
+from hashrange.runtime.awaited.gathering import Gathering
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
-from hashrange.runtime.batch import Batch, Done, Outcome, Submission, internal_error, tell
+from hashrange.runtime.batch import (
+    BATCH_REQUESTS_MAX,
+    Batch,
+    Done,
+    Outcome,
+    Submission,
+    internal_error,
+    tell,
+)
 from hashrange.runtime.committer import ATTEMPTS_MAX
 from hashrange.runtime.decisions import Proposal, begin
 from hashrange.runtime.environment import Environment
@@ -88,7 +98,7 @@ class Writes:
         self._waiting: deque[WriteRequest] = deque()
         self._held: set[Ticket] = set()
         self._batches = 0
-        self._scheduled = False
+        self._gathering = Gathering(loop, self._waiting, BATCH_REQUESTS_MAX, self._start)
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -105,14 +115,12 @@ class Writes:
     def _queue(self, request: WriteRequest) -> None:
         request.look_ahead(self._environment)
         self._waiting.append(request)
-        if not self._scheduled and self._batches < self.batches_max:
-            self._scheduled = True
-            self._loop.call_soon(self._start)
+        if self._batches < self.batches_max:
+            self._gathering.begin()
 
     # ---- batches ----
 
     def _start(self) -> None:
-        self._scheduled = False
         while self._batches < self.batches_max:
             requests = take(self._waiting, self._held)
             if not requests:
@@ -158,7 +166,8 @@ class Writes:
                 self._answer(request)
         if batch.needs_upkeep:
             self._wake_upkeep()
-        self._start()
+        if self._waiting:
+            self._gathering.begin()
 
     def _answer(self, request: WriteRequest) -> None:
         submission = request.submission
