@@ -3,7 +3,6 @@
 Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
 what arrives while all places are taken is the next one. `tickets` keep requests for the same items
 in the order in which they came.
-
 """
 
 from asyncio import AbstractEventLoop
