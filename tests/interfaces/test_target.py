@@ -24,6 +24,23 @@ def test_the_kind_follows_from_the_name(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
+@pytest.mark.parametrize(
+    ("name", "is_aws"),
+    [
+        ("aws@eu-west-1", True),
+        ("https://dynamodb.eu-west-1.amazonaws.com", True),
+        ("https://123.ddb.eu-west-1.api.aws", True),
+        ("http://127.0.0.1:8000", False),
+        ("https://amazonaws.com.example", False),
+    ],
+)
+def test_what_writes_to_aws(name: str, is_aws: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
+    with open_target(name) as target:
+        assert target.is_aws == is_aws
+
+
 def test_a_printed_name_has_no_password() -> None:
     assert without_password("postgresql://me:se@cret@db:5432/app?password=x") == (
         "postgresql://me@db:5432/app"

@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from shell.databases import ORDERS, run
 class Shell:
     """A shell without a terminal: what it prints, and what it says about it."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, confirm: Callable[[str], bool] | None = None) -> None:
         self._file = io.StringIO()
         self.said: list[str] = []
-        self.session = Session(target, Output(self._file), self.said.append)
+        self.session = Session(target, Output(self._file), self.said.append, confirm=confirm)
         self.commands = Commands(self.session)
 
     def run(self, text: str) -> str:
@@ -219,6 +220,31 @@ def test_a_table_that_is_deleted_underneath(own: Path) -> None:
         shell.run(".limit 3")
         with pytest.raises(Failed, match=r"ResourceNotFoundException: .*not found"):
             shell.run("SELECT * FROM orders WHERE zip = '02134'")
+
+
+@pytest.mark.parametrize("answer", [False, True])
+def test_a_write_to_aws_is_asked_for(own: Path, answer: bool) -> None:
+    statement = "DELETE FROM orders WHERE customer = 'bob' AND sk = 'order#1'"
+    asked: list[str] = []
+
+    def confirm(question: str) -> bool:
+        asked.append(question)
+        return answer
+
+    with open_target(str(own)) as target:
+        aws = replace(target, kind="aws", name="aws@eu-west-1")
+        shell = Shell(aws, confirm)
+        found = shell.run("SELECT * FROM orders WHERE customer = 'bob'")
+        assert found
+        assert asked == []
+        if answer:
+            shell.run(statement)
+        else:
+            with pytest.raises(Failed, match="not run"):
+                shell.run(statement)
+        assert asked == [f"{statement}\nThis may write to aws@eu-west-1. Run it? [y/N] "]
+        left = shell.run("SELECT * FROM orders WHERE customer = 'bob'")
+        assert left == ("" if answer else found)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ BY_TEXT = _entries(
         "one by its key; an index can group by another attribute.",
     ),
     (
-        r"\bOFFSET\s+\S+",
+        r"\bOFFSET\s+[0-9?]+",
         "There are no offsets: results are read page by page, each from where the last one ended. "
         "To start elsewhere, give a condition of the sort key: AND sk > '...'.",
     ),
@@ -78,7 +78,7 @@ BY_TEXT = _entries(
     ),
     (r"\bAS\b(?=\s+[\w\"])", "There are no aliases: a column has the name of its attribute."),
     (
-        r"(?<!^)\(\s*SELECT\b",
+        r"(?<!EXISTS)\(\s*SELECT\b",
         "There are no subqueries: run the inner statement first, and list what "
         "it found: IN ['a', 'b'].",
     ),
@@ -110,7 +110,7 @@ BY_TEXT = _entries(
     (r"`+", "Names have double quotes, and strings single ones."),
     (r"==", "Equality is one `=`."),
     (
-        r"\w+-\w[\w-]*(?=\s*($|\.|WHERE|SET|REMOVE|VALUE|ORDER))",
+        r"(?:(?<=FROM )|(?<=INTO )|(?<=UPDATE ))\w+-[\w-]+",
         'A name with such characters has double quotes: "my-table".',
     ),
     (

@@ -6,6 +6,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar, cast
 
+from hashrange.interfaces.shell.faults import Failed
+from hashrange.interfaces.shell.splitting import is_select
+
 Item = Mapping[str, Mapping[str, Any]]
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ def pages(
 
     `first` bounds how many items the first page evaluates, so that a glance at a large table costs
     little; each page after it may have twice as many, so that a filter that lets few items pass
-    needs few requests.
+    needs few requests. Raises errors of boto3, and `Failed` for an answer without items.
     """
     request: dict[str, Any] = {"Statement": statement}
     if parameters:
@@ -46,7 +49,9 @@ def pages(
             first = min(2 * first, _ASKED_MAX)
         answer = interruptible(partial(client.execute_statement, **request))
         token = answer.get("NextToken")
-        yield Page(answer["Items"], answer.get("ConsumedCapacity"), token is not None)
+        if "Items" not in answer and is_select(statement):
+            raise Failed(f"{client.meta.endpoint_url} does not answer as DynamoDB does")
+        yield Page(answer.get("Items", []), answer.get("ConsumedCapacity"), token is not None)
         if token is None:
             return
         request["NextToken"] = token

@@ -13,13 +13,15 @@ from hashrange import StoreError
 from hashrange.expressions.partiql.parser import place_of_fault
 from hashrange.interfaces.shell.advice import advise
 from hashrange.interfaces.shell.splitting import blanked
-from hashrange.interfaces.shell.values import printable
+from hashrange.interfaces.shell.values import printable, shortened
 from hashrange.model.errors import ApiError
 
 ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
 """What requests raise: refusals, closed ports, a file that cannot be read."""
 
 LINE_CHARACTERS_MAX = 100
+MESSAGE_CHARACTERS_MAX = 1_000
+"""More is said by what is no DynamoDB: a page for browsers, for example."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(
@@ -55,7 +57,8 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
         place = Place(advice.start, advice.length)
     elif statement and code == "ValidationException":
         place = place_of(message, statement)
-    lines = [printable(f"{code}: {message}".rstrip(": "))]
+    said = " ".join(f"{code}: {message}".split()).rstrip(": ")
+    lines = [shortened(printable(said), MESSAGE_CHARACTERS_MAX)]
     if place:
         lines += pointed(statement, place)
     if advice:
