@@ -39,9 +39,9 @@ def test_columns_that_do_not_fit_are_named() -> None:
 
 def test_the_widths_fit() -> None:
     layout = lay_out(["a", "b"], [["x" * 50, "y" * 5]], 40)
-    assert layout.shown == [("a", 31), ("b", 5)]
-    assert lay_out(["a"], [["日本" * 30]], 20).shown == [("a", 18)]
-    assert lay_out(["a", "b"], [["x" * 50, "y"]], 5) == ([("a", 3)], ["b"])
+    assert layout.shown == [("a", 33), ("b", 5)]
+    assert lay_out(["a"], [["日本" * 30]], 20).shown == [("a", 20)]
+    assert lay_out(["a", "b"], [["x" * 50, "y"]], 5) == ([("a", 5)], ["b"])
 
 
 def test_wide_letters_are_counted_as_the_terminal_shows_them() -> None:

@@ -4,13 +4,11 @@ Columns that do not fit are named below the table. Every cell is plain text for 
 is read as its markup.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rich import box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from hashrange.interfaces.shell.execution import Item
@@ -20,8 +18,7 @@ CELL_CHARACTERS_MAX = 60
 COLUMN_WIDTH_MIN = 12
 KEY_WIDTH_MIN = 30
 """A column is hidden rather than made narrower than this, or than its content."""
-_PADDING = 2
-_WRAP = 1_000_000
+_BETWEEN = "  "
 
 _STYLES = {
     "N": "cyan",
@@ -34,7 +31,7 @@ _STYLES = {
     "M": "green",
     "SS": "green",
 }
-_CONTROL = r"\\(?:[nrt]|u[0-9a-f]{4}|U[0-9a-f]{8})"
+_ESCAPE = r"\\(?:[nrt]|u[0-9a-f]{4}|U[0-9a-f]{8})"
 
 
 class Layout(NamedTuple):
@@ -65,16 +62,16 @@ def lay_out(
         min(each, KEY_WIDTH_MIN if name in key else COLUMN_WIDTH_MIN)
         for name, each in zip(names, natural, strict=True)
     ]
-    count, used = 0, 0
+    count, used = 0, -len(_BETWEEN)
     for each in least:
-        if count and used + each + _PADDING > width:
+        if count and used + each + len(_BETWEEN) > width:
             break
-        count, used = count + 1, used + each + _PADDING
+        count, used = count + 1, used + each + len(_BETWEEN)
     widths, spare = least[:count], width - used
     for at in sorted(range(count), key=lambda at: natural[at] - least[at]):
         more = max(0, min(natural[at] - least[at], spare))
         widths[at], spare = widths[at] + more, spare - more
-    widths[0] = min(widths[0], max(1, width - _PADDING))
+    widths[0] = min(widths[0], max(1, width))
     return Layout(list(zip(names, widths, strict=False)), list(names[count:]))
 
 
@@ -87,32 +84,43 @@ def print_table(
         return
     rows = [[cell(item.get(name), CELL_CHARACTERS_MAX) for name in names] for item in items]
     layout = lay_out(names, rows, console.width, key)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for name, size in layout.shown:
-        title = Text(_fitted(printable(name), size), style="bold")
-        numbers = all("N" in item[name] for item in items if name in item)
-        table.add_column(title, no_wrap=True, justify="right" if numbers else "left")
+    right = [all("N" in item[name] for item in items if name in item) for name, _ in layout.shown]
+    sizes = [size for _, size in layout.shown]
+    titles = [printable(name) for name, _ in layout.shown]
+    _print_line(console, _padded(titles, sizes, right), ["bold"] * len(sizes))
+    _print_line(console, ["─" * (sum(sizes) + len(_BETWEEN) * (len(sizes) - 1))], [""])
     for item, row in zip(items, rows, strict=True):
-        table.add_row(
-            *(
-                _styled(item.get(name), _fitted(text, size))
-                for (name, size), text in zip(layout.shown, row, strict=False)
-            )
-        )
-    console.print(table, width=_WRAP, crop=False, soft_wrap=True)
+        styles = [_style(item.get(name)) for name, _ in layout.shown]
+        _print_line(console, _padded(row, sizes, right), styles)
     if layout.hidden:
-        console.print(Text(_not_shown(layout.hidden, console.width), style="dim"), soft_wrap=True)
+        _print_line(console, [_not_shown(layout.hidden, console.width)], ["dim"])
 
 
-def _fitted(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
+def _padded(texts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> list[str]:
+    """The texts that have a size, cut or filled up to it."""
+    found = []
+    for text, size, on_the_right in zip(texts, sizes, right, strict=False):
+        blank = " " * (size - cell_len(text))
+        if cell_len(text) > size:
+            found.append(set_cell_size(set_cell_size(text, size - 1).rstrip() + "…", size))
+        else:
+            found.append(f"{blank}{text}" if on_the_right else f"{text}{blank}")
+    return found
 
 
-def _styled(value: object, text: str) -> Text:
-    kind = next(iter(value)) if isinstance(value, dict) and value else ""
-    styled = Text(text, style=_STYLES.get(kind, ""))
-    styled.highlight_regex(_CONTROL, "dim")
-    return styled
+def _print_line(console: Console, texts: Sequence[str], styles: Sequence[str]) -> None:
+    """Print what belongs on a line. What has no colours does without rich, which takes longer."""
+    if console.color_system is None:
+        console.file.write(f"{_BETWEEN.join(texts).rstrip()}\n")
+        return
+    line = Text(_BETWEEN).join(map(Text, texts, styles))
+    line.rstrip()
+    line.highlight_regex(_ESCAPE, "dim")
+    console.print(line, soft_wrap=True)
+
+
+def _style(value: Mapping[str, object] | None) -> str:
+    return _STYLES.get(next(iter(value), ""), "") if value else ""
 
 
 def _not_shown(hidden: Sequence[str], width: int) -> str:
