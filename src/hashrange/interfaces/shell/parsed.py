@@ -1,4 +1,4 @@
-"""What hashrange's own parser tells of a statement, whoever answers it.
+"""What hashrange's own parser tells of a statement, also of one for another server.
 
 A server may accept what this parser does not, so nothing here refuses a statement.
 """

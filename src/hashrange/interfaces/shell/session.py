@@ -148,7 +148,7 @@ class Session:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether there is somebody who answers."""
+    """Whether it is an answer, so that the server can be asked for more."""
     return isinstance(error, ClientError)
 
 
