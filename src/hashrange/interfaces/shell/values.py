@@ -16,8 +16,9 @@ AttributeValue = Mapping[str, Any]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NOT_PLAIN = re.compile(
-    r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|(true|false|null|missing)|['\"<\[{].*|binary\(.*|\s.*|.*\s|",
-    re.DOTALL | re.I,
+    r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|(true|false|null|missing)"
+    r"|['\"<\[{].*|binary\(.*|\s.*|.*\s|",
+    re.DOTALL | re.IGNORECASE,
 )
 """Strings that could be mistaken for another value if they were shown without quotes."""
 _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
