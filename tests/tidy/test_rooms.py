@@ -34,7 +34,10 @@ WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
 CONSOLE = "starlette jinja2 markupsafe uvicorn"
 SHELL = "prompt_toolkit rich"
-INTERFACES = f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE} {SHELL}"
+DATA = "pyarrow yaml"
+INTERFACES = (
+    f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE} {SHELL} {DATA}"
+)
 
 
 class Room(NamedTuple):

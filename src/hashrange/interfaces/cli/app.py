@@ -14,6 +14,8 @@ from hashrange.interfaces.cli import (
     console,
     design,
     explain,
+    export_,
+    import_,
     inspect_,
     ping,
     query,
@@ -71,7 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    modules = (serve, console, shell, query, backup, check, inspect_, explain, ping, design)
+    modules = (
+        *(serve, console, shell, query, backup, check, inspect_, explain, ping),
+        *(export_, import_, design),
+    )
     for module in modules:
         module.add(commands)
     return parser

@@ -1,0 +1,57 @@
+"""hashrange export"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.cli.commands import command
+from hashrange.interfaces.cli.transfers import DB_HELP, add_speed, between, threads, told
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+
+FORMATS = ("dynamodb-json", "json", "json-lines", "csv", "yaml", "parquet", "s3-export")
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, export_)
+    parser.add_argument("db", metavar="DB", help=DB_HELP)
+    parser.add_argument("table", metavar="TABLE")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="a file that does not exist yet; packed if its name ends in .gz",
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="default: as the name of FILE ends: .jsonl (DynamoDB JSON lines), .json (an array), "
+        ".csv, .yaml, .parquet; s3-export is the folder that DynamoDB's own export makes",
+    )
+    add_speed(parser)
+
+
+def export_(
+    db: str, table: str, output: Path, format: str | None, parallel: int | None, rate: float
+) -> None:
+    """Write the items of a table to a file, and its description to FILE.table.json beside it.
+
+    While others write to the table, each item is as it was at some moment of the export; two items
+    may be of different moments. An export that was interrupted goes on if it is run again.
+    """
+    from hashrange.interfaces.data import formats
+    from hashrange.interfaces.data.exporting import export
+    from hashrange.interfaces.data.progress import counted
+    from hashrange.interfaces.target import open_target
+
+    with told("run the same command again to go on"):
+        chosen = formats.for_output(output, format)
+        with open_target(db) as target:
+            done = export(target, table, output, chosen, threads(target, parallel), rate)
+    again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
+    print(
+        f"{output}: {counted(done.items)}{again} of {table} {done.said}, "
+        f"{between(done.began, done.ended)}"
+    )

@@ -1,0 +1,118 @@
+"""hashrange import"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.cli.commands import command, fail
+from hashrange.interfaces.cli.export_ import FORMATS
+from hashrange.interfaces.cli.transfers import (
+    DB_HELP,
+    add_speed,
+    add_yes,
+    ask_before_writing,
+    threads,
+    told,
+)
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+    from hashrange.interfaces.data.tables import TableInfo
+    from hashrange.interfaces.target import Target
+
+_KINDS = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M")
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, import_)
+    parser.add_argument("db", metavar="DB", help=DB_HELP)
+    parser.add_argument("table", metavar="TABLE")
+    parser.add_argument(
+        "path", metavar="FILE", type=Path, help="a file, or the folder of an export of DynamoDB"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="default: by the name and the first bytes of FILE"
+    )
+    parser.add_argument(
+        "--types",
+        metavar="NAME:TYPE,…",
+        type=_types,
+        default={},
+        help="types of columns of a CSV file whose header has none, e.g. zip:S,count:N",
+    )
+    parser.add_argument(
+        "--create",
+        metavar="DESCRIPTION",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        help="create the table if it does not exist, as a file describes it; default: "
+        "FILE.table.json, which export writes; the output of DescribeTable will do",
+    )
+    add_speed(parser)
+    add_yes(parser)
+
+
+def _types(text: str) -> dict[str, str]:
+    found = {}
+    for part in text.split(","):
+        name, colon, kind = part.rpartition(":")
+        if not colon or not name or kind not in _KINDS:
+            raise argparse.ArgumentTypeError(f"{part!r} is not NAME:TYPE")
+        found[name] = kind
+    return found
+
+
+def import_(
+    db: str,
+    table: str,
+    path: Path,
+    format: str | None,
+    types: dict[str, str],
+    create: Path | None,
+    parallel: int | None,
+    rate: float,
+    yes: bool,
+) -> None:
+    """Write the items of a file to a table; each replaces the item with its key.
+
+    An import that was interrupted goes on if it is run again, and the same file may be imported
+    twice.
+    """
+    from hashrange.interfaces.data import formats, importing
+    from hashrange.interfaces.data.progress import counted
+    from hashrange.interfaces.target import open_target
+
+    with told("run the same command again to go on"):
+        chosen = formats.for_input(path, format)
+        with open_target(db, create=create is not None) as target:
+            ask_before_writing(target, f"Write the items of {path} to {table}", yes)
+            found = _table(target, table, path, create)
+            done = importing.import_(
+                target,
+                found,
+                path,
+                chosen,
+                found.types | types,
+                threads(target, parallel),
+                rate,
+            )
+    again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
+    print(f"{table}: {counted(done.items)}{again} of {path} {done.said}")
+
+
+def _table(target: "Target", name: str, path: Path, create: Path | None) -> "TableInfo":
+    """The table to write to, which is created if it is wanted and does not exist."""
+    from hashrange.interfaces.data import tables
+    from hashrange.interfaces.data.connection import Refused
+
+    try:
+        return tables.describe(target.client, target.name, name)
+    except Refused as refusal:
+        if refusal.code != "ResourceNotFoundException":
+            raise
+    if create is None:
+        fail(f"{target.name}: no table {name}; --create makes it")
+    where = create if create != Path() else tables.beside(path)
+    tables.create(target.client, target.name, tables.read(where), name)
+    return tables.describe(target.client, target.name, name)

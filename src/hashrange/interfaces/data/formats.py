@@ -1,0 +1,122 @@
+"""The formats by name, and the format of a file.
+
+A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and returns chunks of
+bytes. Those that go through the items twice need an iterable that can begin again, such as a list.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.interfaces.data import csv_, dynamodb_json, parquet, plain_json, yaml_
+from hashrange.interfaces.data.files import Input, head
+from hashrange.interfaces.data.items import DataError, Record
+
+Types = Mapping[str, str]
+
+
+class Format(NamedTuple):
+    """`suffixes` are of the files that have the format unless another is named. A `text` file may
+    be packed by gzip. `read` is given the types of attributes that the file does not tell."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Input, Types], Iterator[Record]]
+    write: Callable[[Iterable[bytes]], Iterator[bytes]]
+    media_type: str
+    text: bool = True
+
+
+def _untyped(
+    read: Callable[[Input], Iterator[Record]],
+) -> Callable[[Input, Types], Iterator[Record]]:
+    return lambda source, types: read(source)
+
+
+DYNAMODB_JSON = Format(
+    "dynamodb-json",
+    (".jsonl", ".ndjson"),
+    _untyped(dynamodb_json.read),
+    dynamodb_json.write,
+    "application/x-ndjson",
+)
+FORMATS = {
+    each.name: each
+    for each in (
+        DYNAMODB_JSON,
+        Format(
+            "json",
+            (".json",),
+            _untyped(plain_json.read_array),
+            plain_json.write_array,
+            "application/json",
+        ),
+        Format(
+            "json-lines",
+            (),
+            _untyped(plain_json.read_lines),
+            plain_json.write_lines,
+            "application/x-ndjson",
+        ),
+        Format("csv", (".csv",), csv_.read, csv_.write, "text/csv; charset=utf-8"),
+        Format("yaml", (".yaml", ".yml"), _untyped(yaml_.read), yaml_.write, "application/yaml"),
+        Format(
+            "parquet",
+            (".parquet",),
+            _untyped(parquet.read),
+            parquet.write,
+            "application/vnd.apache.parquet",
+            text=False,
+        ),
+    )
+}
+S3_EXPORT = "s3-export"
+"""The format that is a folder, and not a file."""
+NAMES = (*FORMATS, S3_EXPORT)
+
+_LOOK_BYTES = 4096
+
+
+def for_output(path: Path, name: str | None) -> Format | None:
+    """The format of a file to write; None for a folder. Raises DataError."""
+    if name == S3_EXPORT:
+        return None
+    found = FORMATS[name] if name else _by_suffix(path)
+    if found is None:
+        raise DataError(f"{path}: the name does not tell the format; give one with --format")
+    if path.name.endswith(".gz") and not found.text:
+        raise DataError(f"{path}: {found.name} is not packed by gzip; take another name")
+    return found
+
+
+def for_input(path: Path, name: str | None) -> Format | None:
+    """The format of a file to read; None for a folder. Raises DataError."""
+    if name == S3_EXPORT or (name is None and path.is_dir()):
+        return None
+    if name:
+        return FORMATS[name]
+    found = _by_suffix(path)
+    if found is None or found.name in ("dynamodb-json", "json"):
+        found = _by_content(path) or found
+    if found is None:
+        raise DataError(f"{path}: the format is not known; give one with --format")
+    return found
+
+
+def _by_suffix(path: Path) -> Format | None:
+    name = path.name.removesuffix(".gz")
+    for found in FORMATS.values():
+        if name.endswith(found.suffixes or ("\0",)):
+            return found
+    return None
+
+
+def _by_content(path: Path) -> Format | None:
+    """Which kind of JSON a file has: programs give all of them the same suffixes."""
+    start = head(path, _LOOK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"["):
+        return FORMATS["json"]
+    if not start.startswith(b"{"):
+        return None
+    member = start[1:].lstrip()
+    return DYNAMODB_JSON if member.startswith(b'"Item"') else FORMATS["json-lines"]

@@ -1,0 +1,49 @@
+"""Items, places in files, and the error that names one."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+WireItem = dict[str, dict[str, Any]]
+"""An item's attributes by name, each a type and a value. Binary is base64 text."""
+
+encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
+
+ITEM_JSON_BYTES_MAX = 8 * 1024 * 1024
+"""The longest text that a reader takes for one item. An item of 400 KB, each of whose characters is
+escaped, has less than half of that."""
+
+
+class DataError(Exception):
+    """Data cannot be read or written; the message is one line for the user."""
+
+
+class Record(NamedTuple):
+    """An item that was read: its DynamoDB JSON, and the line or number where it begins."""
+
+    item: bytes
+    line: int
+
+
+def decode(item: bytes) -> WireItem:
+    """The attributes of an item that comes from a table."""
+    return _decode(item)
+
+
+def shown(item: bytes, names: Iterable[str]) -> str:
+    """The key of an item, for a message; `names` are the key's attributes."""
+    content = decode(item)
+    return encode({name: content[name] for name in names if name in content}).decode()
+
+
+def counted(items: Iterable[bytes]) -> Iterator[Record]:
+    """Items as records, numbered from 1."""
+    for number, item in enumerate(items, 1):
+        yield Record(item, number)
+
+
+def one_line(text: object) -> str:
+    """A message from elsewhere, without line breaks or control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text)).strip()

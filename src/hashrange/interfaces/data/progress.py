@@ -1,0 +1,123 @@
+"""What a transfer tells while it runs, on a terminal, and the file by which it goes on later."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+import msgspec
+
+from hashrange.interfaces.data.items import DataError
+
+_EVERY_SECONDS = 0.2
+_SAVED_EVERY_SECONDS = 1.0
+
+
+class Progress:
+    """One line on a terminal, written again and again; nothing if stderr is not a terminal.
+
+    `share` tells of a number of items how much that is of the whole, from 0 to 1.
+    """
+
+    def __init__(
+        self, share: Callable[[int], float], items: int = 0, stream: TextIO | None = None
+    ) -> None:
+        self.items = items
+        self._before = items
+        self._share = share
+        self._stream = stream or sys.stderr
+        self._shown = self._stream.isatty()
+        self._began = self._told = time.monotonic()
+        self._from = share(items) if self._shown else 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def advance(self, items: int) -> None:
+        self.items += items
+        now = time.monotonic()
+        if self._shown and now - self._told >= _EVERY_SECONDS:
+            self._told = now
+            self._stream.write(f"\r{self._line(now)}\x1b[K")
+            self._stream.flush()
+
+    def _line(self, now: float) -> str:
+        took = now - self._began
+        share = min(self._share(self.items), 1.0)
+        rate = (self.items - self._before) / took
+        left = ""
+        if share > self._from:
+            left = f", {_clock(took * (1 - share) / (share - self._from))} left"
+        return f"{self.items:,} items, {rate:,.0f}/s, {share:.0%}{left}"
+
+    def said(self) -> str:
+        """How many items in which time, for the last line."""
+        took = max(time.monotonic() - self._began, 1e-9)
+        return f"in {took:,.1f} s ({(self.items - self._before) / took:,.0f}/s)"
+
+
+def counted(items: int) -> str:
+    return f"{items:,} {'item' if items == 1 else 'items'}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+class Bookmark:
+    """A file that says how far a transfer has come, so that it can go on after it was ended.
+
+    `what` says which transfer it is: another one does not go on from here. `before_save` is called
+    before the file is written, to bring to disk what it speaks of.
+    """
+
+    def __init__(self, path: Path, what: dict[str, Any]) -> None:
+        self.path = path
+        self._what = what
+        self._saved = time.monotonic()
+
+    def load(self) -> dict[str, Any] | None:
+        """The state that was saved, if any. Raises DataError if it is another transfer's."""
+        try:
+            content = msgspec.json.decode(self.path.read_bytes(), type=dict[str, Any])
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(
+                f"{self.path}: not readable: {error}; remove it to begin again"
+            ) from None
+        if content.get("what") != self._what:
+            raise DataError(f"{self.path}: of another transfer; finish that one or remove the file")
+        state: dict[str, Any] = content["state"]
+        return state
+
+    def due(self) -> bool:
+        return time.monotonic() - self._saved >= _SAVED_EVERY_SECONDS
+
+    def save(self, state: dict[str, Any]) -> None:
+        content = msgspec.json.encode({"what": self._what, "state": state})
+        beside = self.path.with_name(f"{self.path.name}.new")
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, self.path)
+        self._saved = time.monotonic()
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,226 @@
+"""The folder that DynamoDB's own export to S3 makes.
+
+    AWSDynamoDB/01234567890123-a1b2c3d4/
+        _started
+        manifest-summary.json, manifest-summary.md5
+        manifest-files.json, manifest-files.md5
+        data/*.json.gz
+
+The files hold DynamoDB JSON lines. A line of `manifest-files.json` has a file's name, the number
+of its items and its checksum. Source: developer guide, "DynamoDB table export output format"; the
+names of the checksum files are those of real exports.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from secrets import choice, token_hex
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.interfaces.data import dynamodb_json
+from hashrange.interfaces.data.files import Input
+from hashrange.interfaces.data.items import DataError, Record, one_line
+
+FOLDER = "AWSDynamoDB"
+SUMMARY = "manifest-summary.json"
+FILES = "manifest-files.json"
+FILE_ITEMS = 500_000
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_BLOCK_BYTES = 1 << 20
+_LINES_A_BLOCK = 1000
+
+
+class DataFile(NamedTuple):
+    path: Path
+    items: int
+    md5: str
+
+
+class About(NamedTuple):
+    """What an export says of its table."""
+
+    table_arn: str
+    table_id: str
+    size_bytes: int
+    started: datetime
+
+
+def data_files(path: Path) -> list[DataFile]:
+    """The data files that the manifests in a folder name. Raises DataError."""
+    folder = _export(path)
+    summary = _manifest(folder, SUMMARY)
+    said = _object(folder / SUMMARY, summary)
+    if said.get("exportType", "FULL_EXPORT") != "FULL_EXPORT":
+        raise DataError(f"{folder / SUMMARY}: an incremental export; only full ones are read")
+    if said.get("outputFormat") != "DYNAMODB_JSON":
+        raise DataError(
+            f"{folder / SUMMARY}: the format is {said.get('outputFormat')}, not DYNAMODB_JSON"
+        )
+    found = []
+    for number, line in enumerate(_manifest(folder, FILES).splitlines(), 1):
+        if line.strip():
+            entry = _object(folder / f"{FILES}:{number}", line)
+            name = str(entry.get("dataFileS3Key", "")).rpartition("/")[2]
+            data = folder / "data" / name
+            if not name or not data.is_file():
+                raise DataError(f"{folder / FILES}:{number}: {data}: no such file")
+            found.append(
+                DataFile(data, int(entry.get("itemCount", 0)), str(entry.get("md5Checksum", "")))
+            )
+    return found
+
+
+def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
+    """The items of one data file, after its checksum is verified."""
+    if file.md5 and _md5_of(file.path) != file.md5:
+        raise DataError(f"{file.path}: the checksum differs from the manifest's")
+    count = line - 1
+    for record in dynamodb_json.read(source, line):
+        count += 1
+        yield record
+    if count != file.items:
+        raise DataError(
+            f"{file.path}: {count:,} items, but the manifest says {file.items:,}; it is cut short"
+        )
+
+
+def _export(path: Path) -> Path:
+    """The folder with the manifests: `path` itself, or the only one below it."""
+    if not path.is_dir():
+        raise DataError(f"{path}: no such folder")
+    if (path / SUMMARY).is_file():
+        return path
+    found = sorted(each.parent for each in path.glob(f"**/{SUMMARY}"))
+    if not found:
+        raise DataError(f"{path}: no {SUMMARY} in it; not an export of DynamoDB")
+    if len(found) > 1:
+        names = ", ".join(str(each) for each in found[:3])
+        raise DataError(f"{path}: {len(found)} exports in it; name one: {names}")
+    return found[0]
+
+
+def _manifest(folder: Path, name: str) -> bytes:
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        raise DataError(f"{folder / name}: {error.strerror}") from None
+    for suffix in ("md5", "checksum"):
+        with suppress(FileNotFoundError):
+            said = (folder / name).with_suffix(f".{suffix}").read_text().strip()
+            if said != _md5(content):
+                raise DataError(f"{folder / name}: the checksum differs; it was changed")
+    return content
+
+
+def _object(place: Path, text: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{place}: not a manifest: {one_line(error)}") from None
+
+
+def _md5(content: bytes) -> str:
+    return b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode()
+
+
+def _md5_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
+    return b64encode(digest.digest()).decode()
+
+
+def write(items: Iterable[bytes], path: Path, about: About) -> None:
+    """Make the folder `path` with one export, which appears when it is complete."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        _write(items, unfinished, about)
+        os.rename(unfinished, path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _write(items: Iterable[bytes], path: Path, about: About) -> None:
+    now = datetime.now(UTC)
+    export = f"{int(now.timestamp() * 1000):014d}-{token_hex(4)}"
+    folder = path / FOLDER / export
+    (folder / "data").mkdir(parents=True)
+    (folder / "_started").touch()
+    entries: list[dict[str, Any]] = []
+    count = 0
+    rest = iter(items)
+    while not entries or (some := list(islice(rest, 1))):
+        begun = chain(some, islice(rest, FILE_ITEMS - 1)) if entries else islice(rest, FILE_ITEMS)
+        entry = _data_file(begun, folder / "data", f"{FOLDER}/{export}/data")
+        entries.append(entry)
+        count += entry["itemCount"]
+    _put(folder, FILES, "".join(f"{_json(entry)}\n" for entry in entries))
+    summary = {
+        "version": "2020-06-30",
+        "exportArn": f"{about.table_arn}/export/{export}",
+        "startTime": _time(about.started),
+        "endTime": _time(now),
+        "tableArn": about.table_arn,
+        "tableId": about.table_id,
+        "exportTime": _time(about.started),
+        "s3Bucket": "",
+        "s3Prefix": None,
+        "s3SseAlgorithm": None,
+        "s3SseKmsKeyId": None,
+        "manifestFilesS3Key": f"{FOLDER}/{export}/{FILES}",
+        "billedSizeBytes": about.size_bytes,
+        "itemCount": count,
+        "outputFormat": "DYNAMODB_JSON",
+        "exportType": "FULL_EXPORT",
+    }
+    _put(folder, SUMMARY, _json(summary))
+
+
+def _data_file(items: Iterable[bytes], folder: Path, key: str) -> dict[str, Any]:
+    name = "".join(choice(_LETTERS) for _ in range(26)) + ".json.gz"
+    count = 0
+    with open(folder / name, "wb") as file:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6) as packed:
+            lines = dynamodb_json.write(items)
+            while block := list(islice(lines, _LINES_A_BLOCK)):
+                packed.write(b"".join(block))
+                count += len(block)
+        file.flush()
+        os.fsync(file.fileno())
+    md5 = _md5_of(folder / name)
+    return {
+        "itemCount": count,
+        "md5Checksum": md5,
+        "etag": _etag(md5),
+        "dataFileS3Key": f"{key}/{name}",
+    }
+
+
+def _etag(md5: str) -> str:
+    """S3's tag of a file that was uploaded in one part of a multipart upload."""
+    return hashlib.md5(b64decode(md5), usedforsecurity=False).hexdigest() + "-1"
+
+
+def _put(folder: Path, name: str, text: str) -> None:
+    content = text.encode()
+    (folder / name).write_bytes(content)
+    (folder / name).with_suffix(".md5").write_text(_md5(content))
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"))
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,168 @@
+"""Writes items to a table, in batches, several at once.
+
+The same items may be written again: each write puts a whole item. Of items with the same key the
+last one is stored.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from hashrange.interfaces.data.connection import THROTTLED, Connection, Outcome, Refused
+from hashrange.interfaces.data.items import DataError, Record, encode, one_line, shown
+from hashrange.interfaces.data.pace import ATTEMPTS_MAX, Pace, patiently, pause
+from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
+
+GROUP_ITEMS = 3_000
+"""How many items are written before progress is told. They share few commits."""
+GROUP_BYTES = 16 * 1024 * 1024
+BATCH_BYTES_MAX = 4 * 1024 * 1024
+_GROUPS_PER_SECOND = 4
+"""With a rate, groups are small enough that its units are spread over each second."""
+
+_NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
+
+_OF_AN_ITEM = frozenset(
+    {
+        "ItemCollectionSizeLimitExceededException",
+        "SerializationException",
+        "ValidationException",
+    }
+)
+"""The errors that are about an item, and not about the table or the database."""
+
+
+class Keyed(Protocol):
+    """What the sink needs to know of a table."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> Sequence[str]: ...
+
+
+class Sink:
+    """`place` is put before the line of a record in a message: a file, or nothing."""
+
+    def __init__(self, connection: Connection, table: Keyed, place: str, pace: Pace) -> None:
+        self.place = place
+        self._connection = connection
+        self._table = table
+        self._name = encode(table.name)
+        self._pace = pace
+        self._asking = b',"ReturnConsumedCapacity":"TOTAL"' if pace.rate else b""
+        self._group = GROUP_ITEMS
+        if pace.rate:
+            units = int(pace.rate / _GROUPS_PER_SECOND)
+            self._group = max(1, min(GROUP_ITEMS, units))
+        fields = [(f"f{number}", Raw) for number in range(len(table.key))]
+        names = {f"f{number}": name for number, name in enumerate(table.key)}
+        self._key_of = msgspec.json.Decoder(
+            msgspec.defstruct("Key", fields, rename=names, frozen=True)
+        ).decode
+
+    def groups(self, records: Iterable[Record]) -> Iterator[list[Record]]:
+        """Write all records. Each group is yielded when all of it is stored."""
+        group: list[Record] = []
+        size = 0
+        for record in records:
+            group.append(record)
+            size += len(record.item)
+            if len(group) >= self._group or size >= GROUP_BYTES:
+                self.write(group)
+                yield group
+                group, size = [], 0
+        if group:
+            self.write(group)
+            yield group
+
+    def write(self, group: Sequence[Record]) -> None:
+        """Returns when all are stored. Raises DataError, with the record that is refused."""
+        waiting = [(self._body(batch), batch) for batch in _batches(self._last(group))]
+        attempt = 0
+        while waiting:
+            bodies = [body for body, _ in waiting]
+            outcomes = self._connection.call_all("BatchWriteItem", bodies)
+            left = []
+            for (body, batch), outcome in zip(waiting, outcomes, strict=True):
+                if outcome not in _NOTHING_LEFT:
+                    again = self._again(body, batch, outcome, attempt)
+                    if again is not None:
+                        left.append((again, batch))
+            attempt = attempt + 1 if len(left) == len(waiting) else 0
+            if left:
+                pause(attempt)
+            waiting = left
+
+    def _last(self, group: Sequence[Record]) -> Iterable[Record]:
+        """The last record of each key."""
+        found: dict[Any, Record] = {}
+        for record in group:
+            try:
+                key: Any = b",".join(msgspec.structs.astuple(self._key_of(record.item)))
+            except msgspec.DecodeError:
+                key = record.line  # it will be refused
+            found.pop(key, None)
+            found[key] = record
+        return found.values()
+
+    def _body(self, batch: Sequence[Record]) -> bytes:
+        puts = b",".join([b'{"PutRequest":{"Item":%b}}' % record.item for record in batch])
+        return b'{"RequestItems":{%b:[%b]}%b}' % (self._name, puts, self._asking)
+
+    def _again(
+        self, body: bytes, batch: Sequence[Record], outcome: Outcome, attempt: int
+    ) -> bytes | None:
+        """The request to make next, if a batch is not stored completely."""
+        if isinstance(outcome, bytes):
+            content = msgspec.json.decode(outcome)
+            for consumed in content.get("ConsumedCapacity", ()):
+                self._pace.consumed(consumed["CapacityUnits"])
+            left = content.get("UnprocessedItems")
+            if not left:
+                return None
+            if attempt >= ATTEMPTS_MAX:
+                raise Refused("", f"{self._table.name}: writes are throttled; give a lower --rate")
+            again = {"RequestItems": left}
+            return encode(again | {"ReturnConsumedCapacity": "TOTAL"} if self._asking else again)
+        if outcome.code in _OF_AN_ITEM:
+            self._one_by_one(batch)
+            return None
+        if outcome.code in THROTTLED and attempt < ATTEMPTS_MAX:
+            return body
+        raise outcome
+
+    def _one_by_one(self, batch: Sequence[Record]) -> None:
+        """Put the items of a batch that was refused, to find the one that is wrong."""
+        for record in batch:
+            body = b'{"TableName":%b,"Item":%b}' % (self._name, record.item)
+            try:
+                patiently(self._connection, "PutItem", body)
+            except Refused as refusal:
+                if refusal.code not in _OF_AN_ITEM:
+                    raise
+                raise self._fault(record, refusal) from None
+
+    def _fault(self, record: Record, refusal: Refused) -> DataError:
+        try:
+            key = shown(record.item, self._table.key)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            key = ""
+        where = f"{self.place}:{record.line}: " if self.place else ""
+        return DataError(f"{where}item {one_line(key)[:200]}: {refusal.said}")
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        if len(batch) == BATCH_WRITE_REQUESTS_MAX or (batch and size > BATCH_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
+        size += len(record.item)
+    if batch:
+        yield batch

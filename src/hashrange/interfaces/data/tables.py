@@ -1,0 +1,172 @@
+"""Descriptions of tables: what is needed to make the same table elsewhere."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from hashrange.interfaces.data.connection import Refused, refusals
+from hashrange.interfaces.data.items import DataError, one_line
+
+_ACTIVE_SECONDS = 600.0
+_PAUSE_SECONDS_MAX = 2.0
+_INDEX = ("IndexName", "KeySchema", "Projection")
+_SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification")
+
+
+class Description(Struct, rename="pascal"):
+    """The parameters of CreateTable (tags among them), and what is set afterwards."""
+
+    table: dict[str, Any]
+    time_to_live: dict[str, Any] | None = None
+
+
+class TableInfo(Struct):
+    """A table as it is found. `types` are the types of its key attributes, also of indexes."""
+
+    name: str
+    arn: str
+    id: str
+    items: int
+    size_bytes: int
+    key: list[str]
+    types: dict[str, str]
+    stream_arn: str | None
+    stream_view: str | None
+
+
+def describe(client: Any, place: str, name: str) -> TableInfo:
+    """Raises Refused: ResourceNotFoundException if there is no such table."""
+    with refusals(place):
+        found = client.describe_table(TableName=name)["Table"]
+    stream = found.get("StreamSpecification", {})
+    return TableInfo(
+        name,
+        found.get("TableArn", ""),
+        found.get("TableId", ""),
+        found.get("ItemCount", 0),
+        found.get("TableSizeBytes", 0),
+        [each["AttributeName"] for each in found["KeySchema"]],
+        {each["AttributeName"]: each["AttributeType"] for each in found["AttributeDefinitions"]},
+        found.get("LatestStreamArn") if stream.get("StreamEnabled") else None,
+        stream.get("StreamViewType"),
+    )
+
+
+def names(client: Any, place: str) -> list[str]:
+    with refusals(place):
+        pages = client.get_paginator("list_tables").paginate()
+        return [name for page in pages for name in page["TableNames"]]
+
+
+def description(client: Any, place: str, name: str) -> Description:
+    """What is needed to create the table `name` again."""
+    with refusals(place):
+        found = client.describe_table(TableName=name)["Table"]
+        tags = _tags(client, found.get("TableArn"))
+        expiry = client.describe_time_to_live(TableName=name).get("TimeToLiveDescription", {})
+    table = creation(found)
+    if tags:
+        table["Tags"] = tags
+    enabled = expiry.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    return Description(
+        table, {"Enabled": True, "AttributeName": expiry["AttributeName"]} if enabled else None
+    )
+
+
+def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
+    if not arn:
+        return []
+    pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+    return [tag for page in pages for tag in page.get("Tags", ()) if not _of_aws(tag)]
+
+
+def _of_aws(tag: dict[str, str]) -> bool:
+    return tag["Key"].startswith("aws:")  # reserved: CreateTable refuses them
+
+
+def creation(found: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of CreateTable for a table as DescribeTable has it."""
+    table = {name: found[name] for name in _SAME if found.get(name)}
+    mode = found.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+    table["BillingMode"] = mode
+    for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+        if found.get(kind):
+            table[kind] = [
+                {name: index[name] for name in _INDEX}
+                | (_units(index, mode) if kind.startswith("G") else {})
+                for index in found[kind]
+            ]
+    table |= _units(found, mode)
+    if found.get("DeletionProtectionEnabled"):
+        table["DeletionProtectionEnabled"] = True
+    if found.get("TableClassSummary", {}).get("TableClass"):
+        table["TableClass"] = found["TableClassSummary"]["TableClass"]
+    return table
+
+
+def _units(found: dict[str, Any], mode: str) -> dict[str, Any]:
+    if mode == "PAY_PER_REQUEST":
+        limits = found.get("OnDemandThroughput")
+        return {"OnDemandThroughput": limits} if limits else {}
+    given = found.get("ProvisionedThroughput", {})
+    units = {name: given.get(name, 1) or 1 for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
+    return {"ProvisionedThroughput": units}
+
+
+def beside(path: Path) -> Path:
+    """The file with the description of the table whose items are at `path`."""
+    return path.with_name(f"{path.name}.table.json")
+
+
+def write(path: Path, found: Description) -> None:
+    content = msgspec.json.format(msgspec.json.encode(found), indent=2)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_bytes(content + b"\n")
+    unfinished.replace(path)
+
+
+def read(path: Path) -> Description:
+    """A description from a file: one that `write` made, or the output of DescribeTable, or the
+    input of CreateTable."""
+    try:
+        content = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        raise DataError(
+            f"{path}: no such file; --create needs the description of a table"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a description of a table: {one_line(error)}") from None
+    table = content.get("Table", content)
+    if not isinstance(table, dict) or not table.get("KeySchema"):
+        raise DataError(f"{path}: not a description of a table: it has no KeySchema")
+    if "TableStatus" in table or "BillingModeSummary" in table:
+        table = creation(table)
+    return Description(table, content.get("TimeToLive"))
+
+
+def create(client: Any, place: str, found: Description, name: str) -> None:
+    """Create a table and wait until it and its indexes are active."""
+    with refusals(place):
+        client.create_table(**found.table | {"TableName": name})
+        _wait(client, place, name)
+        if found.time_to_live:
+            client.update_time_to_live(TableName=name, TimeToLiveSpecification=found.time_to_live)
+
+
+def _wait(client: Any, place: str, name: str) -> None:
+    end = time.monotonic() + _ACTIVE_SECONDS
+    pause = 0.01
+    while time.monotonic() < end:
+        table = client.describe_table(TableName=name)["Table"]
+        parts = [table["TableStatus"]]
+        parts += [index.get("IndexStatus") for index in table.get("GlobalSecondaryIndexes", ())]
+        if all(status == "ACTIVE" for status in parts):
+            return
+        time.sleep(pause)
+        pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+    raise Refused("", f"{place}: {name} is not active after {_ACTIVE_SECONDS:.0f} seconds")

@@ -1,0 +1,248 @@
+"""hashrange export and import: what goes out comes in again, whatever happens in between."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import boto3
+import drawn_items
+import pytest
+from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
+
+import hashrange
+from hashrange import Faults, Settings
+
+__all__ = ["folder", "run"]  # fixtures
+pytestmark = pytest.mark.slow
+
+NAMES = ["a.jsonl", "a.jsonl.gz", "a.json", "a.csv", "a.yaml", "a.parquet", "folder"]
+
+
+def test_every_format_brings_every_item_back(folder: Path, run: Run) -> None:
+    items = drawn_items.odd_items()
+    fill("a.db", items)
+    for name in [*NAMES, "lines.txt"]:
+        format = {"folder": "s3-export", "lines.txt": "json-lines"}.get(name)
+        chosen = ["--format", format] if format else []
+        out = run("export", "a.db", "table", "-o", name, *chosen)
+        assert out.status == 0, out.error
+        came = run("import", f"{name}.db", "table", name, "--create", *chosen)
+        assert came.status == 0, came.error
+        assert content(f"{name}.db") == ordered(items)
+    left = [path.name for path in Path().iterdir()]
+    assert [name for name in left if name.endswith((".partial", ".progress", ".unfinished"))] == []
+
+
+def test_the_table_is_created_as_it_was(folder: Path, run: Run) -> None:
+    table = drawn_items.TABLE | {
+        "AttributeDefinitions": [
+            *drawn_items.TABLE["AttributeDefinitions"],
+            {"AttributeName": "v", "AttributeType": "S"},
+        ],
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7},
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "by-v",
+                "KeySchema": [{"AttributeName": "v", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["w"]},
+                "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2},
+            }
+        ],
+        "LocalSecondaryIndexes": [
+            {
+                "IndexName": "local",
+                "KeySchema": [
+                    {"AttributeName": "pk", "KeyType": "HASH"},
+                    {"AttributeName": "v", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+        "Tags": [{"Key": "team", "Value": "data"}],
+    }
+
+    def description(db: hashrange.Database, name: str) -> Item:
+        found: Item = db.execute("DescribeTable", {"TableName": name})["Table"]
+        arn = found["TableArn"]
+        tags = db.execute("ListTagsOfResource", {"ResourceArn": arn})["Tags"]
+        expiry = db.execute("DescribeTimeToLive", {"TableName": name})["TimeToLiveDescription"]
+        for each in [found, *found["GlobalSecondaryIndexes"], *found["LocalSecondaryIndexes"]]:
+            for member in ("CreationDateTime", "TableArn", "IndexArn", "TableId", "TableName"):
+                each.pop(member, None)
+            each.get("ProvisionedThroughput", {}).pop("LastDecreaseDateTime", None)
+        for member in ("LatestStreamArn", "LatestStreamLabel"):
+            found.pop(member)
+        return {"table": found, "tags": tags, "expiry": expiry}
+
+    with hashrange.connect("a.db") as db:
+        db.execute("CreateTable", table)
+        expiry = {"Enabled": True, "AttributeName": "expires"}
+        db.execute("UpdateTimeToLive", {"TableName": "table", "TimeToLiveSpecification": expiry})
+        db.execute("PutItem", {"TableName": "table", "Item": numbered(1)})
+        before = description(db, "table")
+    assert run("export", "a.db", "table", "-o", "a.csv").status == 0
+    assert run("import", "b.db", "other", "a.csv", "--create").status == 0
+    with hashrange.connect("b.db") as db:
+        assert description(db, "other") == before
+        found = db.execute(
+            "Query",
+            {
+                "TableName": "other",
+                "IndexName": "by-v",
+                "KeyConditionExpression": "v = :v",
+                "ExpressionAttributeValues": {":v": {"S": "x1"}},
+            },
+        )
+        assert found["Count"] == 1
+
+
+def test_a_description_in_the_form_of_the_api(folder: Path, run: Run) -> None:
+    Path("input.json").write_text(json.dumps(drawn_items.TABLE))
+    Path("a.csv").write_text("pk,sk,v\n1,2,3\n")
+    assert run("import", "a.db", "table", "a.csv", "--create", "input.json").status == 0
+    assert content("a.db") == [{"pk": {"S": "1"}, "sk": {"N": "2"}, "v": {"N": "3"}}]
+    with hashrange.connect("a.db") as db:
+        described = {"Table": db.execute("DescribeTable", {"TableName": "table"})["Table"]}
+    Path("described.json").write_text(json.dumps(described))
+    assert run("import", "b.db", "table", "a.csv", "--create", "described.json").status == 0
+    assert run("import", "b.db", "table", "a.csv", "--types", "v:S").status == 0
+    assert content("b.db") == [{"pk": {"S": "1"}, "sk": {"N": "2"}, "v": {"S": "3"}}]
+
+
+def test_the_last_of_several_items_with_one_key_is_stored(folder: Path, run: Run) -> None:
+    fill("a.db", [])
+    lines = [
+        json.dumps({"Item": numbered(number % 10) | {"v": {"S": str(number)}}})
+        for number in range(100)
+    ]
+    lines.append('{"Item":{"pk":{"S":"p9"},"sk":{"N":"9.0"},"v":{"S":"last"}}}')
+    Path("a.jsonl").write_text("\n".join(lines))
+    assert run("import", "a.db", "table", "a.jsonl").status == 0
+    assert [item["v"]["S"] for item in content("a.db")] == [
+        *(str(number) for number in range(90, 99)),
+        "last",
+    ]
+
+
+# ---- servers ----
+
+
+def test_a_server_is_read_and_written(folder: Path, run: Run) -> None:
+    items = [
+        numbered(number) | {"b": {"B": "AAH/"}, "s": {"BS": ["AA=="]}} for number in range(900)
+    ]
+    fill("a.db", items)
+    with hashrange.serve() as server:
+        assert run("export", "a.db", "table", "-o", "a.jsonl").status == 0
+        ended = run("import", server.url, "table", "a.jsonl", "--create", "--parallel", 3)
+        assert ended.status == 0, ended.error
+        assert ended.out.startswith("table: 900 items of a.jsonl in ")
+        assert run("export", server.url, "table", "-o", "b.jsonl", "--parallel", 3).status == 0
+    assert run("import", "b.db", "table", "b.jsonl", "--create").status == 0
+    assert content("b.db") == content("a.db") == ordered(items)
+
+
+def test_throttled_and_unprocessed_writes_are_made_again(folder: Path, run: Run) -> None:
+    fill("a.db", [numbered(number) for number in range(150)])
+    assert run("export", "a.db", "table", "-o", "a.jsonl").status == 0
+    faults = Faults(rates={"unprocessed": 0.3, "throttle": 0.2, "error": 0.1})
+    unreliable = hashrange.connect(settings=Settings(faults=faults))
+    with unreliable, hashrange.serve(unreliable) as server:
+        ended = run("import", server.url, "table", "a.jsonl", "--create")
+        assert ended.status == 0, ended.error
+        assert run("export", server.url, "table", "-o", "b.jsonl").status == 0
+    assert run("import", "b.db", "table", "b.jsonl", "--create").status == 0
+    assert content("b.db") == content("a.db")
+
+
+def test_a_rate_is_kept(folder: Path, run: Run) -> None:
+    fill("a.db", [numbered(number) for number in range(300)])
+    began = time.monotonic()
+    assert run("export", "a.db", "table", "-o", "a.jsonl", "--rate", 2).status == 0
+    units = 2.5  # 300 items of about 20 bytes, eventually consistent
+    assert time.monotonic() - began >= units / 2 / 2
+    began = time.monotonic()
+    assert run("import", "b.db", "table", "a.jsonl", "--create", "--rate", 200).status == 0
+    assert time.monotonic() - began >= 300 / 200 - 0.1
+
+
+# ---- AWS ----
+
+
+def test_writing_to_aws_needs_a_yes(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill("a.db", [numbered(1)])
+    assert run("export", "a.db", "table", "-o", "a.jsonl").status == 0
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    with hashrange.serve() as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
+        into = ("import", "aws@eu-west-1", "table", "a.jsonl", "--create")
+        assert fault(run(*into)).endswith("writing to AWS needs --yes if nobody can be asked")
+        client = boto3.client("dynamodb", "eu-west-1")
+        assert client.list_tables()["TableNames"] == []
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        monkeypatch.setattr("builtins.input", lambda said: "n")
+        assert fault(run(*into)) == "nothing was written"
+        assert client.list_tables()["TableNames"] == []
+        monkeypatch.setattr("builtins.input", lambda said: "y")
+        assert run(*into).status == 0
+        assert run(*into, "--yes").status == 0
+        assert client.scan(TableName="table")["Count"] == 1
+
+
+# ---- mistakes ----
+
+
+def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
+    fill("a.db", [numbered(1)])
+    Path("a.jsonl").write_text(json.dumps({"Item": numbered(1)}))
+    out = ("export", "a.db", "table", "-o")
+    assert fault(run("export", "none.db", "table", "-o", "b.csv")) == "none.db: no such file"
+    assert "ResourceNotFoundException" in fault(run("export", "a.db", "none", "-o", "b.csv"))
+    assert fault(run(*out, "a.jsonl")) == "a.jsonl: exists already; name a new file"
+    assert "create it first" in fault(run(*out, "none/b.csv"))
+    assert "give one with --format" in fault(run(*out, "b.txt"))
+    assert "not packed by gzip" in fault(run(*out, "b.parquet.gz"))
+    closed = "http://127.0.0.1:9"
+    assert closed in fault(run("export", closed, "table", "-o", "b.csv"))
+    into = ("import", "a.db", "table")
+    assert fault(run(*into, "none.jsonl")) == "none.jsonl: no such file"
+    assert (
+        fault(run("import", "a.db", "none", "a.jsonl")) == "a.db: no table none; --create makes it"
+    )
+    assert "--create needs" in fault(run("import", "a.db", "none", "a.jsonl", "--create"))
+    Path("bad.json").write_text("{}")
+    assert "KeySchema" in fault(run("import", "a.db", "none", "a.jsonl", "--create", "bad.json"))
+    assert sorted(path.name for path in Path().iterdir()) == ["a.db", "a.jsonl", "bad.json"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"v": {"S": "x" * 409_600}}, "Item size has exceeded the maximum allowed size"),
+        ({"sk": {"S": "x"}}, "Type mismatch for key sk expected: N actual: S"),
+        ({"v": {"N": "1e400"}}, "Number overflow"),
+        ({"v": {"SS": []}}, "may not be empty"),
+        ({"v": {"X": "x"}}, "is empty, must contain exactly one"),
+    ],
+)
+def test_a_wrong_item_is_named_with_its_line(
+    wrong: Item, said: str, folder: Path, run: Run
+) -> None:
+    fill("a.db", [])
+    items = [numbered(number) for number in range(100)]
+    items[60] |= wrong
+    Path("a.jsonl").write_text("".join(json.dumps({"Item": item}) + "\n" for item in items))
+    line = fault(run("import", "a.db", "table", "a.jsonl"))
+    assert line.startswith('a.jsonl:61: item {"pk":{"S":"p60"}')
+    assert said in line
+    assert len(content("a.db")) >= 60 - 25
+    items[60] = numbered(60)
+    Path("a.jsonl").write_text("".join(json.dumps({"Item": item}) + "\n" for item in items))
+    assert run("import", "a.db", "table", "a.jsonl").status == 0
+    assert content("a.db") == ordered(items)
