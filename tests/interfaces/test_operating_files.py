@@ -60,6 +60,7 @@ MONITORING = [
     "examples/operate/grafana-dashboard.json",
     "examples/operate/hashrange-alerts.yml",
     "docs/operate.md",
+    "docs/reference/metrics.md",
 ]
 
 
@@ -92,6 +93,7 @@ def test_every_metric_that_is_named_exists(file: str, metrics: set[str]) -> None
 
 def test_every_metric_is_explained(metrics: set[str]) -> None:
     text = (ROOT / "docs/operate.md").read_text()
+    text += (ROOT / "docs/reference/metrics.md").read_text()
     ours = {name for name in metrics if name.startswith(("hashrange_", "aws_"))}
     missing = {
         name

@@ -42,6 +42,7 @@ class Charge(Struct, gc=False):
 class Receipt(Struct, gc=False):
     """What a request consumed, whether or not the client asked for it.
 
+    `returned` is the number of items that Query, Scan or SELECT returned.
     `collections` holds the sizes in bytes, after the changes, of the item collections that were
     written to: by table name, then by partition digest, each with the collection's key.
     """
@@ -49,6 +50,7 @@ class Receipt(Struct, gc=False):
     transactional: bool = False
     charges: list[Charge] = field(default_factory=list)
     collections: dict[str, dict[bytes, tuple[Item, int]]] = field(default_factory=dict)
+    returned: int = 0
 
     @staticmethod
     def of_read(table: Table, key: RowKey, size_bytes: int, consistent: bool) -> "Receipt":

@@ -120,6 +120,10 @@ class Database:
         """
         return self.runtime.inspect(table_name)
 
+    def expired_items(self) -> dict[str, int]:
+        """How many items this process has deleted for their age, by table."""
+        return dict(self._upkeep.expired)
+
     def check(self) -> Iterator[str]:
         """Yield every problem found: damaged rows, and index entries or counters that are wrong."""
         return problems(self._store)

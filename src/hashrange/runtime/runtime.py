@@ -16,6 +16,7 @@ from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
+from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
@@ -126,6 +127,10 @@ class Runtime(forks.Forkable):
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
         return inspect(self._store, self._meter, self.environment.clock.now(), table_name)
+
+    def capacities(self) -> list[Capacity]:
+        """What is provisioned for tables and global indexes."""
+        return capacities(self._store)
 
     def usage(self) -> list[SourceReport]:
         """What was consumed and refused since the start, if throughput is measured."""

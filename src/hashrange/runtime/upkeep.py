@@ -7,6 +7,7 @@ there the upkeep has a lease.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock, Thread
@@ -60,6 +61,8 @@ class Upkeep(forks.Forkable):
         self._timer = timer
         self._runtime = runtime
         self._settings = settings
+        self.expired: Counter[str] = Counter()
+        """How many items were deleted for their age, by table."""
         self._expire_from = 0.0  # of the timer; until then no item is deleted for its age
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         self._closing = False
@@ -107,7 +110,9 @@ class Upkeep(forks.Forkable):
                 continue
             answer = self._answer(step)
             worked |= not answer["Done"]
-            deleted += answer.get("Deleted", 0)
+            if "Deleted" in answer:
+                deleted += answer["Deleted"]
+                self.expired[step["Body"]["TableName"]] += answer["Deleted"]
         if deleted:
             self._expire_from = self._timer() + deleted / self._settings.expirations_per_second
         return worked

@@ -1,4 +1,4 @@
-"""Consumed capacity and throttling for `/metrics`, with the names that CloudWatch has for them.
+"""Capacity and throttling for `/metrics`, with the names that CloudWatch has for them.
 
 Labels are the names of tables and indexes; keys are never shown. Source: developer guide, DynamoDB
 metrics and dimensions.
@@ -7,6 +7,7 @@ metrics and dimensions.
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from hashrange.runtime.capacities import Capacity
 from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:
@@ -15,10 +16,25 @@ if TYPE_CHECKING:
 BY = ["table_name", "global_secondary_index_name"]
 
 Usage = Callable[[], Sequence[SourceReport]]
+Capacities = Callable[[], Sequence[Capacity]]
+
+_CAUSES = {
+    "ProvisionedThroughput": "provisioned_throughput",
+    "KeyRangeThroughput": "key_range_throughput",
+    "AccountLimit": "account_limit",
+    "MaxOnDemandThroughput": "max_on_demand_throughput",
+}
+"""The middle of a reason's name, as in `TableReadKeyRangeThroughputExceeded`."""
 
 
-def collect(reports: Sequence[SourceReport]) -> "Iterator[Metric]":
+def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":
     """The families of metrics; the index's name is empty for a table."""
+    yield from _consumed(reports)
+    yield from _throttled(reports)
+    yield from _settings(capacities)
+
+
+def _consumed(reports: Sequence[SourceReport]) -> "Iterator[Metric]":
     from prometheus_client.core import CounterMetricFamily
 
     read = CounterMetricFamily(
@@ -27,15 +43,54 @@ def collect(reports: Sequence[SourceReport]) -> "Iterator[Metric]":
     written = CounterMetricFamily(
         "aws_dynamodb_consumed_write_capacity_units", "Write units consumed.", labels=BY
     )
-    throttled = CounterMetricFamily(
-        "aws_dynamodb_throttle_events",
-        "Reads and writes that were refused, by reason.",
-        labels=[*BY, "reason"],
-    )
     for report in reports:
         name = [report.table, report.index or ""]
         read.add_metric(name, report.read_units)
         written.add_metric(name, report.write_units)
-        for reason, number in sorted(report.throttled.items()):
-            throttled.add_metric([*name, reason], number)
-    yield from (read, written, throttled)
+    yield from (read, written)
+
+
+def _throttled(reports: Sequence[SourceReport]) -> "Iterator[Metric]":
+    from prometheus_client.core import CounterMetricFamily
+
+    for direction in ("Read", "Write"):
+        lower = direction.lower()
+        family = CounterMetricFamily(
+            f"aws_dynamodb_{lower}_throttle_events", f"{direction}s that were refused.", labels=BY
+        )
+        for report in reports:
+            events = report.read_throttles if lower == "read" else report.write_throttles
+            family.add_metric([report.table, report.index or ""], events)
+        yield family
+        for cause, name in _CAUSES.items():
+            family = CounterMetricFamily(
+                f"aws_dynamodb_{lower}_{name}_throttle_events",
+                f"{direction}s that were refused by {name.replace('_', ' ')}.",
+                labels=BY,
+            )
+            for report in reports:
+                reason = f"{'Index' if report.index else 'Table'}{direction}{cause}Exceeded"
+                place = [report.table, report.index or ""]
+                family.add_metric(place, report.throttled.get(reason, 0))
+            yield family
+
+
+def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
+    from prometheus_client.core import GaugeMetricFamily
+
+    for name, text, member in (
+        ("provisioned_read_capacity_units", "Read units provisioned.", "read_units"),
+        ("provisioned_write_capacity_units", "Write units provisioned.", "write_units"),
+        ("on_demand_max_read_request_units", "The maximum on demand.", "read_units_max"),
+        ("on_demand_max_write_request_units", "The maximum on demand.", "write_units_max"),
+        ("online_index_percentage_progress", "How much of an index is built.", "built"),
+    ):
+        family = GaugeMetricFamily(f"aws_dynamodb_{name}", text, labels=BY)
+        for each in capacities:
+            value = getattr(each, member)
+            if value is not None:
+                shown = 100 * value if member == "built" else value
+                family.add_metric([each.table, each.index or ""], shown)
+        yield family
+    tables = sum(each.index is None for each in capacities)
+    yield GaugeMetricFamily("aws_dynamodb_table_count", "Tables.", value=tables)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hashrange.interfaces.admin import capacity_metrics
-from hashrange.interfaces.admin.capacity_metrics import Usage
+from hashrange.interfaces.admin.capacity_metrics import Capacities, Usage
+from hashrange.interfaces.admin.histogram import SECONDS, cumulated
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
+from hashrange.interfaces.admin.table_metrics import TableCounts, families_of
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import ApiError
+from hashrange.runtime.capacities import Capacity
 from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
-"""The upper bounds of the histogram's buckets; the last one has none."""
 
 GAUGES = {
     "ready": "1 if the database can read and commit, as /readyz says, else 0.",
@@ -55,20 +55,25 @@ class Operation(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """What a server has counted since its start. `others` are answers to requests that did not
-    become a call, by status; `usage` is what tables and indexes have consumed.
+    """What a server has counted since its start.
+
+    `others` are answers to requests that did not become a call, by status; `usage` is what tables
+    and indexes have consumed, and `capacities` what is provisioned for them.
     """
 
     operations: dict[str, Operation] = msgspec.field(default_factory=dict)
     others: Counter[str] = msgspec.field(default_factory=Counter)
     figures: dict[str, int] = msgspec.field(default_factory=dict)
     usage: list[SourceReport] = msgspec.field(default_factory=list)
+    tables: TableCounts = msgspec.field(default_factory=TableCounts)
+    capacities: list[Capacity] = msgspec.field(default_factory=list)
 
 
 class Metrics:
     """`figures` returns those of the store and the server: sizes, and counts since the start.
     `failed` is called with the outcome of each request that got an error. `usage` returns what
-    tables and indexes have consumed.
+    tables and indexes have consumed, `capacities` what is provisioned, and `expired` how many items
+    were deleted for their age, by table.
     """
 
     def __init__(
@@ -76,10 +81,14 @@ class Metrics:
         figures: Figures,
         failed: Callable[[object], None] = lambda outcome: None,
         usage: Usage = tuple,
+        capacities: Capacities = tuple,
+        expired: Callable[[], dict[str, int]] = dict,
     ) -> None:
         self._figures = figures
         self._failed = failed
         self._usage = usage
+        self._capacities = capacities
+        self._expired = expired
         self._counts = Counts()
 
     def routes(self) -> Routes:
@@ -98,6 +107,7 @@ class Metrics:
         counted.seconds += seconds
         counted.request_bytes += len(call.body)
         counted.response_bytes += len(answered.response)
+        self._counts.tables.observe(answered)
         outcome = answered.outcome
         if isinstance(outcome, BaseException):
             counted.errors[_code(outcome)] += 1
@@ -107,6 +117,8 @@ class Metrics:
         """All of it as of now, from any thread. It may wait for a disk."""
         self._counts.figures = dict(self._figures())
         self._counts.usage = list(self._usage())
+        self._counts.capacities = list(self._capacities())
+        self._counts.tables.expired = Counter(self._expired())
         return self._counts
 
     def render(self, query: Query) -> Answer:
@@ -138,7 +150,8 @@ class _Collector:
 
 
 def _families(counts: Counts) -> "Iterator[Metric]":
-    yield from capacity_metrics.collect(counts.usage)
+    yield from capacity_metrics.collect(counts.usage, counts.capacities)
+    yield from families_of(counts.tables)
     yield from _of_requests(counts)
     yield from _of_figures(counts.figures)
 
@@ -156,7 +169,7 @@ def _of_requests(counts: Counts) -> "Iterator[Metric]":
         "hashrange_errors", "Requests that got an error.", labels=["operation", "error"]
     )
     for name, counted in sorted(counts.operations.items()):
-        latency.add_metric([name], _cumulated(counted.buckets), counted.seconds)
+        latency.add_metric([name], cumulated(counted.buckets), counted.seconds)
         sent.add_metric([name], counted.request_bytes)
         answers.add_metric([name], counted.response_bytes)
         for error, number in sorted(counted.errors.items()):
@@ -183,11 +196,3 @@ def _of_figures(figures: Mapping[str, int]) -> "Iterator[Metric]":
 
 def _code(outcome: object) -> str:
     return outcome.code if isinstance(outcome, ApiError) else "InternalServerError"
-
-
-def _cumulated(buckets: list[int]) -> list[tuple[str, float]]:
-    total, found = 0, []
-    for bound, number in zip((*map(str, SECONDS), "+Inf"), buckets, strict=True):
-        total += number
-        found.append((bound, float(total)))
-    return found

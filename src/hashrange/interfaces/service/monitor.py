@@ -21,7 +21,10 @@ class Monitor(NamedTuple):
             lambda: {**database.figures(), **server_figures(), **health.figures()},
             health.note,
             database.runtime.usage,
+            database.runtime.capacities,
+            database.expired_items,
         )
+        database.runtime.tell_units()
         return cls(health, metrics, Inspection(database))
 
     def routes(self) -> Routes:

@@ -13,7 +13,10 @@ from hashrange.runtime.meter.report import SourceReport
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-_SAME_FOR_ALL = ("database_bytes", "wal_bytes", "disk_free_bytes", "checkpoint_failures")
+_SAME_FOR_ALL = (
+    *("database_bytes", "wal_bytes", "disk_free_bytes", "checkpoint_failures"),
+    *("format", "page_bytes", "free_pages"),
+)
 """Gauges of the file: the highest that a worker tells. Of the others, the sum is told."""
 
 
@@ -30,6 +33,8 @@ def summed(counts: Iterable[Counts]) -> Counts:
         for report in one.usage:
             place = report.table, report.index
             usage[place] = _used(usage[place], report) if place in usage else report
+        total.tables.add(one.tables)
+        total.capacities = one.capacities or total.capacities  # of the file, the same for all
     total.usage = list(usage.values())
     return total
 
@@ -37,7 +42,7 @@ def summed(counts: Iterable[Counts]) -> Counts:
 def lasting(counts: Counts) -> Counts:
     """What still counts when a worker has ended: all that only rises."""
     kept = {name: figure for name, figure in counts.figures.items() if name not in GAUGES}
-    return Counts(counts.operations, counts.others, kept, counts.usage)
+    return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 
 
 def worker_figures(serving: int, restarts: int) -> dict[str, int]:
@@ -68,6 +73,8 @@ def _used(one: SourceReport, other: SourceReport) -> SourceReport:
         one.read_units + other.read_units,
         one.write_units + other.write_units,
         _added(one.throttled, other.throttled),
+        one.read_throttles + other.read_throttles,
+        one.write_throttles + other.write_throttles,
     )
 
 
@@ -132,6 +139,14 @@ def _add_load(table: Shown, other: Shown) -> None:
         for kind in ("accessed", "throttled_keys"):
             for keys, counted in load[kind].items():
                 load[kind][keys] = _hottest(counted + more[kind][keys])
+    if "contributor_insights" in table and "contributor_insights" in other:
+        reports = zip(
+            table["contributor_insights"]["reports"],
+            other["contributor_insights"]["reports"],
+            strict=False,
+        )
+        for report, more in reports:
+            report["contributors"] = _hottest(report["contributors"] + more["contributors"])
     named = {index["name"]: index for index in other.get("indexes", ())}
     for index in table.get("indexes", ()):
         _add_load(index, named.get(index["name"], {}))

@@ -116,6 +116,7 @@ def decide(
     if moment.settings.throughput == "enforced":
         yield from throughput.admit(Admit(table, source, every[0].start, written=False))
     page = yield from pages.read(options, every, receipt)
+    receipt.returned = page.count
     response: Response = {"Items": page.items}
     if page.ended_in is not None:
         key = ranges.last_key(table, source, page.last) if page.last else None

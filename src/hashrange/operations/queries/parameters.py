@@ -151,6 +151,7 @@ def read_page(
     if page.ended_in is not None and page.last:
         response["LastEvaluatedKey"] = ranges.last_key(table, source, page.last)
     if receipt is not None:
+        receipt.returned = page.count
         outputs.add_consumed(response, receipt, mode, given.table_name)
     return answer(number_sets.in_hash_order(response) if options.scanning else response, receipt)
 

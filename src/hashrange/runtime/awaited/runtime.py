@@ -32,6 +32,7 @@ from hashrange.runtime.awaited.threads import (
 )
 from hashrange.runtime.awaited.writes import Writes
 from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
+from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.environment import Environment
@@ -138,6 +139,10 @@ class AsyncRuntime(forks.Forkable):
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
         return inspect(self._threads, self._meter, self.environment.clock.now(), table_name)
+
+    def capacities(self) -> list[Capacity]:
+        """What is provisioned for tables and global indexes."""
+        return capacities(self._threads)
 
     def usage(self) -> list[SourceReport]:
         """What this process has consumed since its start, if throughput is measured."""

@@ -1,17 +1,31 @@
-"""Responses that know what their requests consumed, for a log of requests."""
+"""Responses that know what their requests consumed, for a log of requests and for metrics."""
 
 from hashrange.engine.capacity import Receipt
 
 
 class Metered(bytes):
-    """The body of a response, with the units that the request read and wrote."""
+    """The body of a response, with the receipt of its request."""
 
-    read_units: float
-    write_units: float
+    receipt: Receipt
+
+    @property
+    def read_units(self) -> float:
+        return sum(each.units for each in self.receipt.charges if not each.written)
+
+    @property
+    def write_units(self) -> float:
+        return sum(each.units for each in self.receipt.charges if each.written)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that were used, each once."""
+        charges = self.receipt.charges
+        if len(charges) == 1:
+            return [charges[0].table.name]
+        return list({each.table.name: None for each in charges})
 
 
 def metered(body: bytes, receipt: Receipt) -> Metered:
     found = Metered(body)
-    found.read_units = sum(each.units for each in receipt.charges if not each.written)
-    found.write_units = sum(each.units for each in receipt.charges if each.written)
+    found.receipt = receipt
     return found

@@ -42,6 +42,8 @@ class SourceUsage:
         self.read_units = 0.0
         self.write_units = 0.0
         self.throttled: Counter[str] = Counter()
+        self.read_throttles = 0
+        self.write_throttles = 0
         self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
         self.accessed = KeyCounts()
         self.throttled_keys = KeyCounts()
@@ -49,7 +51,15 @@ class SourceUsage:
 
     def report(self) -> SourceReport:
         throttled = dict(self.throttled)
-        return SourceReport(self._table, self._index, self.read_units, self.write_units, throttled)
+        return SourceReport(
+            self._table,
+            self._index,
+            self.read_units,
+            self.write_units,
+            throttled,
+            self.read_throttles,
+            self.write_throttles,
+        )
 
     def count(self, charge: Charge, weight: int) -> None:
         """Count a charge, and `weight` - 1 others like it, by partition and by key."""
@@ -93,6 +103,11 @@ class Usage:
         """Count a refusal, and its key, unless an index keeps a write of its table waiting: the key
         is not one of the index, and Contributor Insights do not show such writes.
         """
+        for owner in {self.of(each.table, each.index or each.table) for each in limits}:
+            if asked.written:
+                owner.write_throttles += 1
+            else:
+                owner.read_throttles += 1
         for limit in limits:
             place = limit.index or limit.table
             owner = self.of(limit.table, place)

@@ -1,0 +1,190 @@
+"""What CloudWatch counts of requests, by table and operation, with the names that it has for it.
+
+A table is known for each request that consumed something, if throughput is measured. For a request
+that got an error it is looked for in the request. Source: developer guide, DynamoDB metrics and
+dimensions.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hashrange import wire
+from hashrange.interfaces.admin.histogram import SECONDS, cumulated
+from hashrange.interfaces.server.clients import Answered
+from hashrange.model.errors import (
+    ApiError,
+    ConditionalCheckFailedException,
+    InternalServerError,
+    ProvisionedThroughputExceededException,
+    ThrottlingException,
+    TransactionCanceledException,
+    TransactionConflictException,
+)
+from hashrange.runtime.meter.metered import Metered
+from hashrange.runtime.named import tables_named
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
+CONFLICT = "TransactionConflict"
+BY = ["table_name", "operation"]
+
+Place = tuple[str, str]
+"""The name of a table, and of an operation."""
+
+
+class _Page(msgspec.Struct):
+    """The response of GetRecords, with its records as they are."""
+
+    records: list[msgspec.Raw] = msgspec.field(default_factory=list, name="Records")
+
+
+_page = msgspec.json.Decoder(_Page).decode
+
+
+class Served(msgspec.Struct):
+    """The requests on one table with one operation that succeeded."""
+
+    buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    seconds: float = 0.0
+    returned: int = 0
+
+
+class TableCounts(msgspec.Struct):
+    """`failed` counts by metric; `records` and `record_bytes` are what GetRecords returned, and
+    `expired` how many items were deleted for their age, by table.
+    """
+
+    served: dict[Place, Served] = msgspec.field(default_factory=dict)
+    failed: dict[str, Counter[Place]] = msgspec.field(default_factory=dict)
+    user_errors: int = 0
+    records: Counter[str] = msgspec.field(default_factory=Counter)
+    record_bytes: Counter[str] = msgspec.field(default_factory=Counter)
+    expired: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def observe(self, answered: Answered) -> None:
+        call, outcome = answered.call, answered.outcome
+        assert call is not None, "it became a call"
+        if type(outcome) is Metered:
+            for table in outcome.tables:
+                served = self.served.get((table, call.operation))
+                if served is None:
+                    served = self.served[table, call.operation] = Served()
+                served.buckets[bisect_left(SECONDS, answered.seconds)] += 1
+                served.seconds += answered.seconds
+                served.returned += outcome.receipt.returned
+        elif isinstance(outcome, bytes):
+            if call.operation == "GetRecords":
+                self._count_records(call, outcome)
+        else:
+            self._count_error(call, outcome)
+
+    def add(self, other: "TableCounts") -> None:
+        """Add what another process has counted."""
+        for place, more in other.served.items():
+            served = self.served.setdefault(place, Served())
+            served.buckets = [a + b for a, b in zip(served.buckets, more.buckets, strict=True)]
+            served.seconds += more.seconds
+            served.returned += more.returned
+        for kind, places in other.failed.items():
+            self.failed.setdefault(kind, Counter()).update(places)
+        self.user_errors += other.user_errors
+        self.records.update(other.records)
+        self.record_bytes.update(other.record_bytes)
+        self.expired.update(other.expired)
+
+    def _count_records(self, call: wire.Call, body: bytes) -> None:
+        for table in _tables_named(call):
+            self.records[table] += len(_page(body).records)
+            self.record_bytes[table] += len(body)
+
+    def _count_error(self, call: wire.Call, error: BaseException) -> None:
+        kind = _kind(error)
+        if kind not in _NOT_OF_USERS:
+            self.user_errors += 1
+        if kind is None:
+            return
+        count = max(1, _conflicts(error)) if kind == "transaction_conflict" else 1
+        operation = "" if kind in _BY_TABLE else call.operation
+        for table in _tables_named(call):
+            self.failed.setdefault(kind, Counter())[table, operation] += count
+
+
+def families_of(counts: TableCounts) -> "Iterator[Metric]":
+    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+    latency = HistogramMetricFamily(
+        "aws_dynamodb_successful_request_latency_seconds",
+        "From a complete request to its answer.",
+        labels=BY,
+    )
+    returned = CounterMetricFamily(
+        "aws_dynamodb_returned_item_count", "Items that Query and Scan returned.", labels=BY
+    )
+    for place, served in sorted(counts.served.items()):
+        latency.add_metric([*place], cumulated(served.buckets), served.seconds)
+        if served.returned:
+            returned.add_metric([*place], served.returned)
+    yield from (latency, returned)
+    for kind, (text, labels) in _FAMILIES.items():
+        family = CounterMetricFamily(f"aws_dynamodb_{kind}", text, labels=labels)
+        for (table, operation), number in sorted(counts.failed.get(kind, {}).items()):
+            family.add_metric([table, operation][: len(labels)], number)
+        yield family
+    for name, text, numbers in (
+        ("returned_records_count", "Stream records that GetRecords returned.", counts.records),
+        ("returned_bytes", "Bytes that GetRecords returned.", counts.record_bytes),
+        ("time_to_live_deleted_item_count", "Items deleted for their age.", counts.expired),
+    ):
+        family = CounterMetricFamily(f"aws_dynamodb_{name}", text, labels=BY[:1])
+        for table, number in sorted(numbers.items()):
+            family.add_metric([table], number)
+        yield family
+    yield CounterMetricFamily(
+        "aws_dynamodb_user_errors",
+        "Requests that got status 400, without throttling and failed conditions.",
+        value=counts.user_errors,
+    )
+
+
+_FAMILIES = {
+    "throttled_requests": ("Requests that were throttled.", BY),
+    "system_errors": ("Requests that got status 500.", BY),
+    "conditional_check_failed_requests": ("Writes whose condition failed.", BY[:1]),
+    "transaction_conflict": ("Item-level requests that met another transaction.", BY[:1]),
+}
+_NOT_OF_USERS = ("throttled_requests", "system_errors", "conditional_check_failed_requests")
+_BY_TABLE = {kind for kind, (_, labels) in _FAMILIES.items() if labels != BY}
+
+
+def _tables_named(call: wire.Call) -> list[str]:
+    try:
+        body = wire.decoded(call)
+    except ApiError:
+        return []
+    return tables_named(call.operation, body, call.caller)
+
+
+def _kind(error: BaseException) -> str | None:
+    """The metric that counts an error by table, if one does."""
+    if isinstance(error, THROTTLED):
+        return "throttled_requests"
+    if isinstance(error, InternalServerError) or not isinstance(error, ApiError):
+        return "system_errors"
+    if isinstance(error, ConditionalCheckFailedException):
+        return "conditional_check_failed_requests"
+    if isinstance(error, TransactionConflictException) or _conflicts(error):
+        return "transaction_conflict"
+    return None
+
+
+def _conflicts(error: Any) -> int:
+    """How many members of a cancelled transaction met another one."""
+    if not isinstance(error, TransactionCanceledException):
+        return 0
+    return sum(reason["Code"] == CONFLICT for reason in error.members["CancellationReasons"])
