@@ -169,3 +169,11 @@ def test_files_and_memory_on_an_event_loop(tmp_path: Path) -> None:
                 assert "Item" in await database.execute_async("GetItem", get("a"))
 
     run(scenario)
+
+
+def test_the_address_says_how_many_connections(dsn: str) -> None:
+    with hashrange.connect(f"{dsn}&pool=7") as database:
+        assert database.figures()["connections_max"] == 7
+    for size in ("0", "many", "65"):
+        with pytest.raises(hashrange.StoreError, match="pool is a number from 1 to 64"):
+            hashrange.connect(f"{dsn}&pool={size}")

@@ -28,6 +28,7 @@ Durability = Literal["full", "relaxed", "memory"]
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
 
+POOL_MAX = 64
 TIDY_SECONDS = 60.0
 
 
@@ -40,7 +41,7 @@ class PostgresStore:
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
     this process ("relaxed" and "memory"; the database server may lose the last commits). `pool` is
-    the number of connections: four to eight serve best.
+    the number of connections, unless the DSN says another with `pool=8`: four to eight serve best.
 
     It connects when it is first used, or by `open`, and belongs to the event loop that runs then.
     Raises the errors of `hashrange.kv`.
@@ -50,11 +51,14 @@ class PostgresStore:
         if durability not in get_args(Durability):
             raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
         dsn, pgbouncer = _without_option(dsn, "pgbouncer")
+        dsn, given = _without_option(dsn, "pool")
         # For tests: admit a server with `fsync` off.
-        dsn, self._unsynced = _without_option(dsn, "unsynced")
+        dsn, unsynced = _without_option(dsn, "unsynced")
+        self._unsynced = unsynced == "1"
         self.name = name_of(dsn)
         settings = limits("on" if durability == "full" else "off") | PLANS
-        self.pool = Pool(dsn, self.name, pool, settings, pgbouncer)
+        size = _pool_size(given, self.name) if given else pool
+        self.pool = Pool(dsn, self.name, size, settings, pgbouncer == "1")
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
@@ -188,14 +192,20 @@ class PostgresStore:
             raise self.explained(error) from None
 
 
-def _without_option(dsn: str, name: str) -> tuple[str, bool]:
-    """The DSN without an option of ours, and whether it was set."""
+def _without_option(dsn: str, name: str) -> tuple[str, str]:
+    """The DSN without an option of ours, and its value; "" if it is not set."""
     try:
         parts = urlsplit(dsn)
     except ValueError:
-        return dsn, False
+        return dsn, ""
     options = parse_qsl(parts.query, keep_blank_values=True)
     others = [(key, value) for key, value in options if key != name]
     if len(others) == len(options):
-        return dsn, False
-    return urlunsplit(parts._replace(query=urlencode(others))), dict(options)[name] == "1"
+        return dsn, ""
+    return urlunsplit(parts._replace(query=urlencode(others))), dict(options)[name]
+
+
+def _pool_size(text: str, name: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= POOL_MAX:
+        raise StoreError(f"{name}: pool is a number from 1 to {POOL_MAX}, not {text!r}")
+    return int(text)
