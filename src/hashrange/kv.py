@@ -151,8 +151,8 @@ class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
     Within one slot of one space the numbers rise strictly, in the order of commits, and none is
-    used twice: a reader that resumes after its last number misses no record. A store with many
-    writers raises `Conflict` if a later prefix has already been appended to the slot, so that the
+    used twice: a reader that resumes after its last number misses no record. If a store with many
+    writers has already appended a later prefix to the slot, it uses that one instead, so that the
     keys rise in the order of commits too. Numbers of different slots are not comparable, although
     a store with a single writer may number all of them in one sequence. So `prefix` names the
     slot, or the keys of two slots could meet. A transaction need not see its own appended rows: a

@@ -39,7 +39,7 @@ _TABLES = (
     ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.05)""",
     """CREATE TABLE log_heads (
         space integer NOT NULL, slot smallint NOT NULL, number bigint NOT NULL,
-        first bytea NOT NULL, prefix bytea NOT NULL, PRIMARY KEY (space, slot)
+        prefix bytea NOT NULL, PRIMARY KEY (space, slot)
     ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.05)""",
     "CREATE TABLE batches (id bytea PRIMARY KEY)",
     """CREATE TABLE hashrange_schema (

@@ -10,6 +10,8 @@ each belongs to a row that was read, which guards it.
 
 The number of an appended row comes from a row in `log_heads`, one for each slot of a log, which
 stays locked until the commit. So numbers have the order of the commits; those of a sequence do not.
+The row also holds the latest prefix, which all later rows of the slot get at least: a prefix begins
+with a time, and the clock of another server, or a transaction that took less time, may be ahead.
 """
 
 from collections.abc import Sequence
@@ -32,7 +34,7 @@ from hashrange.kv import (
     unpack_weight,
 )
 from hashrange.storage.postgres.guards import ABSENT, DROPPED_LIST, Guards
-from hashrange.storage.postgres.keys import slot_of, stored
+from hashrange.storage.postgres.keys import stored
 from hashrange.storage.postgres.reads import columns
 
 # The parts of the statement, in the order in which they are carried out.
@@ -88,22 +90,21 @@ ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value R
         2,
     ),
     HEADS: (
-        """INSERT INTO log_heads (space, slot, number, first, prefix)
-SELECT q.* FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[],
-    ${4}::bytea[]) AS q
+        """INSERT INTO log_heads (space, slot, number, prefix)
+SELECT q.* FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[]) AS q
 ON CONFLICT (space, slot) DO UPDATE SET number = log_heads.number + excluded.number,
-    first = excluded.first, prefix = excluded.prefix
-WHERE log_heads.prefix <= excluded.first RETURNING space, slot, number""",
-        5,
+    prefix = greatest(log_heads.prefix, excluded.prefix)
+RETURNING space, slot, number, prefix""",
+        4,
     ),
     APPENDS: (
         f"""INSERT INTO rows (space, slot, key, version, weight, value)
-SELECT q.space, q.row_slot, q.prefix || int8send(h.number - q.later), $2, q.weight, q.value
-FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::smallint[], ${{3}}::bytea[],
-    ${{4}}::bigint[], ${{5}}::int[], ${{6}}::bytea[])
-    AS q (space, slot, row_slot, prefix, later, weight, value)
-JOIN part{HEADS} h ON h.space = q.space AND h.slot = q.slot RETURNING 1""",
-        7,
+SELECT q.space, (get_byte(k.key, 0) * 256 + get_byte(k.key, 1)) / 64, k.key, $2, q.weight, q.value
+FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bigint[], ${{3}}::int[], ${{4}}::bytea[])
+    AS q (space, slot, later, weight, value)
+JOIN part{HEADS} h ON h.space = q.space AND h.slot = q.slot
+CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RETURNING 1""",
+        5,
     ),
 }
 """The text of each part, and how many parameters it has. $1 is the id of the transaction, and $2
@@ -295,11 +296,8 @@ class Plan:
             slots.setdefault((append.space, append.slot), []).append(append)
         for (space, slot), records in sorted(slots.items()):
             count = len(records)
-            prefixes = [record.prefix for record in records]
-            self._add(HEADS, (space, slot, count, min(prefixes), max(prefixes)))
+            latest = max(record.prefix for record in records)
+            self._add(HEADS, (space, slot, count, latest))
             for number, record in enumerate(records, 1):
-                place = slot_of(record.prefix + bytes(8))
                 weight = unpack_weight(record.value)[0]
-                values = (record.prefix, count - number, weight, record.value)
-                self._add(APPENDS, (space, slot, place, *values))
-        self._expected[HEADS] = len(slots)
+                self._add(APPENDS, (space, slot, count - number, weight, record.value))
