@@ -90,8 +90,9 @@ def test_a_database_or_user_that_does_not_exist(postgres_server: PostgresServer)
 
 
 def test_an_address_that_makes_no_sense() -> None:
-    for dsn in (f"postgresql://me:{SECRET}@[::1/db", f"postgresql://me:{SECRET}@host:port/db"):
-        refusal(dsn)
+    unescaped = f"postgresql://me:{SECRET}/x@host/db"
+    for dsn in (f"postgresql://me@[::1/db?{SECRET}", "postgresql://me@host:port/db", unescaped):
+        assert "not valid" in str(refusal(dsn))
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import Busy, StoreError
-from hashrange.storage.postgres.problems import ERRORS, explain, is_lost
+from hashrange.storage.postgres.problems import ERRORS, explain, invalid_address, is_lost
 
 CONNECT_SECONDS_MAX = 10.0
 """How long the database may be away before callers are refused."""
@@ -157,6 +157,8 @@ class Pool:
                 connection = await asyncpg.connect(self._dsn, timeout=left, **self._options)
                 self.opened += 1
                 return connection
+            except ValueError:
+                raise invalid_address(self._name) from None
             except ERRORS as error:
                 if not is_lost(error) or time.monotonic() + pause > deadline:
                     raise explain(error, self._name) from None

@@ -38,7 +38,7 @@ LOST = (
 )
 """The errors of a connection that is lost or could not be made."""
 
-ERRORS = (*LOST, asyncpg.PostgresError, ValueError)
+ERRORS = (*LOST, asyncpg.PostgresError)
 
 
 def name_of(dsn: str) -> str:
@@ -48,12 +48,14 @@ def name_of(dsn: str) -> str:
         host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "postgresql:"
+        return "postgresql"
     return f"postgresql://{host if not host.startswith('/') else ''}{port}{parts.path}"
 
 
 def is_lost(error: BaseException) -> bool:
     """Whether the connection is gone, so that nothing that was not committed will be."""
+    if isinstance(error, ValueError):  # asyncpg's error for a value that it cannot send
+        return False
     return isinstance(error, LOST) or _state(error) in _LATER
 
 
@@ -69,6 +71,13 @@ def explain(error: BaseException, name: str) -> StoreError:
     if is_lost(error):
         return StoreError(f"{name}: the database cannot be reached ({_line(error)})")
     return StoreError(f"{name}: {_line(error)}")
+
+
+def invalid_address(name: str) -> StoreError:
+    """The text of the error is left out: it may show a part of the password."""
+    return StoreError(
+        f"{name}: the address is not valid; write it as postgresql://user@host:port/name"
+    )
 
 
 def _state(error: BaseException) -> str:
