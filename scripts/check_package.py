@@ -23,7 +23,11 @@ from importlib import resources
 import hashrange
 from hashrange import design
 
-assert resources.files("hashrange").joinpath("py.typed").is_file()
+CONSOLE = "templates/base.html", "static/console.css", "static/htmx.min.js"
+
+files = resources.files("hashrange")
+for name in ("py.typed", *(f"interfaces/console/{name}" for name in CONSOLE)):
+    assert files.joinpath(name).is_file(), name
 with hashrange.connect(sys.argv[1]) as database:
     client = database.boto3_session().client("dynamodb")
     client.create_table(

@@ -67,7 +67,8 @@ def filters_of(visit: Visit) -> list[Filter]:
     """The filters in the fields of the form, without empty ones."""
     names = ("fname", "fop", "ftype", "fvalue", "fvalue2")
     columns = [visit.given.getlist(name) for name in names]
-    return [Filter(*row) for row in zip_longest(*columns, fillvalue="") if row[0]]
+    rows = zip_longest(*columns, fillvalue="")
+    return [Filter(row[0], row[1] or "=", row[2] or "S", row[3], row[4]) for row in rows if row[0]]
 
 
 def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> Request:

@@ -59,32 +59,33 @@ def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence
     colours = console.colours(shape.name)
     rows = []
     for item in items:
-        entity = entity_of(item, source)
+        entity = entity_of(item, shape.table)
         whole = all(name in item for name in shape.table.keys)
         key = cursor(shape.key_of(item)) if whole else ""
         rows.append(Row(item, key, entity, colours.of(entity)))
     counted = Counter((row.entity, row.colour) for row in rows if row.entity)
     entities = [(entity, colour, count) for (entity, colour), count in counted.most_common(20)]
-    return Results(source, list(_collections(source, rows)), entities, len(rows))
+    return Results(source, list(_collections(shape, source, rows)), entities, len(rows))
 
 
-def _collections(source: Source, rows: list[Row]) -> Iterator[Collection]:
+def _collections(shape: TableShape, source: Source, rows: list[Row]) -> Iterator[Collection]:
     """Without a sort key, or if keys are not shown, all rows are in one table."""
     if not rows:
         return
     if source.range is None or any(source.hash not in row.item for row in rows):
-        yield Collection(None, list(_runs(source.keys, (), rows)), len(rows))
+        first = (*source.keys, *shape.table.keys)
+        yield Collection(None, list(_runs(first, (), rows)), len(rows))
         return
     for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
         members = list(found)
-        runs = _runs((source.range,), (source.hash,), members)
+        runs = _runs((source.range, *shape.table.keys), (source.hash,), members)
         yield Collection(members[0].item[source.hash], list(runs), len(members))
 
 
 def _runs(first: tuple[str, ...], above: tuple[str, ...], rows: list[Row]) -> Iterator[Run]:
     def names(row: Row) -> tuple[str, ...]:
-        leading = tuple(name for name in first if name in row.item)
-        return leading + tuple(sorted(name for name in row.item if name not in first + above))
+        leading = [name for name in dict.fromkeys(first) if name in row.item and name not in above]
+        return (*leading, *sorted(name for name in row.item if name not in first + above))
 
     for columns, found in groupby(rows, key=names):
         shown = columns[:COLUMNS_MAX]
