@@ -32,6 +32,7 @@ def found(text: str) -> list[tuple[str, int]]:
             [(".tables", 1), (".mode csv", 2), ("a", 3), (".quit", 4)],
         ),
         ("a\n.b\n;", [("a\n.b", 1)]),
+        ("/* a\n;\nb */\n.tables\nc; /* d\n*/\n.quit", [(".tables", 4), ("c", 5), (".quit", 7)]),
         ("\n\n  \n-- only this\n;;", []),
         ("", []),
     ],

@@ -36,9 +36,9 @@ class Entry(NamedTuple):
 
 def entries(lines: Iterable[str]) -> Iterator[Entry]:
     """The statements and commands in the lines of a file. Raises `TooLong`."""
-    waiting, begins = "", 1
+    waiting, begins, blank = "", 1, True
     for number, line in enumerate(lines, 1):
-        if is_blank(waiting):
+        if blank:
             waiting, begins = "", number
             if line.lstrip().startswith("."):
                 yield Entry(_command(line), number)
@@ -53,10 +53,12 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
             *statements, rest = split(waiting)
             for text in statements:
                 if not is_blank(text):
-                    blank = len(text) - len(text.lstrip())
-                    yield Entry(text.strip(), begins + text[:blank].count("\n"))
+                    margin = text[: len(text) - len(text.lstrip())]
+                    yield Entry(text.strip(), begins + margin.count("\n"))
                 begins += text.count("\n")
             waiting = rest
+        if blank or ";" in line or "*/" in line:  # what is not blank stays so without them
+            blank = is_blank(waiting)
     if not is_blank(waiting):
         yield Entry(waiting.strip(), begins)
 
