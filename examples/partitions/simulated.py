@@ -65,7 +65,7 @@ class Simulated(Database):
                 {"AttributeName": each, "AttributeType": "S"} for each in sorted(attributes)
             ],
             "KeySchema": key_schema(*key),
-            **_billing(read, write),
+            **(_units(read, write) if write else {"BillingMode": "PAY_PER_REQUEST"}),
             **members,
         }
         if indexes:
@@ -74,12 +74,10 @@ class Simulated(Database):
                     "IndexName": index,
                     "KeySchema": key_schema(*names),
                     "Projection": {"ProjectionType": "ALL"},
-                    **(_billing(read, index_write) if write else {}),
+                    **(_units(read, index_write) if write else {}),
                 }
                 for index, names in indexes.items()
             ]
-            for index in request["GlobalSecondaryIndexes"]:
-                index.pop("BillingMode", None)
         self.execute("CreateTable", request)
 
     def refused(self, operation: str, request: dict[str, Any]) -> dict[str, str] | None:
@@ -112,10 +110,5 @@ def key_schema(*names: str) -> list[dict[str, str]]:
     return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, kinds, strict=False)]
 
 
-def _billing(read: int, write: int) -> dict[str, Any]:
-    if not write:
-        return {"BillingMode": "PAY_PER_REQUEST"}
-    return {
-        "BillingMode": "PROVISIONED",
-        "ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write},
-    }
+def _units(read: int, write: int) -> dict[str, Any]:
+    return {"ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write}}
