@@ -12,6 +12,7 @@ from hashrange.interfaces.cli import (
     backup,
     check,
     console,
+    copy_,
     design,
     explain,
     export_,
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
         *(serve, console, shell, query, backup, check, inspect_, explain, ping),
-        *(export_, import_, design),
+        *(export_, import_, copy_, design),
     )
     for module in modules:
         module.add(commands)

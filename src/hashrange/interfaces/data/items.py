@@ -21,10 +21,14 @@ class DataError(Exception):
 
 
 class Record(NamedTuple):
-    """An item that was read: its DynamoDB JSON, and the line or number where it begins."""
+    """An item that was read: its DynamoDB JSON, and the line or number where it begins.
+
+    With `delete`, it is the key of an item that goes.
+    """
 
     item: bytes
     line: int
+    delete: bool = False
 
 
 def decode(item: bytes) -> WireItem:

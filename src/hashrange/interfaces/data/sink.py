@@ -24,6 +24,9 @@ _GROUPS_PER_SECOND = 4
 
 _NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
 
+_REQUESTS = (b'{"PutRequest":{"Item":%b}}', b'{"DeleteRequest":{"Key":%b}}')
+_ALONE = (("PutItem", b"Item"), ("DeleteItem", b"Key"))
+
 _OF_AN_ITEM = frozenset(
     {
         "ItemCollectionSizeLimitExceededException",
@@ -110,8 +113,8 @@ class Sink:
         return found.values()
 
     def _body(self, batch: Sequence[Record]) -> bytes:
-        puts = b",".join([b'{"PutRequest":{"Item":%b}}' % record.item for record in batch])
-        return b'{"RequestItems":{%b:[%b]}%b}' % (self._name, puts, self._asking)
+        requests = b",".join([_REQUESTS[record.delete] % record.item for record in batch])
+        return b'{"RequestItems":{%b:[%b]}%b}' % (self._name, requests, self._asking)
 
     def _again(
         self, body: bytes, batch: Sequence[Record], outcome: Outcome, attempt: int
@@ -138,9 +141,10 @@ class Sink:
     def _one_by_one(self, batch: Sequence[Record]) -> None:
         """Put the items of a batch that was refused, to find the one that is wrong."""
         for record in batch:
-            body = b'{"TableName":%b,"Item":%b}' % (self._name, record.item)
+            operation, member = _ALONE[record.delete]
+            body = b'{"TableName":%b,"%b":%b}' % (self._name, member, record.item)
             try:
-                patiently(self._connection, "PutItem", body)
+                patiently(self._connection, operation, body)
             except Refused as refusal:
                 if refusal.code not in _OF_AN_ITEM:
                     raise

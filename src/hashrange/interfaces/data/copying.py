@@ -1,0 +1,156 @@
+"""From one database to another: tables with all that belongs to them, and their items.
+
+A file of progress says how far it has come; it is beside the target if that is a file, otherwise in
+the current folder. If a copy is followed, the file stays, so that following goes on later.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hashrange.interfaces.data import tables
+from hashrange.interfaces.data.connection import Refused, connection
+from hashrange.interfaces.data.items import DataError, Record
+from hashrange.interfaces.data.pace import Pace
+from hashrange.interfaces.data.progress import Bookmark, Progress
+from hashrange.interfaces.data.scan import Position, Scan
+from hashrange.interfaces.data.sink import Sink
+from hashrange.interfaces.data.tables import TableInfo
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.target import Target
+
+
+class TableState(msgspec.Struct):
+    """How far the copy of a table has come. It `began` and `ended` at these epoch seconds.
+
+    `sequences` are the numbers of the last records that were applied, by shard.
+    """
+
+    positions: list[Position]
+    began: float
+    items: int = 0
+    ended: float = 0.0
+    sequences: dict[str, str] = {}
+
+
+class Copy:
+    """The copy of some tables. `states` says by name how far it has come."""
+
+    def __init__(self, source: "Target", target: "Target", names: Sequence[str]) -> None:
+        if source.name == target.name:
+            raise DataError(f"{source.name}: the source and the target are the same")
+        self.source = source
+        self.target = target
+        self.names = list(names) or tables.names(source.client, source.name)
+        folder = Path(f"{target.name}.progress")
+        self.bookmark = Bookmark(
+            folder if target.kind == "file" else Path("hashrange-copy.progress"),
+            {"copy": source.name, "to": target.name, "tables": self.names},
+        )
+        self.states = msgspec.convert(self.bookmark.load() or {}, dict[str, TableState])
+        self.resumed = sum(state.items for state in self.states.values())
+
+    def save(self) -> None:
+        self.bookmark.save(msgspec.to_builtins(self.states))
+
+    def described(self) -> list[TableInfo]:
+        """The tables of the source. Raises DataError if one is missing."""
+        return [tables.describe(self.source.client, self.source.name, name) for name in self.names]
+
+    def run(self, segments: int, threads: int, rate: float) -> Progress:
+        """Create what is missing and copy all items. Raises DataError."""
+        found = self.described()
+        total = max(1, sum(table.items for table in found))
+        for table in found:
+            _prepare(self.source, self.target, table)
+        try:
+            with Progress(lambda items: items / total, self.resumed) as progress:
+                for table in found:
+                    state = self.states.setdefault(
+                        table.name, TableState([Position() for _ in range(segments)], time.time())
+                    )
+                    if not state.ended:
+                        self._copy(table, state, threads, rate, progress)
+                        state.ended = time.time()
+            self.save()
+        except BaseException:
+            with suppress(OSError):
+                self.save()
+            raise
+        return progress
+
+    def _copy(
+        self, table: TableInfo, state: TableState, threads: int, rate: float, progress: Progress
+    ) -> None:
+        reading = connection(self.source, len(state.positions))
+        writing = connection(self.target, threads)
+        scan = Scan(reading, table.name, list(state.positions), Pace(rate))
+        sink = Sink(writing, table, "", Pace(rate))
+        try:
+            for page in scan.pages():
+                state.positions = list(scan.positions)  # the pages before this one are written
+                if self.bookmark.due():
+                    self.save()
+                for group in sink.groups(Record(item, 0) for item in page):
+                    progress.advance(len(group))
+                state.items += len(page)
+        finally:
+            reading.close()
+            writing.close()
+
+    def follow(self, behind: Callable[[float, int], None]) -> None:
+        """Apply what changes in the source, until an interruption.
+
+        `behind` is told after each round how many seconds the target is behind the source, and how
+        many records were applied in all.
+        """
+        from hashrange.interfaces.data.follow import Follower, stream_of
+
+        writing = connection(self.target, 1)
+        followers = [
+            Follower(
+                self.source,
+                stream_of(table, self.source.name),
+                self.states[table.name],
+                Sink(writing, table, "", Pace()),
+            )
+            for table in self.described()
+        ]
+        applied = 0
+        try:
+            while True:
+                rounds = [follower.round() for follower in followers]
+                came = sum(each.records for each in rounds)
+                applied += came
+                behind(max(each.behind for each in rounds), applied)
+                if self.bookmark.due() and came:
+                    self.save()
+                if not came:
+                    time.sleep(_IDLE_SECONDS)
+        finally:
+            writing.close()
+            with suppress(OSError):
+                self.save()
+
+
+_IDLE_SECONDS = 0.25
+"""A shard may be read five times a second."""
+
+
+def _prepare(source: "Target", target: "Target", table: TableInfo) -> None:
+    """Create a table in the target, or check that the one there has the same key."""
+    try:
+        there = tables.describe(target.client, target.name, table.name)
+    except Refused as refusal:
+        if refusal.code != "ResourceNotFoundException":
+            raise
+        found = tables.description(source.client, source.name, table.name)
+        tables.create(target.client, target.name, found, table.name)
+        return
+    if there.key != table.key or any(there.types[name] != table.types[name] for name in table.key):
+        raise DataError(f"{target.name}: {table.name} is there already, with another key")
