@@ -73,6 +73,7 @@ def _environment(console: Console, pages: list[Page]) -> Environment:
         "table_path": table_path,
         "address": address,
         "cursor": values.cursor,
+        "dumps": values.dumps,
         "CSRF_FIELD": CSRF_FIELD,
         "CSRF_HEADER": CSRF_HEADER,
     }

@@ -1,6 +1,14 @@
 """The pages of the console, in the order of the navigation."""
 
-from hashrange.interfaces.console.pages import item, items, query, selected, statement, tables
+from hashrange.interfaces.console.pages import (
+    export,
+    item,
+    items,
+    query,
+    selected,
+    statement,
+    tables,
+)
 from hashrange.interfaces.console.visits import Page
 
 PAGES: tuple[Page, ...] = (
@@ -8,6 +16,7 @@ PAGES: tuple[Page, ...] = (
     statement.PAGE,
     items.PAGE,
     query.PAGE,
+    export.PAGE,
     tables.DETAILS,
     item.PAGE,
     selected.PAGE,
