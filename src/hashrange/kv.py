@@ -321,6 +321,13 @@ class AsyncStore(Protocol):
         """How many snapshots and transactions it serves at once; others wait for one to end."""
         ...
 
+    def now(self) -> float:
+        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here.
+
+        A store that has no clock of its own answers with this machine's.
+        """
+        ...
+
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads from one moment, as cheaply as possible.
 

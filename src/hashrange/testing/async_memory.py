@@ -9,6 +9,7 @@ of a table's log, the log relies on commits being in the order of their times.
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -35,6 +36,9 @@ class AsyncMemoryStore:
         self.store: Store = store or MemoryStore()
         self._random = random.Random(seed)
         self._turns_max = turns_max
+
+    def now(self) -> float:
+        return time.time()
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         snapshot = await self.snapshot()

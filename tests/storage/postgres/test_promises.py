@@ -342,3 +342,22 @@ def test_a_planted_bug_breaks_it(
             keep(postgres_dsn, promise, monkeypatch)
     finally:
         writes._statement.cache_clear()
+
+
+def test_the_time_is_the_databases(postgres_dsn: str) -> None:
+    """It is read with the rows and estimated in between, and it never falls."""
+
+    async def scenario(store: PostgresStore) -> None:
+        last = 0
+        for _ in range(20):
+            [answer] = cast(list[list[int]], await store.read([Counters((CLOCK,))]))
+            async with store.pool.connection() as connection:
+                there = await connection.fetchval(
+                    "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+                )
+            assert last <= answer[0] <= there
+            assert answer[0] <= store.milliseconds() <= there + 60_000
+            last = answer[0]
+        assert store.not_before(1) >= last
+
+    run(postgres_dsn, scenario)

@@ -126,6 +126,10 @@ class PostgresStore:
 
     # ---- the clock ----
 
+    def now(self) -> float:
+        """See `kv.AsyncStore`."""
+        return self.milliseconds() / 1000
+
     def milliseconds(self) -> int:
         """The database's time as known here: what it was when last read, and what has passed."""
         if not self._latest:
