@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pprint import pformat
 from typing import Any
 
 import pytest
@@ -51,9 +52,13 @@ def drop_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cases(names: str, rows: Iterable[Sequence[Any]]) -> pytest.MarkDecorator:
-    """`pytest.mark.parametrize` by a table whose first column names the case."""
+    """`pytest.mark.parametrize` by a table whose first column names the case.
+
+    A set in it is sorted, because all processes of a test run must find the same names.
+    """
     table = list(rows)
-    ids = [re.sub(r"[^ -~]|::", "_", str(row[0]))[:60] for row in table]
+    texts = [row[0] if isinstance(row[0], str) else pformat(row[0], width=999) for row in table]
+    ids = [re.sub(r"[^ -~]|::", "_", text)[:60] for text in texts]
     return pytest.mark.parametrize(names.replace(" ", "").split(","), table, ids=ids)
 
 
