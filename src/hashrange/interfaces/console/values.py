@@ -222,6 +222,8 @@ def _spend(text: str, budget: list[int]) -> str:
 
 def size(count: float) -> str:
     """Bytes for people: "512 bytes", "4.1 KB"."""
+    if count == 1:
+        return "1 byte"
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 1024 or unit == "GB":
             break

@@ -12,6 +12,9 @@ from hashrange.interfaces.console.visits import Page, Route, Visit
 TABLES_MAX = 50
 """How many tables a page shows; each takes two requests."""
 
+UNTOLD = ("AccessDeniedException", "UnknownOperationException")
+UNKNOWN = "unknown"
+
 
 def show(visit: Visit) -> Response:
     after = visit.given.get("after")
@@ -34,7 +37,10 @@ def _described(visit: Visit, name: str) -> tuple[TableShape, str] | None:
 
 def _ttl(visit: Visit, name: str) -> str:
     """The attribute of time to live, with its status unless that is plainly enabled."""
-    found = visit.console.call("describe_time_to_live", TableName=name)["TimeToLiveDescription"]
+    answer = _if_told(visit, "describe_time_to_live", TableName=name)
+    if answer is None:
+        return UNKNOWN
+    found = answer["TimeToLiveDescription"]
     status = found["TimeToLiveStatus"]
     if status == "DISABLED":
         return ""
@@ -42,15 +48,25 @@ def _ttl(visit: Visit, name: str) -> str:
     return attribute if status == "ENABLED" else f"{attribute} ({status.lower()})"
 
 
+def _if_told(visit: Visit, method: str, **request: Any) -> dict[str, Any] | None:
+    """The answer; None if the service lacks the operation or the user may not call it."""
+    try:
+        return visit.console.call(method, **request)
+    except ClientError as error:
+        if error.response["Error"]["Code"] in UNTOLD:
+            return None
+        raise
+
+
 def details(visit: Visit) -> Response:
     shape = visit.console.table(visit.path["table"])
     arn = shape.description["TableArn"]
-    tags = visit.console.call("list_tags_of_resource", ResourceArn=arn).get("Tags", [])
+    tagged = _if_told(visit, "list_tags_of_resource", ResourceArn=arn) or {}
     return visit.page(
         "details.html",
         shape=shape,
         ttl=_ttl(visit, shape.name),
-        tags=tags,
+        tags=tagged.get("Tags", []),
         described=_json(shape.description),
     )
 
