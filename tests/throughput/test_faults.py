@@ -199,9 +199,16 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
     [
         ({"rates": {"fire": 0.1}}, "no fault 'fire'; there are throttle, "),
         ({"on": {"PutItem": {1: "fire"}}}, "no fault 'fire'"),
-        ({"rates": {"error": 2}}, "the rate of error is from 0 to 1, not 2"),
+        ({"rates": {"error": 2}}, "the rate of error is a number, 0 or more and at most 1, not 2"),
         ({"rates": {"error": 0.6, "throttle": 0.6}}, "at most 1 together"),
-        ({"latency_seconds": -1}, "latency_seconds is 0 or more"),
+        ({"on": {"PutItem": {0: "error"}}}, "calls of PutItem are counted from 1"),
+        ({"on": {"Put": {1: "error"}}}, "about 'Put', which is no operation"),
+        ({"operations": ("GetItems",)}, "about 'GetItems', which is no operation"),
+        (
+            {"on": {"GetItem": {1: "unprocessed"}}},
+            "GetItem cannot have the fault unprocessed; these can: BatchGetItem, BatchWriteItem",
+        ),
+        ({"latency_seconds": -1}, "latency_seconds is a number, 0 or more"),
     ],
 )
 def test_faults_that_make_no_sense_are_refused(members: dict[str, Any], told: str) -> None:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from hashrange.model.bounds import check_number
+
 
 class Eventual(NamedTuple):
     """Reads that are not strongly consistent may be old, as on DynamoDB. Times are in seconds.
@@ -23,10 +25,6 @@ class Eventual(NamedTuple):
 
     def check(self) -> None:
         """Raises ValueError for values that make no sense."""
-        for name in ("lag", "index_lag", "lag_max"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(
-                    f"{name} is a number of seconds above 0, not {getattr(self, name)!r}"
-                )
-        if self.lag > self.lag_max or self.index_lag > self.lag_max:
-            raise ValueError("lag and index_lag are at most lag_max")
+        check_number("lag_max", self.lag_max, above_zero=True)
+        for name in ("lag", "index_lag"):  # more than lag_max could not be
+            check_number(name, getattr(self, name), above_zero=True, most=self.lag_max)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hashrange.model.bounds import check_number
+
 FAULTS = (
     "throttle",
     "unprocessed",
@@ -49,9 +51,13 @@ class Faults(NamedTuple):
             if fault not in FAULTS:
                 raise ValueError(f"no fault {fault!r}; there are {', '.join(FAULTS)}")
         for fault, rate in self.rates.items():
-            if not 0 <= rate <= 1:
-                raise ValueError(f"the rate of {fault} is from 0 to 1, not {rate!r}")
+            check_number(f"the rate of {fault}", rate, above_zero=False, most=1)
         if sum(self.rates.values()) > 1:
             raise ValueError("the rates are at most 1 together, because a request has one fault")
-        if not 0 <= self.latency_seconds < float("inf"):
-            raise ValueError(f"latency_seconds is 0 or more, not {self.latency_seconds!r}")
+        check_number("latency_seconds", self.latency_seconds, above_zero=False)
+        for operation, calls in self.on.items():
+            for number in calls:
+                if not isinstance(number, int) or number < 1:
+                    raise ValueError(
+                        f"calls of {operation} are counted from 1; there is no call {number!r}"
+                    )

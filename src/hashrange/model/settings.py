@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from hashrange.model.bounds import check_number
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, PARTITION_BYTES_MAX
@@ -56,13 +57,12 @@ class Settings(NamedTuple):
                 f"throughput is one of {get_args(Throughput)}, not {self.throughput!r}"
             )
         for name in _NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is 0 or more, not {getattr(self, name)!r}")
+            check_number(name, getattr(self, name), above_zero=False)
         for name in _POSITIVE:
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is more than 0, not {getattr(self, name)!r}")
-        if not 0 < self.heat_share <= 1:
-            raise ValueError(f"heat_share is above 0 and at most 1, not {self.heat_share!r}")
+            check_number(name, getattr(self, name), above_zero=True)
+        check_number("heat_share", self.heat_share, above_zero=True, most=1)
+        if self.faults is not None:
+            self.faults.check()
 
 
 _NOT_NEGATIVE = ("table_delay", "index_backlog_units", "growth_seconds")

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from hashrange.model.faults import Faults
+from hashrange.runtime.names import API
 
 Body = dict[str, Any]
 
@@ -30,6 +31,15 @@ class Drawing:
     """The same seed and order of requests give the same faults."""
 
     def __init__(self, faults: Faults) -> None:
+        """Raises ValueError for operations that do not exist, and faults that they cannot have."""
+        for name in (*faults.operations, *faults.on):
+            if name not in API:
+                raise ValueError(f"the faults are about {name!r}, which is no operation")
+        for name, calls in faults.on.items():
+            for fault in calls.values():
+                if name not in _CAN_HAVE.get(fault, {name}):
+                    able = ", ".join(sorted(_CAN_HAVE[fault]))
+                    raise ValueError(f"{name} cannot have the fault {fault}; these can: {able}")
         self._faults = faults
         self._random = Random(faults.seed)
         self._calls: Counter[str] = Counter()

@@ -1,0 +1,14 @@
+"""Checks of numbers that a user sets, with the range in the message."""
+
+from math import inf
+
+
+def check_number(name: str, value: object, *, above_zero: bool, most: float = inf) -> None:
+    """Raises ValueError unless `value` is a finite number in its range."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        enough = value > 0 if above_zero else value >= 0
+        if enough and value <= most and value != inf:
+            return
+    least = "above 0" if above_zero else "0 or more"
+    range_ = least if most == inf else f"{least} and at most {most:g}"
+    raise ValueError(f"{name} is a number, {range_}, not {value!r}")
