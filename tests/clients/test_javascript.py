@@ -43,12 +43,20 @@ def short_shards_endpoint() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def limited_endpoint() -> Iterator[str]:
+    """The URL of a server whose partitions serve 20 units a second."""
+    with serving(HERE / "limited.py", "20") as url:
+        yield url
+
+
 @pytest.mark.parametrize(
     ("program", "server"),
     [
         ("sdk", "endpoint"),
         ("document", "endpoint"),
         ("streams", "short_shards_endpoint"),
+        ("retries", "limited_endpoint"),
         ("sdk2", "endpoint"),
         ("electrodb", "endpoint"),
         ("toolbox", "endpoint"),

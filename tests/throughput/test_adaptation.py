@@ -73,6 +73,22 @@ def test_one_hot_key_is_not_helped_by_a_split() -> None:
     assert shards(enforced) == 1
 
 
+def test_a_key_with_most_of_the_load_is_not_split_off() -> None:
+    """The other side would have too little of the load for the split to help."""
+    enforced = Enforced(partition_write_units=10, **HOT)
+    enforced.create("table", 100, 100, **STREAM)
+    random = Random(3)
+
+    def mostly_one() -> Any:
+        while True:
+            yield "a" if random.random() < 0.9 else str(random.randrange(100))
+
+    for _ in range(6):
+        assert load(enforced, 60, mostly_one()) > 500
+        rest(enforced)
+    assert shards(enforced) == 1
+
+
 @pytest.mark.parametrize("sorted_by", [(), ("pk",)])
 def test_one_hot_key_of_an_index_is_divided_by_its_sort_key_only(
     sorted_by: tuple[str, ...],

@@ -1,0 +1,40 @@
+"""Members of a batch are admitted one after the other, each as if the others had paid."""
+
+from typing import Any
+
+from test_admission import Enforced
+
+KEYS: Any = {
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+    ],
+    "KeySchema": [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ],
+}
+
+
+def test_one_partition_serves_the_first_members() -> None:
+    enforced = Enforced(partition_write_units=3, partition_read_units=2)
+    enforced.create("table", **KEYS)
+    keys = [{"pk": {"S": "one"}, "sk": {"S": str(number)}} for number in range(10)]
+    puts = [{"PutRequest": {"Item": key}} for key in keys]
+    answer = enforced.db.execute("BatchWriteItem", {"RequestItems": {"table": puts}})
+    assert answer["UnprocessedItems"] == {"table": puts[3:]}
+    wanted = {"table": {"Keys": keys}}
+    answer = enforced.db.execute("BatchGetItem", {"RequestItems": wanted})
+    assert answer["UnprocessedKeys"] == {"table": {"Keys": keys[4:]}}
+    assert len(answer["Responses"]["table"]) == 3
+
+
+def test_a_transaction_is_refused_as_a_whole() -> None:
+    enforced = Enforced(partition_write_units=3)
+    enforced.create("table", **KEYS)
+    keys = [{"pk": {"S": "one"}, "sk": {"S": str(number)}} for number in range(10)]
+    actions = [{"Put": {"TableName": "table", "Item": key}} for key in keys]
+    refused = enforced.refusal("TransactWriteItems", {"TransactItems": actions})
+    assert refused is not None
+    assert refused["__type"].endswith("#ThrottlingException")
+    assert enforced.db.execute("Scan", {"TableName": "table"})["Count"] == 0
+    assert enforced.refusal("TransactWriteItems", {"TransactItems": actions[:1]}) is None
