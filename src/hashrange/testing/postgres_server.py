@@ -129,18 +129,12 @@ class PostgresServer:
         """End it with all its backends at once, so that the next start has to recover."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(20)
+            self._process.wait(60)
             self._process = None
 
     def stop(self) -> None:
         """End it and remove its folder."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # fast shutdown: disconnect the clients
-            try:
-                self._process.wait(20)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self._process = None
+        self.kill()  # an orderly end would take the time of a checkpoint
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property

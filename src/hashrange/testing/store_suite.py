@@ -170,6 +170,23 @@ class StoreSuite:
         assert row(store, (SPACE, b"first")) is None
         assert counted(store, b"n") == 0
 
+    def test_a_row_that_was_deleted_and_put_again_has_changed(self, store: Store) -> None:
+        """Rows that belong to it may be others too, so its place is not enough."""
+        first = store.begin()
+        first.read(Get(((SPACE, b"key"),)))
+        for change in (Delete(SPACE, b"key"), Put(SPACE, b"key", value_of(2))):
+            try:
+                second = store.begin(False)
+            except Busy:
+                first.rollback()
+                return
+            second.read(Get(((SPACE, b"key"),)))
+            second.write([change])
+            second.commit()
+        first.write([Put(SPACE, b"first", value_of(1))])
+        with pytest.raises(Conflict):
+            first.commit()
+
     def test_counters_are_no_reason_for_a_conflict(self, store: Store) -> None:
         """Many writers never wait for each other over a statistic or the clock."""
         first = store.begin()

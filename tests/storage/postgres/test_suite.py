@@ -26,6 +26,17 @@ class TestPostgresStore(StoreSuite):
         return BridgedStore(lambda: PostgresStore(dsn, pool=8))
 
 
+class TestPostgresStoreBriefly(TestPostgresStore):
+    """Transactions hold nothing until they are read from twice; as if behind pgbouncer."""
+
+    histories = 5
+
+    def make_store(self, folder: Path) -> Store:
+        dsn = self.server.new_schema() + "&pgbouncer=1"
+        dsn = dsn.replace("search_path=", "options=-csearch_path%3D")
+        return BridgedStore(lambda: PostgresStore(dsn, pool=8), lasting=False)
+
+
 class TestAsyncMemoryStore(StoreSuite):
     histories = 20
 

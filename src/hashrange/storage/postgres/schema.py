@@ -63,17 +63,23 @@ _SERVER = """SELECT current_setting('server_version_num')::int AS number,
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     """Check the database, and make or upgrade its tables. Returns the number of its locks.
 
+    After an error the connection must be closed, which rolls back.
+
     Raises StoreError. A server with `fsync` off is refused unless `unsynced`.
     """
     await _check_server(connection, name, unsynced)
     state = await _state(connection, name)
     if state is None or state[0] < VERSION:
-        async with connection.transaction():
-            await connection.execute(
-                "SELECT pg_advisory_xact_lock($1, current_schema()::regnamespace::oid::int)",
-                MIGRATION_LOCK,
-            )
-            await _migrate(connection, name)
+        begun = connection.is_in_transaction()  # behind pgbouncer it always is
+        if not begun:
+            await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        await connection.execute(
+            "SELECT pg_advisory_xact_lock($1, current_schema()::regnamespace::oid::int)",
+            MIGRATION_LOCK,
+        )
+        await _migrate(connection, name)
+        if not begun:
+            await connection.execute("COMMIT")
         state = await _state(connection, name)
         assert state is not None
     version, oldest, locks = state
