@@ -149,6 +149,8 @@ class Batch(Struct, eq=False):
     late: Sequence[Submission] = ()
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table."""
+    seconds: float | None = None
+    """How much time may be spent, if it is not BATCH_SECONDS_MAX."""
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
         """Decide every submission, and set its outcome.
@@ -166,7 +168,7 @@ class Batch(Struct, eq=False):
         costly: list[Submission] = []
         timer = self.environment.clock.timer
         several = len(self.submissions) > 1 and self.memory is None
-        deadline = timer() + BATCH_SECONDS_MAX if several else 0.0
+        deadline = timer() + (self.seconds or BATCH_SECONDS_MAX) if several else 0.0
         for submission in self.submissions:
             if several and decided and timer() > deadline:
                 break

@@ -24,6 +24,7 @@ from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.batch import (
     BATCH_REQUESTS_MAX,
     Batch,
+    Outcome,
     Submission,
     call_done,
     submission_of,
@@ -67,6 +68,8 @@ class Committer(forks.Forkable):
         self._executor = executor
         self.refusal = ""
         """Why nothing may be written any more."""
+        self.batch_seconds: float | None = None
+        """See `Batch.seconds`."""
         self.after_fork_in_child()
         forks.watch(self)
 
@@ -81,6 +84,17 @@ class Committer(forks.Forkable):
         """From any thread: return the response when it is committed, or raise the error."""
         self._waiting.append(submission)
         return self._outcome_of(submission)
+
+    def execute_all(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """From any thread: the same for several submissions, which share commits."""
+        self._waiting.extend(submissions)
+        outcomes: list[Outcome] = []
+        for submission in submissions:
+            try:
+                outcomes.append(self._outcome_of(submission))
+            except ApiError as error:
+                outcomes.append(error)
+        return outcomes
 
     def execute_aside(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         """From any thread: like `execute`, but the request is parsed and decided aside."""
@@ -240,10 +254,10 @@ class Committer(forks.Forkable):
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:
                 raise
-            batch = Batch(self._environment, take(self._waiting))
+            batch = Batch(self._environment, take(self._waiting), seconds=self.batch_seconds)
             batch.fail(error)
             return batch, None
-        batch = Batch(self._environment, take(self._waiting))
+        batch = Batch(self._environment, take(self._waiting), seconds=self.batch_seconds)
         try:
             return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:

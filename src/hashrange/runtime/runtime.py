@@ -1,7 +1,7 @@
 """Runs operations by name on one store, from any thread or on an event loop."""
 
 from asyncio import get_running_loop
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -15,7 +15,7 @@ from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
-from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
+from hashrange.runtime.batch import Done, Outcome, Submission, internal_error, submission_of
 from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
@@ -81,6 +81,26 @@ class Runtime(forks.Forkable):
         if len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere:
             return self._call_elsewhere(operation, body, caller)
         return self._call(operation, body, caller)
+
+    def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
+        """Like `call` for several requests that write, which share commits.
+
+        The outcome of each is its response's body or the error.
+        """
+        operation = OPERATIONS[name]
+        outcomes: list[Outcome] = [b""] * len(bodies)
+        submissions: dict[int, Submission] = {}
+        for number, body in enumerate(bodies):
+            try:
+                request = operation.request(body)
+            except ApiError as error:
+                outcomes[number] = error
+            else:
+                submissions[number] = submission_of(operation, request, body, DEFAULT_CALLER)
+        settled = self._committer.execute_all(list(submissions.values()))
+        for number, outcome in zip(submissions, settled, strict=True):
+            outcomes[number] = outcome
+        return outcomes
 
     def submit(
         self,
@@ -157,6 +177,13 @@ class Runtime(forks.Forkable):
         """
         if self._meter is not None:
             self._meter.tells = True
+
+    def take_long_batches(self, seconds: float) -> None:
+        """Let a batch take so long, to commit less often: for programs that only load data.
+
+        Other writers wait as long.
+        """
+        self._committer.batch_seconds = seconds
 
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""

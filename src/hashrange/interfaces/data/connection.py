@@ -1,9 +1,9 @@
 """Operations with JSON in and out, on a database in this process or through boto3."""
 
-import asyncio
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,9 +11,10 @@ import msgspec
 
 from hashrange.interfaces.data.items import DataError, encode, one_line
 from hashrange.model.errors import ApiError
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from hashrange.database import Database
     from hashrange.interfaces.target import Target
 
 THROTTLED = frozenset(
@@ -38,10 +39,15 @@ class Refused(DataError):
         self.said = said
 
 
+BATCH_SECONDS = 0.1
+"""How long a batch of writes to a file may take: enough for all that are submitted at once."""
+
 Outcome = bytes | Refused
 
 
 class Connection(Protocol):
+    in_process: bool
+
     def call(self, operation: str, body: bytes, /) -> bytes:
         """The body of the answer. Raises Refused."""
         ...
@@ -55,63 +61,75 @@ class Connection(Protocol):
 
 def connection(target: "Target", threads: int) -> Connection:
     """Up to so many requests at once go to a server."""
-    if target.database is not None:
-        return _InProcess(target.database)
-    return _Remote(target.client, target.name, threads)
+    if target.database is None:
+        return _Remote(target.client, target.name, threads)
+    runtime = target.database.runtime
+    return _File(runtime) if isinstance(runtime, Runtime) else _Awaited(runtime, threads)
 
 
-class _InProcess:
-    """Requests that are made at once share commits, so they are submitted on an event loop."""
+class _File:
+    """A database that is called in this process. Requests that are made at once share commits."""
 
-    def __init__(self, database: "Database") -> None:
-        self._runtime = database.runtime
-        self._loop = asyncio.new_event_loop()
+    in_process = True
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        runtime.take_long_batches(BATCH_SECONDS)
 
     def call(self, operation: str, body: bytes) -> bytes:
-        try:
+        with _api_errors():
             return self._runtime.call(operation, body)
-        except ApiError as error:
-            raise _refused(error) from None
 
     def call_all(self, operation: str, bodies: Sequence[bytes]) -> list[Outcome]:
-        return self._loop.run_until_complete(self._answers(operation, bodies))
-
-    async def _answers(self, operation: str, bodies: Sequence[bytes]) -> list[Outcome]:
-        outcomes: list[Outcome] = [b""] * len(bodies)
-        left = len(bodies)
-        ended = self._loop.create_future()
-
-        def done(number: int, outcome: bytes | BaseException) -> None:
-            nonlocal left
-            left -= 1
-            if isinstance(outcome, ApiError):
-                outcomes[number] = _refused(outcome)
-            elif isinstance(outcome, bytes):
-                outcomes[number] = outcome
-            elif not ended.done():
-                ended.set_exception(outcome)
-            if not left and not ended.done():
-                ended.set_result(None)
-
-        for number, body in enumerate(bodies):
-            self._runtime.submit(operation, body, partial(done, number))
-        await ended
-        return outcomes
+        outcomes = self._runtime.call_all(operation, bodies)
+        return [found if isinstance(found, bytes) else _refused(found) for found in outcomes]
 
     def close(self) -> None:
-        self._loop.close()
+        pass
 
 
-def _refused(error: ApiError) -> Refused:
-    cause = error.__cause__  # of an internal error: what the disk said
-    return Refused(error.code, one_line(cause or error.message))
+class _Pooled:
+    """A database each of whose answers takes a while, so several threads ask at once."""
 
+    in_process = False
 
-class _Remote:
-    def __init__(self, client: Any, name: str, threads: int) -> None:
-        self._client = client
-        self._name = name
+    def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, "hashrange-request")
+
+    def call(self, operation: str, body: bytes) -> bytes:
+        raise NotImplementedError
+
+    def call_all(self, operation: str, bodies: Sequence[bytes]) -> list[Outcome]:
+        return list(self._pool.map(partial(self._outcome, operation), bodies))
+
+    def _outcome(self, operation: str, body: bytes) -> Outcome:
+        try:
+            return self.call(operation, body)
+        except Refused as refusal:
+            return refusal
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _Awaited(_Pooled):
+    """A database in this process, over a store that is awaited."""
+
+    def __init__(self, runtime: AsyncRuntime, threads: int) -> None:
+        super().__init__(threads)
+        self._runtime = runtime
+
+    def call(self, operation: str, body: bytes) -> bytes:
+        with _api_errors():
+            return self._runtime.call(operation, body)
+
+
+class _Remote(_Pooled):
+    """A server or AWS, through boto3."""
+
+    def __init__(self, client: Any, name: str, threads: int) -> None:
+        super().__init__(threads)
+        self._name = name
         self._methods = {
             operation: getattr(client, method)
             for method, operation in client.meta.method_to_api_mapping.items()
@@ -126,17 +144,20 @@ class _Remote:
         answer.pop("ResponseMetadata", None)
         return encode(answer)
 
-    def call_all(self, operation: str, bodies: Sequence[bytes]) -> list[Outcome]:
-        return list(self._pool.map(partial(self._outcome, operation), bodies))
 
-    def _outcome(self, operation: str, body: bytes) -> Outcome:
-        try:
-            return self.call(operation, body)
-        except Refused as refusal:
-            return refusal
+@contextmanager
+def _api_errors() -> Iterator[None]:
+    try:
+        yield
+    except ApiError as error:
+        raise _refused(error) from None
 
-    def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+
+def _refused(error: BaseException) -> Refused:
+    if not isinstance(error, ApiError):
+        raise error
+    cause = error.__cause__  # of an internal error: what the disk said
+    return Refused(error.code, one_line(cause or error.message))
 
 
 class refusals:  # noqa: N801  used as a word: `with refusals(name)`

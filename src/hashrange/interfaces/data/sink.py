@@ -5,6 +5,7 @@ last one is stored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 import msgspec
@@ -14,9 +15,15 @@ from hashrange.interfaces.data.connection import THROTTLED, Connection, Outcome,
 from hashrange.interfaces.data.items import DataError, Record, encode, one_line, shown
 from hashrange.interfaces.data.pace import ATTEMPTS_MAX, Pace, patiently, pause
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
+from hashrange.runtime.hash_order import hash_position
 
 GROUP_ITEMS = 3_000
-"""How many items are written before progress is told. They share few commits."""
+"""How many items are written before progress is told."""
+SORTED_GROUP_ITEMS = 50_000
+"""The same for a file of a database: they are written in the order in which they are stored, so the
+more there are, the fewer pages of the file each commit changes."""
+ROUND_BATCHES = 120
+"""How many batches are under way at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 BATCH_BYTES_MAX = 4 * 1024 * 1024
 _GROUPS_PER_SECOND = 4
@@ -57,10 +64,9 @@ class Sink:
         self._name = encode(table.name)
         self._pace = pace
         self._asking = b',"ReturnConsumedCapacity":"TOTAL"' if pace.rate else b""
-        self._group = GROUP_ITEMS
+        self._group = SORTED_GROUP_ITEMS if connection.in_process else GROUP_ITEMS
         if pace.rate:
-            units = int(pace.rate / _GROUPS_PER_SECOND)
-            self._group = max(1, min(GROUP_ITEMS, units))
+            self._group = max(1, min(self._group, int(pace.rate / _GROUPS_PER_SECOND)))
         fields = [(f"f{number}", Raw) for number in range(len(table.key))]
         names = {f"f{number}": name for number, name in enumerate(table.key)}
         self._key_of = msgspec.json.Decoder(
@@ -84,7 +90,12 @@ class Sink:
 
     def write(self, group: Sequence[Record]) -> None:
         """Returns when all are stored. Raises DataError, with the record that is refused."""
-        waiting = [(self._body(batch), batch) for batch in _batches(self._last(group))]
+        batches = _batches(self._last(group))
+        while some := list(islice(batches, ROUND_BATCHES)):
+            self._write(some)
+
+    def _write(self, batches: Sequence[Sequence[Record]]) -> None:
+        waiting = [(self._body(batch), batch) for batch in batches]
         attempt = 0
         while waiting:
             bodies = [body for body, _ in waiting]
@@ -101,16 +112,22 @@ class Sink:
             waiting = left
 
     def _last(self, group: Sequence[Record]) -> Iterable[Record]:
-        """The last record of each key."""
+        """The last record of each key, in the order of the keys if that is of use."""
         found: dict[Any, Record] = {}
+        positions: dict[Any, bytes] = {}
         for record in group:
             try:
-                key: Any = b",".join(msgspec.structs.astuple(self._key_of(record.item)))
+                parts = msgspec.structs.astuple(self._key_of(record.item))
             except msgspec.DecodeError:
-                key = record.line  # it will be refused
-            found.pop(key, None)
+                key: Any = record.line  # it will be refused
+            else:
+                key = b",".join(parts)
+                if self._connection.in_process and key not in positions:
+                    positions[key] = _position(parts[0])
             found[key] = record
-        return found.values()
+        if not positions:
+            return found.values()
+        return [found[key] for key in sorted(found, key=lambda key: positions.get(key, b""))]
 
     def _body(self, batch: Sequence[Record]) -> bytes:
         requests = b",".join([_REQUESTS[record.delete] % record.item for record in batch])
@@ -157,6 +174,13 @@ class Sink:
             key = ""
         where = f"{self.place}:{record.line}: " if self.place else ""
         return DataError(f"{where}item {one_line(key)[:200]}: {refusal.said}")
+
+
+def _position(value: Raw) -> bytes:
+    try:
+        return hash_position(msgspec.json.decode(value))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return b""  # it will be refused
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
