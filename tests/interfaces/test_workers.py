@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,7 @@ from test_command_line import Serving, fault, run, serving
 from test_running_server import get
 
 import hashrange
+from hashrange.interfaces.service.shared import Shared
 
 pytestmark = pytest.mark.slow
 
@@ -177,6 +180,41 @@ def test_backup_and_check_beside_workers(shared: Serving, tmp_path: Path) -> Non
     )
     with hashrange.connect(tmp_path / "copy.db") as copy:
         assert copy.execute("Scan", {"TableName": "Kept"})["Count"] == 1
+
+
+LOGS = """
+import logging, sys
+from hashrange.interfaces import logs
+from hashrange.interfaces.service.shared import Shared
+number = int(sys.argv[2])
+logs.configure("json", False, number, Shared(int(sys.argv[1]), 3, number))
+sys.stdin.read()
+for _ in range(40):
+    logging.getLogger("hashrange").warning(str(number) * 50_000)
+"""
+
+
+def test_long_lines_of_the_log_are_never_mixed() -> None:
+    shared = Shared.new(3)
+    received, sent = os.pipe()
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", LOGS, str(shared.descriptor), str(number)],
+            stdin=subprocess.PIPE,
+            stderr=sent,
+            pass_fds=[shared.descriptor],
+        )
+        for number in (1, 2, 3)
+    ]
+    os.close(sent)
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.close()  # now all write at once
+    with open(received) as lines:
+        found = Counter(json.loads(line)["message"][:50_001] for line in lines)
+    for writer in writers:
+        assert writer.wait() == 0
+    assert found == {str(number) * 50_000: 40 for number in (1, 2, 3)}
 
 
 # ---- the admin port ----

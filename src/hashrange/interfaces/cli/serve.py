@@ -144,6 +144,7 @@ def serve(**given: Any) -> None:
 
     options = Options(**given)
     with told_in_one_line():
+        options.check()
         if options.workers > 1:
             from hashrange.interfaces.service.supervisor import supervise
 

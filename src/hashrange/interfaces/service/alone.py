@@ -40,7 +40,7 @@ class Service(NamedTuple):
 def serve_alone(options: Options) -> None:
     """Serve in this process alone until SIGINT or SIGTERM."""
     logs.configure(options.log_format, options.access_log)
-    options.check()
+    options.check_volume()
     with ExitStack() as opened:
         listener = options.listener()
         opened.enter_context(listener.sock)

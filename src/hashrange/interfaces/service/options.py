@@ -69,7 +69,6 @@ class Options(NamedTuple):
     def check(self) -> None:
         """Raises ServerError for options that do not go together."""
         self.settings()
-        self.check_volume()
         if self.workers > 1:
             self._check_workers()
 
@@ -102,7 +101,10 @@ class Options(NamedTuple):
             _log.warning(NO_AUTH, self.url(listener))
 
     def check_volume(self) -> None:
-        """In a container: the folder of the database should be a volume that we may write."""
+        """In a container the folder of the database should be a volume that this user may write.
+
+        Raises ServerError if it may not, and logs a warning if it is no volume.
+        """
         volume = os.environ.get(VOLUME_VARIABLE)
         path = self.path
         if not isinstance(path, Path) or not volume or not path.absolute().is_relative_to(volume):

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashrange.interfaces import logs
 from hashrange.interfaces.admin import AdminPort
@@ -38,7 +38,7 @@ def supervise(options: Options) -> None:
     """Serve with several workers until SIGINT or SIGTERM."""
     shared = Shared.new(options.workers)
     logs.configure(options.log_format, options.access_log, lock=shared)
-    options.check()
+    options.check_volume()
     with ExitStack() as opened:
         listener = options.listener()
         opened.enter_context(listener.sock)
@@ -47,6 +47,14 @@ def supervise(options: Options) -> None:
         supervisor = Supervisor(options, listener, shared)
         status = asyncio.run(supervisor.run(entrance))
     sys.exit(status)
+
+
+class Ended(NamedTuple):
+    """How a worker has ended: whether it had served, its exit status, and both in words."""
+
+    served: bool
+    status: int
+    told: str
 
 
 class Supervisor:
@@ -62,7 +70,7 @@ class Supervisor:
         self._refusal = ""
         self._failed_starts = 0
         self._restarts = 0
-        self._status = False
+        self._failed = False
         self._problem = ""
 
     async def run(self, entrance: Entrance | None) -> int:
@@ -80,7 +88,7 @@ class Supervisor:
         await asyncio.gather(*keepers)
         if self._problem:
             raise ServerError(self._problem)
-        return int(self._status)
+        return int(self._failed)
 
     def served(self, process: Process, /) -> None:
         self._failed_starts = 0
@@ -133,20 +141,30 @@ class Supervisor:
         pause = 0.0
         while not self._ending.is_set():
             began = self._loop.time()
-            process = await self._started(number)
-            status = await process.ended()
-            self._forget(process)
+            ended = await self._one_life(number)
             if self._ending.is_set():
-                self._status |= status not in (0, -signal.SIGTERM)
-            elif not (process.has_served or self._first_has_served()):
-                self._give_up(status)
+                self._failed |= ended.status not in (0, -signal.SIGTERM)
+            elif not (ended.served or self._first_has_served()):
+                self._give_up(ended)
             else:
-                self._note_end(process, status)
+                self._note_end(number, ended)
                 if self._loop.time() - began > PAUSE_SECONDS_MAX:
                     pause = 0.0
                 await self._rest(pause)
                 pause = min(max(2 * pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
             self._tried[number].set()
+
+    async def _one_life(self, number: int) -> "Ended":
+        """Start a worker, and wait until it has ended."""
+        try:
+            process = await self._started(number)
+        except OSError as error:  # the system has no room for another process
+            return Ended(False, 0, f"could not be started: {error.strerror}")
+        status = await process.ended()
+        del self._running[number]
+        self._shared.vacate(number)
+        self._past = totals.summed([self._past, totals.lasting(process.counts)])
+        return Ended(process.has_served, status, _told(status))
 
     def _first_has_served(self) -> bool:
         return self._tried[1].is_set()
@@ -165,22 +183,17 @@ class Supervisor:
             process.popen.terminate()
         return process
 
-    def _forget(self, process: Process) -> None:
-        del self._running[process.number]
-        self._shared.vacate(process.number)
-        self._past = totals.summed([self._past, totals.lasting(process.counts)])
-
-    def _give_up(self, status: int) -> None:
+    def _give_up(self, ended: "Ended") -> None:
         """The first worker could not start. It has said why, unless a signal has ended it."""
-        self._status = True
-        if status <= 0:
-            self._problem = f"the first worker {_told(status)} before it could serve"
+        self._failed = True
+        if ended.status <= 0:
+            self._problem = f"the first worker {ended.told}"
         self._end()
 
-    def _note_end(self, process: Process, status: int) -> None:
+    def _note_end(self, number: int, ended: "Ended") -> None:
         self._restarts += 1
-        self._failed_starts += not process.has_served
-        told = f"worker {process.number} {_told(status)}"
+        self._failed_starts += not ended.served
+        told = f"worker {number} {ended.told}"
         if self._failed_starts >= STARTS_MAX and not self.serving():
             self._problem = f"{told}, and no other one serves or can be started"
             self._end()
