@@ -39,6 +39,12 @@ def hashrange() -> list[Server]:
     return [relaxed, checkout(ROOT, "hashrange", "full")._replace(reads=False)]
 
 
+def workers() -> list[Server]:
+    """Two processes on one file."""
+    alone = checkout(ROOT, "hashrange, 2 workers", "relaxed")
+    return [alone._replace(command=[*alone.command, "--workers", "2"])]
+
+
 def checkout(folder: Path, name: str, durability: str) -> Server:
     """The server of a checkout of this project, under a name of its own."""
     command = [sys.executable, "-m", "hashrange", "serve", "{folder}/bench.db"]
@@ -106,5 +112,5 @@ def moto() -> list[Server]:
     return [Server("moto", MOTO, "memory", command, ROOT)]
 
 
-OURS: list[Callable[[], list[Server]]] = [hashrange, bare]
+OURS: list[Callable[[], list[Server]]] = [hashrange, workers, bare]
 OTHERS: list[Callable[[], list[Server]]] = [dynamodb_local, dynalite, dynoxide]

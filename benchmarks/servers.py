@@ -111,14 +111,17 @@ class Running:
         return processor.seconds_of(self.process.pid)
 
     def memory_mb(self, field: str = "VmRSS") -> float:
-        """Memory of the process, in MB of 1,000,000 bytes.
+        """Memory of the process and its descendants, in MB of 1,000,000 bytes.
 
         VmRSS is all resident memory. RssAnon leaves out the pages of files, which belong to the
         system's cache and are given up when other programs need the space.
         """
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        [line] = [line for line in status.splitlines() if line.startswith(f"{field}:")]
-        return int(line.split()[1]) * 1024 / 1e6
+        kilobytes = 0
+        for pid in processor.family(self.process.pid):
+            status = Path(f"/proc/{pid}/status").read_text()
+            [line] = [line for line in status.splitlines() if line.startswith(f"{field}:")]
+            kilobytes += int(line.split()[1])
+        return kilobytes * 1024 / 1e6
 
     def stop(self) -> None:
         self.process.terminate()
