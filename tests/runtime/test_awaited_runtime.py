@@ -1,6 +1,7 @@
 """What a runtime over a store that is awaited does besides answering: limits, order, refusals."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from hashrange.model.consistency import Eventual
 from hashrange.model.errors import InternalServerError, ThrottlingException
 from hashrange.model.faults import Faults
 from hashrange.model.settings import Settings
+from hashrange.runtime.aside import jobs
 from hashrange.runtime.awaited import backlog
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
@@ -105,6 +107,76 @@ def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -
     run(scenario)
 
 
+def test_no_request_passes_one_that_waits_for_the_same_items(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        store = Gate(inner)
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        store.open.set()
+        await send(runtime, "PutItem", put("first"))
+        store.open.clear()
+        store.committing.clear()
+        both = {"TransactItems": [{"Put": put(pk, color="both")} for pk in "ab"]}
+        answers = []
+        for operation, request in (
+            ("PutItem", put("a", color="one")),
+            ("TransactWriteItems", both),  # waits for a
+            ("PutItem", put("b", color="last")),  # b is free, but wanted
+        ):
+            answers.append(send(runtime, operation, request))
+            await asyncio.sleep(0.01)
+        assert len(store.committing) == 1
+        store.open.set()
+        assert await asyncio.gather(*answers) == [b"{}"] * 3
+        colors = [_decoded(await send(runtime, "GetItem", get(pk)))["Item"]["color"] for pk in "ab"]
+        assert colors == [{"S": "both"}, {"S": "last"}]
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def test_a_costly_write_is_dropped_if_its_caller_was_told_to_try_again(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop())
+        await send(runtime, "PutItem", COSTLY_PUT)
+        held = threading.Event()
+        monkeypatch.setattr(jobs.Jobs, "_advance", _after(held, jobs.Jobs._advance))
+        monkeypatch.setattr(backlog, "SECONDS_MAX", 0.0)
+        told = send(runtime, "UpdateItem", COSTLY_UPDATE)
+        assert isinstance(await told, ThrottlingException)
+        held.set()
+        monkeypatch.setattr(backlog, "SECONDS_MAX", 20.0)
+        await asyncio.sleep(0.2)
+        found = _decoded(await send(runtime, "GetItem", get("a", "0")))
+        assert "m" not in found["Item"]
+        await runtime.aclose()
+
+    run(scenario)
+
+
+def _after(event: threading.Event, function: Callable[..., bool]) -> Callable[..., bool]:
+    def waited(*arguments: Any) -> bool:
+        event.wait(10)
+        return function(*arguments)
+
+    return waited
+
+
+COSTLY_PUT: Request = {
+    "TableName": TABLE,
+    "Item": {
+        "pk": {"S": "a"},
+        "sk": {"S": "0"},
+        "l": {"L": [{"N": str(number)} for number in range(9000)]},
+    },
+}
+COSTLY_UPDATE: Request = get("a", "0") | {
+    "UpdateExpression": "SET l[0] = :n, m = list_append(l, l)",
+    "ExpressionAttributeValues": {":n": {"N": "7"}},
+}
+
+
 def test_too_many_requests_are_refused_and_the_others_answered(
     inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,17 +252,9 @@ def runtime(inner: MemoryStore) -> Iterator[AsyncRuntime]:
 def test_costly_requests_are_evaluated_aside(runtime: AsyncRuntime, elsewhere: bool) -> None:
     if elsewhere:
         runtime.evaluate_elsewhere()
-    key = {"pk": {"S": "a"}, "sk": {"S": "0"}}
-    numbers = {"L": [{"N": str(number)} for number in range(9000)]}
-    runtime.call("PutItem", _encoded({"TableName": TABLE, "Item": key | {"l": numbers}}))
-    update = {
-        "TableName": TABLE,
-        "Key": key,
-        "UpdateExpression": "SET l[0] = :n, m = list_append(l, l)",
-        "ExpressionAttributeValues": {":n": {"N": "7"}},
-    }
-    assert runtime.call("UpdateItem", _encoded(update)) == b"{}"
-    wanted = get("a") | {"ProjectionExpression": "l[0], m[17999]", "Key": key}
+    runtime.call("PutItem", _encoded(COSTLY_PUT))
+    assert runtime.call("UpdateItem", _encoded(COSTLY_UPDATE)) == b"{}"
+    wanted = get("a", "0") | {"ProjectionExpression": "l[0], m[17999]"}
     assert _decoded(runtime.call("GetItem", _encoded(wanted)))["Item"] == {
         "l": {"L": [{"N": "7"}]},
         "m": {"L": [{"N": "8999"}]},

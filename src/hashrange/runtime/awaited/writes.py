@@ -218,7 +218,8 @@ class Writes:
 
     def _go_on(self, request: WriteRequest, outcome: Proposal | BaseException) -> None:
         submission = request.submission
-        if isinstance(outcome, Proposal) and outcome.writes:
+        wanted = request in self._backlog  # else its caller was told that nothing was written
+        if isinstance(outcome, Proposal) and outcome.writes and wanted:
             submission.proposal = outcome
             self._queue(request)
             return
