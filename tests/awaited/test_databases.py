@@ -104,22 +104,6 @@ def test_a_program_on_an_event_loop(address: str) -> None:
     run(scenario)
 
 
-def test_aiobotocore_on_the_loop_of_the_database(address: str) -> None:
-    pytest.importorskip("aiobotocore")
-    from hashrange.interfaces.aioboto import async_client
-
-    async def scenario() -> None:
-        async with await hashrange.connect_async(address) as database:
-            client = async_client(database)
-            await client.create_table(**CREATE)
-            await asyncio.gather(*[client.put_item(**put(str(n))) for n in range(10)])
-            assert (await client.scan(TableName=TABLE, Select="COUNT"))["Count"] == 10
-            with pytest.raises(client.exceptions.ResourceNotFoundException):
-                await client.get_item(**get("a") | {"TableName": "Absent"})
-
-    run(scenario)
-
-
 def test_two_processes_see_each_others_tables_at_once(address: str) -> None:
     with hashrange.connect(address) as one, hashrange.connect(address) as other:
         for number in range(5):

@@ -1,4 +1,4 @@
-"""aiobotocore, over HTTP, with many requests at once."""
+"""aiobotocore, over HTTP and in process, with many requests at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,6 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+
+from hashrange import Database
+from hashrange.runtime.awaited.threads import open_here
+from hashrange.testing.async_memory import AsyncMemoryStore
 
 aiobotocore = pytest.importorskip("aiobotocore.session", reason="make test-python-clients has it")
 
@@ -151,3 +155,23 @@ async def read(streams: Any, arn: str, shard: dict[str, Any]) -> list[int]:
     )
     answer = await streams.get_records(ShardIterator=start["ShardIterator"])
     return [int(record["dynamodb"]["Keys"]["sk"]["N"]) for record in answer["Records"]]
+
+
+def test_in_process_on_the_loop_that_the_store_belongs_to() -> None:
+    from hashrange.interfaces.aioboto import async_client
+
+    async def scenario() -> None:
+        store = await open_here(opened())
+        async with Database(store) as database:
+            client = async_client(database)
+            await client.create_table(**TABLE)
+            keys = [{"pk": {"S": "a"}, "sk": {"N": str(number)}} for number in range(10)]
+            await asyncio.gather(*[client.put_item(TableName="smoke", Item=key) for key in keys])
+            assert (await client.scan(TableName="smoke", Select="COUNT"))["Count"] == 10
+            with pytest.raises(client.exceptions.ResourceNotFoundException):
+                await client.get_item(TableName="absent", Key=keys[0])
+
+    async def opened() -> AsyncMemoryStore:
+        return AsyncMemoryStore()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
