@@ -1,8 +1,15 @@
 """Members of a batch are admitted one after the other, each as if the others had paid."""
 
+from contextlib import suppress
 from typing import Any
 
 from test_admission import Enforced
+
+from hashrange import Database, Settings
+from hashrange.kv import Conflict
+from hashrange.model.errors import ApiError
+from hashrange.storage.memory import MemoryStore
+from hashrange.testing import FaultyStore, TestClock
 
 KEYS: Any = {
     "AttributeDefinitions": [
@@ -38,3 +45,24 @@ def test_a_transaction_is_refused_as_a_whole() -> None:
     assert refused["__type"].endswith("#ThrottlingException")
     assert enforced.db.execute("Scan", {"TableName": "table"})["Count"] == 0
     assert enforced.refusal("TransactWriteItems", {"TransactItems": actions[:1]}) is None
+
+
+def test_a_request_that_lost_a_race_is_charged_once() -> None:
+    """After a conflict the batch is decided again. Neither is the question asked again."""
+    faults = {"commit": (Conflict,)}
+    store = FaultyStore(MemoryStore(), rate=0.5, seed=1, faults=faults)
+    clock = TestClock(1_800_000_000)
+    units = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 10}
+    table = {"TableName": "table", **KEYS, "ProvisionedThroughput": units}
+    with Database(store, clock=clock, settings=Settings(throughput="enforced")) as db:
+        db.execute("CreateTable", table)
+        admitted = 0
+        for number in range(30):
+            item = {"pk": {"S": "one"}, "sk": {"S": str(number)}}
+            with suppress(ApiError):
+                db.execute("PutItem", {"TableName": "table", "Item": item})
+                admitted += 1
+        assert store.struck[Conflict] > 5
+        assert admitted == 10
+        [usage] = db.runtime.usage()
+        assert usage.write_units == 10
