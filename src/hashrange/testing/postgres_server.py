@@ -48,6 +48,31 @@ def find_programs() -> Path:
     )
 
 
+def _may_run(program: Path, user: str) -> bool:
+    """Whether another user may run a program: its folders may be closed to others."""
+    try:
+        subprocess.run([program, "--version"], check=True, capture_output=True, user=user)
+    except PermissionError:
+        return False
+    return True
+
+
+def _linked(programs: Path, folder: Path) -> Path:
+    """The programs of the package, with their libraries, once more in a folder that is open."""
+    package = programs.parents[1]
+    for source in package.parent.glob(f"{package.name}*"):
+        if source.is_dir():
+            shutil.copytree(source, folder / source.name, copy_function=_link)
+    return folder / programs.relative_to(package.parent)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
 class PostgresServer:
     """Starts at once. `settings` are added to the server's configuration.
 
@@ -55,10 +80,12 @@ class PostgresServer:
     """
 
     def __init__(self, *, durable: bool = False, settings: dict[str, str] | None = None) -> None:
-        self._programs = find_programs()
         self._user = "nobody" if os.getuid() == 0 else None
         # The path of a socket is limited to about 100 bytes, so it is not in a test's own folder.
         self.folder = Path(tempfile.mkdtemp(prefix="hashrange-pg-"))
+        self._programs = find_programs()
+        if self._user and not _may_run(self._programs / "initdb", self._user):
+            self._programs = _linked(self._programs, self.folder / "programs")
         if self._user:
             shutil.chown(self.folder, self._user)
         self._names = count()
