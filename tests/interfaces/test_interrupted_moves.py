@@ -115,24 +115,39 @@ def test_a_table_that_is_deleted_underneath(folder: Path) -> None:
     assert error.count("\n") == 1
 
 
-def test_a_full_disk_leaves_nothing_half_written(folder: Path, run: Run) -> None:
-    fill("a.db", [numbered(number) | {"v": {"S": "x" * 5000}} for number in range(200)])
+def with_a_small_disk(*arguments: object) -> str:
+    """The line that a command prints if no file may become larger than 400 KB."""
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
     ended = subprocess.run(
-        command("export", "a.db", "table", "-o", "b.csv"),
+        command(*arguments),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
         preexec_fn=limit,
     )
-    assert ended.returncode == 1
-    assert ended.stderr.count("\n") == 1
-    assert "File too large" in ended.stderr
+    assert (ended.returncode, ended.stdout) == (1, "")
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith("hashrange: ")]
+    return line
+
+
+def test_a_full_disk_ends_an_import_at_once(folder: Path, run: Run) -> None:
+    fill("a.db", [numbered(number) | {"v": {"S": "x" * 5000}} for number in range(200)])
+    assert run("export", "a.db", "table", "-o", "a.jsonl").status == 0
+    began = time.monotonic()
+    assert "b.db" in with_a_small_disk("import", "b.db", "table", "a.jsonl", "--create")
+    assert time.monotonic() - began < 20
+    assert run("import", "b.db", "table", "a.jsonl", "--create").status == 0
+    assert content("b.db") == content("a.db")
+
+
+def test_a_full_disk_leaves_nothing_half_written(folder: Path, run: Run) -> None:
+    fill("a.db", [numbered(number) | {"v": {"S": "x" * 5000}} for number in range(200)])
+    assert "File too large" in with_a_small_disk("export", "a.db", "table", "-o", "b.csv")
     assert not Path("b.csv").exists()
     assert run("export", "a.db", "table", "-o", "b.csv").status == 0
     assert run("import", "b.db", "table", "b.csv", "--create").status == 0

@@ -1,9 +1,11 @@
 """hashrange export and import: what goes out comes in again, whatever happens in between."""
 
+import io
 import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import boto3
 import drawn_items
@@ -12,6 +14,7 @@ from moving_data import Item, Run, content, fault, fill, folder, numbered, order
 
 import hashrange
 from hashrange import Faults, Settings
+from hashrange.interfaces.data import progress
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow
@@ -125,6 +128,27 @@ def test_the_last_of_several_items_with_one_key_is_stored(folder: Path, run: Run
         *(str(number) for number in range(90, 99)),
         "last",
     ]
+
+
+def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 10.0, 10.1, 20.0, 20.0, 20.0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    terminal, file = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    with progress.Progress(lambda items: items / 4000, stream=terminal) as told:
+        told.advance(1000)
+        told.advance(1)  # too early to tell it again
+        told.advance(999)
+    lines = [line.removesuffix("\x1b[K") for line in terminal.getvalue().split("\r")]
+    assert lines == [
+        "",
+        "1,000 items, 100/s, 25%, 0:30 left",
+        "2,000 items, 100/s, 50%, 0:20 left",
+        "",
+    ]
+    with progress.Progress(lambda items: 0.5, stream=file) as told:
+        told.advance(1000)
+    assert file.getvalue() == ""
 
 
 # ---- servers ----

@@ -156,8 +156,9 @@ def _api_errors() -> Iterator[None]:
 def _refused(error: BaseException) -> Refused:
     if not isinstance(error, ApiError):
         raise error
-    cause = error.__cause__  # of an internal error: what the disk said
-    return Refused(error.code, one_line(cause or error.message))
+    if error.__cause__ is not None:  # of an internal error: what the disk said, which it says again
+        return Refused("", one_line(error.__cause__))
+    return Refused(error.code, one_line(error.message))
 
 
 class refusals:  # noqa: N801  used as a word: `with refusals(name)`
