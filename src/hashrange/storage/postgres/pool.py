@@ -157,9 +157,9 @@ class Pool:
                 connection = await asyncpg.connect(self._dsn, timeout=left, **self._options)
                 self.opened += 1
                 return connection
-            except ValueError:
-                raise invalid_address(self._name) from None
-            except ERRORS as error:
+            except (ValueError, *ERRORS) as error:
+                if isinstance(error, ValueError) and not isinstance(error, OSError):
+                    raise invalid_address(self._name) from None
                 if not is_lost(error) or time.monotonic() + pause > deadline:
                     raise explain(error, self._name) from None
             await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))

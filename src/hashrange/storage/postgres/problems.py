@@ -54,7 +54,7 @@ def name_of(dsn: str) -> str:
 
 def is_lost(error: BaseException) -> bool:
     """Whether the connection is gone, so that nothing that was not committed will be."""
-    if isinstance(error, ValueError):  # asyncpg's error for a value that it cannot send
+    if isinstance(error, ValueError):  # a value that cannot be sent, or a wrong certificate
         return False
     return isinstance(error, LOST) or _state(error) in _LATER
 
