@@ -15,6 +15,7 @@ from playwright.sync_api import sync_playwright
 
 import hashrange
 from hashrange.interfaces.console import Console, serving
+from hashrange.interfaces.console.tour import fill
 from hashrange.interfaces.console.values import cursor
 from hashrange.interfaces.target import target_of
 
@@ -33,6 +34,11 @@ SHOTS = (
     ("console-phone", "/table/shop", 390, 700, "dark"),
 )
 
+TOUR_SHOTS = (
+    ("learn-ring", "/learn/ring?organisation=def456&owner=jane", 1200, 900, "light"),
+    ("learn-hot", "/learn/hot?run=1&rate=16&keys=1", 1200, 800, "dark"),
+)
+
 
 def main() -> None:
     sys.path.insert(0, str(ROOT / "examples"))
@@ -44,20 +50,30 @@ def main() -> None:
             example.create(client)
             example.load(client)
         browser = playwright.chromium.launch(executable_path=path)
-        with serving(Console(target_of(database, "shop.db"), write=True)) as url:
-            for name, shown, width, height, colours in SHOTS:
-                context = browser.new_context(
-                    viewport={"width": width, "height": height}, color_scheme=colours
-                )
-                page = context.new_page()
-                page.goto(url)
-                page.goto(f"{url.partition('/?')[0]}{shown or _edit()}")
-                page.wait_for_load_state("networkidle")
-                if not shown:
-                    _change(page)
-                page.screenshot(path=PICTURES / f"{name}.png")
-                context.close()
+        _shoot(browser, Console(target_of(database, "shop.db"), write=True), SHOTS)
+        with hashrange.connect() as tour:
+            fill(tour)
+            target = target_of(tour, "tour, in memory")
+            _shoot(browser, Console(target, write=True, tour=True), TOUR_SHOTS)
         browser.close()
+
+
+def _shoot(
+    browser: Any, console: Console, shots: tuple[tuple[str, str, int, int, Any], ...]
+) -> None:
+    with serving(console) as url:
+        for name, shown, width, height, colours in shots:
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=colours
+            )
+            page = context.new_page()
+            page.goto(url)
+            page.goto(f"{url.partition('/?')[0]}{shown or _edit()}")
+            page.wait_for_load_state("networkidle")
+            if not shown:
+                _change(page)
+            page.screenshot(path=PICTURES / f"{name}.png")
+            context.close()
 
 
 def _edit() -> str:

@@ -137,7 +137,12 @@ def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> 
         "complete": complete,
         "rows_walked": walked,
         "largest": [
-            {"key": _named(owner, Row(names[digest]).raw), "items": items, "bytes": size}
+            {
+                "key": _named(owner, Row(names[digest]).raw),
+                "hash": digest.hex(),
+                "items": items,
+                "bytes": size,
+            }
             for digest, (items, size) in largest
         ],
     }

@@ -18,6 +18,7 @@ from hashrange.interfaces.cli import (
     export_,
     import_,
     inspect_,
+    learn,
     ping,
     query,
     serve,
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
-        *(serve, console, shell, query, backup, check, inspect_, explain, ping),
+        *(serve, console, learn, shell, query, backup, check, inspect_, explain, ping),
         *(export_, import_, copy_, design),
     )
     for module in modules:

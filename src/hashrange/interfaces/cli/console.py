@@ -60,7 +60,7 @@ def console(db: str, write: bool, port: int) -> None:
             room.serving(room.Console(target, write=write), port) as url,
         ):
             print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
-            _until_ended()
+            until_ended()
     except TargetError as error:
         fail(error)
 
@@ -74,7 +74,7 @@ def console_room() -> ModuleType:
     return room
 
 
-def _until_ended() -> None:
+def until_ended() -> None:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

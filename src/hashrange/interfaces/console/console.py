@@ -38,11 +38,15 @@ class ReadOnly(PermissionError):
 
 
 class Console:
-    """The open database of a console, for pages, which call it from many threads."""
+    """The open database of a console, for pages, which call it from many threads.
 
-    def __init__(self, target: Target, *, write: bool = False) -> None:
+    With `tour` it is the database of the guided tour, whose pages are shown.
+    """
+
+    def __init__(self, target: Target, *, write: bool = False, tour: bool = False) -> None:
         self.target = target
         self.write = write
+        self.tour = tour
         self._colours: dict[str, Colours] = {}
         self._lock = threading.Lock()
 

@@ -4,6 +4,7 @@ from hashrange.interfaces.console.pages import (
     export,
     item,
     items,
+    learn,
     query,
     selected,
     statement,
@@ -12,6 +13,7 @@ from hashrange.interfaces.console.pages import (
 from hashrange.interfaces.console.visits import Page
 
 PAGES: tuple[Page, ...] = (
+    learn.PAGE,
     tables.PAGE,
     statement.PAGE,
     items.PAGE,

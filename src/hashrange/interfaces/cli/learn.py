@@ -1,0 +1,35 @@
+"""hashrange learn"""
+
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.cli.commands import command, told_in_one_line
+from hashrange.interfaces.cli.console import PORT_DEFAULT, console_room, port_number, until_ended
+
+if TYPE_CHECKING:
+    from hashrange.interfaces.cli.commands import Commands
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, learn)
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=PORT_DEFAULT,
+        help=f"the port of 127.0.0.1 to listen on, default: {PORT_DEFAULT}; 0 takes any free port",
+    )
+
+
+def learn(port: int) -> None:
+    """Learn how DynamoDB works in a browser: a tour over tables in memory, until Ctrl-C."""
+    room = console_room()
+    import hashrange
+    from hashrange.interfaces.console.tour import fill
+    from hashrange.interfaces.target import target_of
+
+    with told_in_one_line(), hashrange.connect() as database:
+        fill(database)
+        target = target_of(database, "tour, in memory")
+        with room.serving(room.Console(target, write=True, tour=True), port) as url:
+            address = url.replace("/?", "/learn?", 1)
+            print(f"Tour of DynamoDB: {address} - Ctrl-C ends it", flush=True)
+            until_ended()
