@@ -5,6 +5,7 @@ that it must find on each run.
 
 test_power_cuts     a disk that loses what was not synced
 test_kills          two servers on one file, killed again and again
+test_postgres_*     servers on one PostgreSQL database: killed, the database killed, and histories
 test_io_faults      a disk that fails at any read, write or sync
 test_bit_flips      a bit of the file, or of its log, is flipped
 test_memory         requests that never repeat

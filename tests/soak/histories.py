@@ -101,3 +101,104 @@ class Appended:
         for read in self.reads:
             if read != final[: len(read)]:
                 raise Violation(f"the list {read} is not a beginning of {final}")
+
+
+class Transaction(NamedTuple):
+    """Values that a client appended to lists, and lists that it read, all at one moment.
+
+    The end of one without an answer is infinite.
+    """
+
+    appends: dict[str, str]
+    reads: dict[str, list[str]]
+    start: float
+    end: float
+
+
+class Transactions:
+    """Transactions of all clients on lists, each value unique: do they have an order?"""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.all: list[Transaction] = []
+
+    def add(self, transaction: Transaction) -> None:
+        with self._lock:
+            self.all.append(transaction)
+
+    def check(self, final: dict[str, list[str]]) -> None:
+        """Raises Violation unless they can have been executed one after the other, each between
+        its start and its end, and have left the lists as `final` says.
+
+        As in Kingsbury and Alvaro, "Elle", 2020: an appended value shows its place in the order of
+        the writers of its list, and a list that was read shows between which writers it was read.
+        """
+        done = [one for one in self.all if self._is_done(one, final)]
+        later = _orders(done, final)
+        _add_times(done, later)
+        _check_acyclic(later)
+
+    def _is_done(self, one: Transaction, final: dict[str, list[str]]) -> bool:
+        there = {value in final[name] for name, value in one.appends.items()}
+        if there == {True, False}:
+            raise Violation(f"half of {one} is there")
+        if there == {False} and one.end < math.inf:
+            raise Violation(f"{one} is acknowledged and lost")
+        return there != {False}
+
+
+_Later = defaultdict[int, set[int]]
+"""For each transaction, by number, those that must come after it. Negative numbers are times."""
+
+
+def _orders(done: list[Transaction], final: dict[str, list[str]]) -> _Later:
+    later: _Later = defaultdict(set)
+    writers = {
+        (name, value): at for at, one in enumerate(done) for name, value in one.appends.items()
+    }
+    for name, values in final.items():
+        if len({*values}) != len(values) or any((name, value) not in writers for value in values):
+            raise Violation(f"{name}: a value is there twice, or was never appended: {values}")
+        for one, other in pairwise(values):
+            later[writers[name, one]].add(writers[name, other])
+    for at, reader in enumerate(done):
+        for name, values in reader.reads.items():
+            if values != final[name][: len(values)]:
+                raise Violation(f"{name}: {values} is not a beginning of {final[name]}")
+            if values and writers[name, values[-1]] != at:
+                later[writers[name, values[-1]]].add(at)
+            if len(values) < len(final[name]):
+                later[at].add(writers[name, final[name][len(values)]])
+    return later
+
+
+def _add_times(done: list[Transaction], later: _Later) -> None:
+    """What ended before something began also comes before it."""
+    moments = [(one.end, 0, at) for at, one in enumerate(done)]
+    moments += [(one.start, 1, at) for at, one in enumerate(done)]
+    time = -1
+    for _, begins, at in sorted(moments):
+        if begins:
+            later[time].add(at)
+        else:
+            later[at].add(time - 1)
+            later[time].add(time - 1)
+            time -= 1
+
+
+def _check_acyclic(later: _Later) -> None:
+    before: defaultdict[int, int] = defaultdict(int)
+    for each in list(later.values()):
+        for at in each:
+            before[at] += 1
+    every = later.keys() | before.keys()
+    free = [at for at in every if not before[at]]
+    placed = 0
+    while free:
+        placed += 1
+        for at in later.get(free.pop(), ()):
+            before[at] -= 1
+            if not before[at]:
+                free.append(at)
+    if placed < len(every):
+        raise Violation(f"{len(every) - placed} transactions and times form a cycle")

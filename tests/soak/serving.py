@@ -16,6 +16,7 @@ HEADERS = {
     "SignedHeaders=host, Signature=00",
     "X-Amz-Date": "20260101T000000Z",
 }
+STREAM_OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
 
 
 class Server:
@@ -53,7 +54,8 @@ class Connection:
 
     def ask(self, operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The status and the body of the answer. Raises NoAnswerError."""
-        headers = HEADERS | {"X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+        service = "DynamoDBStreams" if operation in STREAM_OPERATIONS else "DynamoDB"
+        headers = HEADERS | {"X-Amz-Target": f"{service}_20120810.{operation}"}
         try:
             self._connection.request("POST", "/", json.dumps(request), headers)
             response = self._connection.getresponse()

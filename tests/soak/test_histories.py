@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from .histories import Appended, Event, History
+from .histories import Appended, Event, History, Transaction, Transactions
 from .runs import Violation
 
 
@@ -48,3 +48,62 @@ def test_lists(final: list[str]) -> None:
     appended.check(["a", "b", "unanswered"])
     with pytest.raises(Violation):
         appended.check(final)
+
+
+Given = tuple[dict[str, str], dict[str, list[str]]]
+"""What a transaction appended, and what it read."""
+
+
+def transactions(*given: Given) -> Transactions:
+    """Transactions that were all under way at the same time."""
+    made = Transactions()
+    made.all = [Transaction(appends, reads, 0, 9) for appends, reads in given]
+    return made
+
+
+FINAL = {"x": ["1", "2"], "y": ["3"]}
+WRITERS: list[Given] = [({"x": "1", "y": "3"}, {}), ({"x": "2"}, {})]
+
+
+def test_transactions_with_an_order() -> None:
+    transactions().check({})
+    reads: Given = {}, {"x": ["1"], "y": ["3"]}
+    own: Given = {"z": "4"}, {"z": ["4"]}
+    transactions(*WRITERS, reads, own).check(FINAL | {"z": ["4"]})
+    unanswered = Transaction({"x": "5"}, {}, 0, math.inf)
+    made = transactions(*WRITERS)
+    made.all.append(unanswered)
+    made.check(FINAL)
+    made.check(FINAL | {"x": ["1", "2", "5"]})
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        [{"x": ["1"], "y": []}],  # torn
+        [{"x": [], "y": ["3"]}],
+        [{"x": ["2"]}],
+        [{"x": ["1", "2"], "y": []}],
+    ],
+)
+def test_transactions_without_one(reads: list[dict[str, list[str]]]) -> None:
+    made = transactions(*WRITERS, *(({}, each) for each in reads))
+    with pytest.raises(Violation):
+        made.check(FINAL)
+
+
+@pytest.mark.parametrize(
+    "final", [{"x": ["1"], "y": ["3"]}, {"x": ["1", "2"], "y": []}, {"x": ["1", "2", "2"]}]
+)
+def test_transactions_that_are_lost_or_done_twice(final: dict[str, list[str]]) -> None:
+    with pytest.raises(Violation):
+        transactions(*WRITERS).check(FINAL | final)
+
+
+def test_a_transaction_that_is_read_too_late() -> None:
+    made = transactions(*WRITERS)
+    made.all.append(Transaction({}, {"x": ["1"]}, 10, 11))
+    with pytest.raises(Violation):
+        made.check(FINAL)
+    made.all[-1] = Transaction({}, {"x": ["1"]}, 8, 11)
+    made.check(FINAL)

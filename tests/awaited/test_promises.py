@@ -1,0 +1,145 @@
+"""What two servers on one PostgreSQL database keep to; each promise is also broken on purpose."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+import hashrange
+from hashrange import Database
+from hashrange.kv import SYSTEM_SPACE, Put, Write
+from hashrange.model.errors import ResourceInUseException
+
+from .test_databases import CREATE, TABLE, get, put
+
+asyncpg = pytest.importorskip("asyncpg")
+
+from hashrange.storage.postgres import settle, transaction, writes  # noqa: E402
+from hashrange.storage.postgres.transaction import PostgresTransaction  # noqa: E402
+from hashrange.storage.postgres.writes import Plan  # noqa: E402
+
+Promise = Callable[[Database, Database], Awaitable[None]]
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+COMMIT_SECONDS = 0.05
+"""How long a transaction waits before COMMIT, so that another one meets it."""
+
+
+async def a_table_is_made_once(one: Database, other: Database) -> None:
+    """Two servers make tables of the same name at the same time, and tables of other names."""
+    answers = await asyncio.gather(
+        *(each.execute_async("CreateTable", CREATE) for each in (one, other)),
+        return_exceptions=True,
+    )
+    assert [type(answer) for answer in answers if not isinstance(answer, dict)] == [
+        ResourceInUseException
+    ]
+    names = ["other0", "other1"]
+    await asyncio.gather(
+        *(
+            each.execute_async("CreateTable", CREATE | {"TableName": name})
+            for each, name in zip((one, other), names, strict=True)
+        )
+    )
+    assert (await one.execute_async("ListTables", {}))["TableNames"] == [TABLE, *names]
+    for name in names:
+        await one.execute_async("PutItem", put(name) | {"TableName": name})
+    for name in names:
+        [item] = (await other.execute_async("Scan", {"TableName": name}))["Items"]
+        assert item["pk"]["S"] == name
+
+
+async def a_token_is_used_once(one: Database, other: Database) -> None:
+    """A client has sent a request again, to another server, before the first has answered."""
+    await one.execute_async("CreateTable", CREATE)
+    update = get("n") | {
+        "UpdateExpression": "ADD n :n",
+        "ExpressionAttributeValues": {":n": {"N": "1"}},
+    }
+    request = {"TransactItems": [{"Update": update}], "ClientRequestToken": "once"}
+    await asyncio.gather(
+        *(each.execute_async("TransactWriteItems", request) for each in (one, other))
+    )
+    assert (await one.execute_async("GetItem", get("n")))["Item"]["n"] == {"N": "1"}
+
+
+def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = settle.commit
+
+    async def slow(*arguments: Any) -> bool:
+        await asyncio.sleep(COMMIT_SECONDS)
+        return await commit(*arguments)
+
+    async def scenario() -> None:
+        async with (
+            await hashrange.connect_async(dsn) as one,
+            await hashrange.connect_async(dsn) as other,
+        ):
+            for each in (one, other):
+                await each.execute_async("ListTables", {})
+            monkeypatch.setattr(settle, "commit", slow)
+            await promise(one, other)
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
+@pytest.mark.parametrize(
+    "promise", [a_table_is_made_once, a_token_is_used_once], ids=lambda it: it.__name__
+)
+def test_a_promise_is_kept(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(dsn, promise, monkeypatch)
+
+
+# ---- bugs that are planted ----
+
+
+def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Plan, "unmet", lambda *_: None)
+    text, parameters = writes._PARTS[writes.UPDATES]
+    unguarded = text.replace("AND r.version = q.expected", "")
+    monkeypatch.setitem(writes._PARTS, writes.UPDATES, (unguarded, parameters))
+
+    async def create(connection: Any, write: Any) -> None:
+        await connection.execute(
+            "INSERT INTO spaces VALUES ($1) ON CONFLICT DO NOTHING", write.space
+        )
+
+    monkeypatch.setitem(transaction._ON_SPACES, hashrange.kv.CreateSpace, create)
+
+
+def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = PostgresTransaction.commit
+
+    async def planted(self: PostgresTransaction, given: Sequence[Write], /) -> None:
+        tokens = [write for write in given if _is_of_token(write)]
+        await commit(self, [write for write in given if not _is_of_token(write)])
+        if tokens:
+            await asyncio.sleep(2 * COMMIT_SECONDS)
+            await commit(await self._store.begin(), tokens)
+
+    monkeypatch.setattr(PostgresTransaction, "commit", planted)
+
+
+def _is_of_token(write: Write) -> bool:
+    return isinstance(write, Put) and write.space == SYSTEM_SPACE and write.key[:1] == b"K"
+
+
+@pytest.mark.parametrize(
+    ("plant", "promise"),
+    [
+        (tables_are_made_without_a_guard, a_table_is_made_once),
+        (the_token_is_stored_a_moment_later, a_token_is_used_once),
+    ],
+    ids=lambda it: it.__name__,
+)
+def test_a_planted_bug_breaks_it(
+    dsn: str, plant: Plant, promise: Promise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes._statement.cache_clear()
+    plant(monkeypatch)
+    try:
+        with pytest.raises(AssertionError):
+            keep(dsn, promise, monkeypatch)
+    finally:
+        writes._statement.cache_clear()
