@@ -161,3 +161,22 @@ def test_the_address_says_how_many_connections(dsn: str) -> None:
     for size in ("0", "many", "65"):
         with pytest.raises(hashrange.StoreError, match="pool is a number from 1 to 64"):
             hashrange.connect(f"{dsn}&pool={size}")
+
+
+def test_a_closed_database_has_given_its_connections_back(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read is answered a moment before its snapshot is closed."""
+    postgres = pytest.importorskip("hashrange.storage.postgres.transaction")
+    close, closed = postgres.PostgresSnapshot.close, []
+
+    async def slow(snapshot: Any) -> None:
+        await asyncio.sleep(0.1)
+        await close(snapshot)
+        closed.append(snapshot)
+
+    with hashrange.connect(dsn) as database:
+        database.execute("CreateTable", CREATE)
+        monkeypatch.setattr(postgres.PostgresSnapshot, "close", slow)
+        database.execute("Scan", {"TableName": TABLE})
+    assert closed

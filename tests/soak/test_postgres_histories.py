@@ -15,7 +15,7 @@ import pytest
 import hashrange
 from hashrange.testing.postgres_server import PostgresServer
 
-from .clients import Client, Saw, values_of, working
+from .clients import UNCLEAR, Client, Saw, values_of, working
 from .histories import Transaction, Transactions
 from .runs import Violation, chance, times
 from .serving import Server
@@ -152,7 +152,7 @@ def check_registers(dsn: str, random: Random, operations: int) -> None:
 
 
 def check_lists(dsn: str, random: Random, operations: int, program: str = "") -> None:
-    saw, history = Saw(), Transactions()
+    saw, history = Saw(UNCLEAR), Transactions()
     with two_servers(dsn, program) as servers:
         clients = [Lists(str(n), servers, saw, random) for n in range(CLIENTS)]
         for client in clients:
@@ -165,7 +165,7 @@ def check_lists(dsn: str, random: Random, operations: int, program: str = "") ->
         for name in (*one.appends, *one.reads):
             final.setdefault(name, [])
     history.check(final)
-    print(f"{len(history.all)} transactions on {len(final)} lists")
+    print(f"{len(history.all)} transactions on {len(final)} lists, errors {dict(saw.errors)}")
 
 
 def test_each_key_is_linearizable(durable_postgres_server: PostgresServer) -> None:

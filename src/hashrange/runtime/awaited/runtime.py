@@ -189,11 +189,16 @@ class AsyncRuntime(forks.Forkable):
             return
         self._closed = True
         end = self._loop.time() + CLOSING_SECONDS_MAX
-        while (len(self._reads) or len(self._writes)) and self._loop.time() < end:
+        while self._is_busy() and (left := end - self._loop.time()) > 0:
             await asyncio.sleep(0 if self._tasks else 0.01)
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=left)
         await asyncio.to_thread(self._jobs.close)
         await self._store.close()
+
+    def _is_busy(self) -> bool:
+        """A read has been answered when its snapshot is still to be closed."""
+        return bool(self._tasks or len(self._reads) or len(self._writes))
 
     def after_fork_in_child(self) -> None:
         """The loop and the connections are the parent's."""
