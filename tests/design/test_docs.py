@@ -1,16 +1,20 @@
 """The pages are correct: their Python runs, and their commands print what the pages show."""
 
+import asyncio
 import re
 import shlex
 import subprocess
 import sys
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import hashrange
 from hashrange.design.tools.rules import RULES
+from hashrange.testing.postgres_server import PostgresServer
 
 from .test_examples import EXAMPLES, example, served
 
@@ -26,7 +30,9 @@ PAGES = [
     for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
     if BLOCK.search(page.read_text())
 ]
+ADDRESS = "postgresql://hashrange@db.example/app"
 TESTS = "docs/how-to/test-with-pytest.md"
+POSTGRESQL = "docs/how-to/run-on-postgresql.md"
 TUTORIALS = ["animals", "chat", "orders", "organisations", "repositories", "sensors", "tasks"]
 SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
@@ -46,10 +52,25 @@ def beside_the_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("beside_the_examples")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in PAGES if page != POSTGRESQL])
 def test_page(page: str) -> None:
     with hashrange.connect() as database, hashrange.mock(database):
         page_module(page)
+
+
+def test_the_page_about_postgresql(postgres_server: PostgresServer) -> None:
+    page = (ROOT / POSTGRESQL).read_text().replace(ADDRESS, postgres_server.new_schema())
+    in_a_program, on_a_loop = BLOCK.findall(page)
+    names: dict[str, Any] = {}
+    exec(in_a_program, names)
+    names["client"].create_table(
+        TableName="Orders",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    names["db"].close()
+    asyncio.run(eval(compile(on_a_loop, POSTGRESQL, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT), names))
 
 
 def test_the_page_about_tests_is_tests(tmp_path: Path) -> None:
