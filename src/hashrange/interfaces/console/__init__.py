@@ -6,7 +6,8 @@
 `console` has what all pages share, `visits` is what a page is given and how it answers, `app` joins
 the pages, `security` is the guard in front of them, and `serving` runs it. `values`, `entities` and
 `shapes` turn values, items and tables into something that templates can show. `tour` has the tables
-of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for a picture.
+of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for a picture,
+and `following` reads streams.
 
 **To add a page**, write one module in `pages/` that ends in a `PAGE`, and add it to `pages.PAGES`,
 from which the navigation, the tabs of a table, the routes and their tests are made:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hashrange.interfaces.console.entities import Colours
+from hashrange.interfaces.console.following import Following
 from hashrange.interfaces.console.shapes import TableShape
 from hashrange.interfaces.target import Target
 
@@ -47,6 +48,7 @@ class Console:
         self.target = target
         self.write = write
         self.tour = tour
+        self.following = Following(target.streams)
         self._colours: dict[str, Colours] = {}
         self._lock = threading.Lock()
 

@@ -8,6 +8,7 @@ from hashrange.interfaces.console.pages import (
     query,
     selected,
     statement,
+    streams,
     tables,
 )
 from hashrange.interfaces.console.visits import Page
@@ -18,6 +19,7 @@ PAGES: tuple[Page, ...] = (
     statement.PAGE,
     items.PAGE,
     query.PAGE,
+    streams.PAGE,
     export.PAGE,
     tables.DETAILS,
     item.PAGE,
