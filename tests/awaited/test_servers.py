@@ -135,28 +135,25 @@ def test_a_rolling_restart_under_load_fails_no_request(dsn: str) -> None:
             assert not server.end()
 
 
-def test_a_database_that_goes_away_is_waited_for() -> None:
+def test_a_database_that_goes_away_is_waited_for(mortal_postgres_server: PostgresServer) -> None:
     """Requests get errors that SDKs retry, and the server recovers by itself."""
-    postgres = PostgresServer(durable=True)
-    try:
-        with serving(postgres.new_schema()) as server:
-            client_of(server.url).create_table(**CREATE)
-            load = Load([server.url])
-            until(lambda: load.acknowledged > 20)
-            assert readiness(server) == (200, "ready\n")
-            postgres.kill()
-            until(lambda: readiness(server)[0] == 503)
-            assert "cannot be reached" in readiness(server)[1]
-            postgres.start()
-            done = load.acknowledged
-            until(lambda: load.acknowledged > done + 20)
-            until(lambda: readiness(server)[0] == 200)
-            load.end()
-            assert set(load.problems) <= {"InternalServerError"}
-            assert total(client_of(server.url)) == load.acknowledged
-            assert "Traceback" not in server.end()
-    finally:
-        postgres.stop()
+    postgres = mortal_postgres_server
+    with serving(postgres.new_schema()) as server:
+        client_of(server.url).create_table(**CREATE)
+        load = Load([server.url])
+        until(lambda: load.acknowledged > 20)
+        assert readiness(server) == (200, "ready\n")
+        postgres.kill()
+        until(lambda: readiness(server)[0] == 503)
+        assert "cannot be reached" in readiness(server)[1]
+        postgres.start()
+        done = load.acknowledged
+        until(lambda: load.acknowledged > done + 20)
+        until(lambda: readiness(server)[0] == 200)
+        load.end()
+        assert set(load.problems) <= {"InternalServerError"}
+        assert total(client_of(server.url)) == load.acknowledged
+        assert "Traceback" not in server.end()
 
 
 # ---- databases that cannot be opened ----

@@ -1,5 +1,5 @@
-"""Fixtures with a PostgreSQL server: one for each test process (and one that syncs), and one
-schema for each test.
+"""Fixtures with a PostgreSQL server: one for each test process (and one that syncs), one schema for
+each test, and a server for a test that kills it.
 
 pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 """
@@ -21,6 +21,12 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def durable_postgres_server() -> Iterator[PostgresServer]:
     """A server that syncs, as `hashrange.connect` demands."""
+    yield from _running(durable=True)
+
+
+@pytest.fixture
+def mortal_postgres_server() -> Iterator[PostgresServer]:
+    """A server of the test's own, which it may kill. It syncs too."""
     yield from _running(durable=True)
 
 

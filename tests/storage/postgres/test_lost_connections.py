@@ -153,9 +153,11 @@ def number_in(answers: list[Answer]) -> int:
     return int.from_bytes(value[4:8], "big")
 
 
-def test_a_server_that_is_killed_under_load_loses_nothing() -> None:
+def test_a_server_that_is_killed_under_load_loses_nothing(
+    mortal_postgres_server: PostgresServer,
+) -> None:
     """Every answered increment is there once it is back, and no other."""
-    server = PostgresServer(durable=True)
+    server = mortal_postgres_server
 
     async def scenario(*stores: PostgresStore) -> None:
         await write(stores[0], CreateSpace(SPACE), Put(*KEY, value_of(0)))
@@ -192,10 +194,7 @@ def test_a_server_that_is_killed_under_load_loses_nothing() -> None:
         assert answered <= landed <= answered + unknown
         assert await read(stores[0], Counters((b"n",))) == [landed]
 
-    try:
-        run(server.dsn(), scenario, stores=2)
-    finally:
-        server.stop()
+    run(server.dsn(), scenario, stores=2)
 
 
 def test_a_pool_that_is_used_up_refuses(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
