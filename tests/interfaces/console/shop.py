@@ -60,6 +60,7 @@ def hostile() -> dict[str, Any]:
         **HOSTILE_KEY,
         "markup": {"S": "</textarea><script>window.hit=1</script>{{7*7}}{% raw %}&amp;"},
         "zero": {"S": "a\x00b\r\nc\rd\x1b[31m"},
+        "mixed": {"S": "<img src=x onerror=hit>\x00<img src=x onerror=hit>"},
         "line ends": {"S": "\nfirst\nlast\n"},
         "direction": {"S": "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd \u2066x"},
         "long": {"S": "0123456789abcdef" * 20_000},

@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -12,6 +13,7 @@ from console.asking import Answer, Browserless, Open
 from hashrange.interfaces.console.values import cursor, dumps, item_of
 
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}
+ITEM_PAGES = ("", "/edit", "/new", "/delete")
 READ = {**BOB, "name": {"S": "bob"}}
 
 
@@ -165,6 +167,20 @@ def test_hostile_values_pass_through_the_form_unchanged(
     answer = console.post("/table/shop/item/review", *form)
     assert answer.status == 200
     assert "Nothing changes." in answer.text
+
+
+def test_no_page_has_the_markup_of_an_item(console: Browserless, client: Any) -> None:
+    client.put_item(TableName="shop", Item=shop.hostile())
+    key = f"key={cursor(shop.HOSTILE_KEY)}"
+    statement = console.post("/partiql", statement="SELECT * FROM shop")
+    selected = console.post("/table/shop/selected", ("key", cursor(shop.HOSTILE_KEY)))
+    query = f"pk={quote(shop.HOSTILE_KEY['pk']['S'])}&run=1"
+    paths = ("", f"/query?{query}", f"/export?{query}", *(f"/item{p}?{key}" for p in ITEM_PAGES))
+    pages = [console.ask(f"/table/shop{path}") for path in paths]
+    for answer in (statement, selected, *pages):
+        assert answer.status == 200
+        for markup in ("<img src=x", "<script>window", "<b>:", "<i>"):
+            assert markup not in re.sub(r'<i class="deep"></i>', "", answer.text)
 
 
 def _as_sent(text: str) -> str:
