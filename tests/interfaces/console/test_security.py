@@ -171,6 +171,15 @@ def test_no_value_is_logged(
     assert SECRET not in "\n".join(record.getMessage() for record in ours)
 
 
+def test_pages_are_not_kept_by_the_browser(opened: Open) -> None:
+    console = opened().enter()
+    assert console.ask("/").headers["cache-control"] == "no-store"
+    static = console.ask("/static/console.css").headers
+    assert static["cache-control"] == "no-cache"
+    kept = {"If-None-Match": static["etag"]}
+    assert console.ask("/static/console.css", headers=kept).status == 304
+
+
 def test_a_form_has_a_size(opened: Open) -> None:
     console = opened(write=True).enter()
     for path in routes("POST")[:1]:

@@ -103,7 +103,9 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                # Pages have values of items in them; what is static is asked for by its ETag.
+                static = scope["path"].startswith("/static/")
+                headers["Cache-Control"] = "no-cache" if static else "no-store"
             await send(message)
 
         answer = self._check(scope) or self.app

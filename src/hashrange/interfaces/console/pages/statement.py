@@ -14,9 +14,9 @@ from hashrange.interfaces.console.visits import Page, Route, Visit
 ITEMS_MAX = 100
 TABLES_MAX = 50
 
+_NAME = r'(?:"([\w.-]+)"|(\w+))'
 _FROM = re.compile(
-    r'\b(?:FROM|INTO|UPDATE)\s+"?(?P<table>[\w.-]{3,255})"?(?:\s*\.\s*"(?P<index>[\w.-]+)")?',
-    re.IGNORECASE | re.ASCII,
+    rf"\b(?:FROM|INTO|UPDATE)\s+{_NAME}(?:\s*\.\s*{_NAME})?", re.IGNORECASE | re.ASCII
 )
 
 
@@ -71,8 +71,9 @@ def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
     """The table and index that a statement that has run reads."""
     named = _FROM.search(statement)
     assert named, "a statement without a table does not run"
-    shape = visit.console.table(named["table"])
-    return shape, shape.source(named["index"] or "") or shape.table
+    quoted, table, quoted_index, index = named.groups()
+    shape = visit.console.table(quoted or table)
+    return shape, shape.source(quoted_index or index or "") or shape.table
 
 
 PAGE = Page("PartiQL", "/partiql", (Route("/partiql", show), Route("/partiql", run, "POST")))
