@@ -1,6 +1,7 @@
 """hashrange console"""
 
 import argparse
+import os
 import signal
 import threading
 from types import ModuleType
@@ -10,6 +11,7 @@ from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
+    from hashrange.interfaces.console.console import Inspect
 
 PORT_DEFAULT = 8001
 EXTRA = "the console is not installed (no {}): pip install 'hashrange[console]'"
@@ -34,6 +36,12 @@ def add(commands: "Commands") -> None:
         "--write", action="store_true", help="let the pages change items; default: they only read"
     )
     parser.add_argument(
+        "--admin",
+        metavar="URL",
+        help="the server's admin port, e.g. http://127.0.0.1:9000, to show partitions and heat; "
+        "HASHRANGE_ADMIN_TOKEN has its token",
+    )
+    parser.add_argument(
         "--port",
         type=port_number,
         default=PORT_DEFAULT,
@@ -47,22 +55,34 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def console(db: str, write: bool, port: int) -> None:
+def console(db: str, write: bool, admin: str | None, port: int) -> None:
     """Look at the tables and items of a database in a browser, until Ctrl-C."""
     room = console_room()
     from hashrange.interfaces.target import TargetError, open_target
 
+    inspect = _inspecting(admin) if admin else None
     may = "may write" if write else "read only"
     try:
         with (
             told_in_one_line(),
             open_target(db, **CONFIG) as target,
-            room.serving(room.Console(target, write=write), port) as url,
+            room.serving(room.Console(target, write=write, inspect=inspect), port) as url,
         ):
             print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
             until_ended()
     except TargetError as error:
         fail(error)
+
+
+def _inspecting(admin: str) -> "Inspect":
+    """Inspects tables by the admin port of a server."""
+    from hashrange.interfaces.console.watching import AdminPort
+    from hashrange.interfaces.service.options import TOKEN_VARIABLE
+
+    try:
+        return AdminPort(admin, os.environ.get(TOKEN_VARIABLE, "")).inspect
+    except ValueError as error:
+        fail(f"--admin {admin!a}: {error}")
 
 
 def console_room() -> ModuleType:

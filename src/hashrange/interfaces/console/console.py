@@ -13,6 +13,8 @@ from hashrange.interfaces.target import Target
 T = TypeVar("T")
 R = TypeVar("R")
 
+Inspect = Callable[[str], list[dict[str, Any]]]
+
 READS = frozenset(
     {
         "batch_get_item",
@@ -41,13 +43,23 @@ class ReadOnly(PermissionError):
 class Console:
     """The open database of a console, for pages, which call it from many threads.
 
-    With `tour` it is the database of the guided tour, whose pages are shown.
+    With `tour` it is the database of the guided tour, whose pages are shown. `inspect` tells the
+    partitions of a table like `Database.inspect`; the default asks the target, if it is open in
+    this process.
     """
 
-    def __init__(self, target: Target, *, write: bool = False, tour: bool = False) -> None:
+    def __init__(
+        self,
+        target: Target,
+        *,
+        write: bool = False,
+        tour: bool = False,
+        inspect: Inspect | None = None,
+    ) -> None:
         self.target = target
         self.write = write
         self.tour = tour
+        self.inspect = inspect or (target.database.inspect if target.database else None)
         self.following = Following(target.streams)
         self._colours: dict[str, Colours] = {}
         self._lock = threading.Lock()

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Any
 
+from hashrange.interfaces.console.values import typed
+
 WHOLE = 1 << 64
 """Ranges of the hash are written with 16 hexadecimal digits or more."""
 DIGITS = 16
@@ -79,7 +81,7 @@ def _dot(number: int, found: Mapping[str, Any], arcs: list[Arc]) -> Dot:
         *_at(place, DOTS),
         found["hash"],
         partition.number,
-        found["key"],
+        {name: typed(value, name) for name, value in found["key"].items()},
         found["items"],
         found["bytes"],
     )
