@@ -222,10 +222,12 @@ class Table:
                 raise Refused(INVALID)
 
     def check_literals(self, changes: dict[str, tuple[str, Value]]) -> None:
-        """Literals of an update are checked for an index key's type before all conditions."""
+        """Literals of an update are checked before all conditions: the type of an index key, and
+        that it is not empty.
+        """
         keys = {name for index in self.indexes for name in index.key}
         for name, (action, value) in changes.items():
-            if action != "REMOVE" and name in keys and self.types[name] not in value:
+            if action != "REMOVE" and name in keys and not self._can_be_key(name, value):
                 raise Refused(INVALID)
 
     def _can_be_key(self, name: str, value: Value | None) -> bool:
