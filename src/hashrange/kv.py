@@ -321,6 +321,14 @@ class AsyncStore(Protocol):
         """How many snapshots and transactions it serves at once; others wait for one to end."""
         ...
 
+    @property
+    def commit_seconds_max(self) -> float:
+        """How long after a transaction has read the time it may still commit.
+
+        It is 0 if commits are in the order of the times that their transactions have read.
+        """
+        ...
+
     def now(self) -> float:
         """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here.
 

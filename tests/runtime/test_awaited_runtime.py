@@ -22,6 +22,7 @@ from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
+from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
 
 Request = dict[str, Any]
@@ -307,3 +308,50 @@ def test_a_call_on_the_loop_itself_says_what_to_do(inner: MemoryStore) -> None:
         await runtime.aclose()
 
     run(scenario)
+
+
+# ---- streams ----
+
+
+class SlowCommits(AsyncMemoryStore):
+    """It says that a commit may land after others that have read a later time."""
+
+    commit_seconds_max = 5.0
+
+
+async def first_shard_is_closed(
+    ask: Callable[[str, Request], Coroutine[Any, Any, Request]], arn: str
+) -> bool:
+    """Also according to a reader of its records."""
+    stream = (await ask("DescribeStream", {"StreamArn": arn}))["StreamDescription"]
+    shard = stream["Shards"][0]
+    start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = await ask("GetShardIterator", {"StreamArn": arn} | start)
+    page = await ask("GetRecords", iterator)
+    closed = "EndingSequenceNumber" in shard["SequenceNumberRange"]
+    assert closed == ("NextShardIterator" not in page)
+    return closed
+
+
+def test_a_shard_is_closed_when_no_more_records_can_land_in_it(inner: MemoryStore) -> None:
+    clock = TestClock("2030-01-31")
+    streaming = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+
+    async def scenario() -> None:
+        loop, settings = asyncio.get_running_loop(), Settings(shard_seconds=10)
+        runtime = AsyncRuntime(SlowCommits(inner), loop, clock, settings)
+
+        async def ask(operation: str, request: Request) -> Request:
+            return _decoded(await send(runtime, operation, request))
+
+        enabled = await ask("UpdateTable", {"TableName": TABLE, "StreamSpecification": streaming})
+        arn = enabled["TableDescription"]["LatestStreamArn"]
+        closed = []
+        for seconds in (0, 12, 4):
+            clock.advance(seconds)
+            await ask("PutItem", put("a", color=str(clock.now())))
+            closed.append(await first_shard_is_closed(ask, arn))
+        await runtime.aclose()
+        assert closed == [False, False, True]
+
+    asyncio.run(scenario())

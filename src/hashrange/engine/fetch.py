@@ -73,12 +73,14 @@ class Moment(Struct, gc=False):
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
     16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
+    `commit_seconds` is how long after its time a decision may be committed beside later ones.
     """
 
     now: float
     entropy: bytes = b""
     caller: Caller = DEFAULT_CALLER
     settings: Settings = DEFAULT_SETTINGS
+    commit_seconds: float = 0.0
 
 
 def plain_name(name_or_arn: str) -> str:

@@ -20,6 +20,8 @@ class Environment(NamedTuple):
     settings: Settings
     meter: Meter | None = None
     lagging: Lagging | None = None
+    commit_seconds: float = 0.0
+    """How long after its time a decision may be committed beside later ones."""
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""

@@ -31,6 +31,7 @@ class AsyncMemoryStore:
     """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
 
     connections_max = 8
+    commit_seconds_max = 0.0
 
     def __init__(self, store: Store | None = None, *, seed: int = 0, turns_max: int = 3) -> None:
         self.store: Store = store or MemoryStore()

@@ -111,6 +111,6 @@ def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
     return shard.id
 
 
-def is_closed(stream: Stream, shard: Shard, latest: int) -> bool:
-    """Whether no more records can be added, because commits are in the order of their times."""
-    return stream.disabled_at is not None or shard.sealed or latest >= shard.end
+def is_closed(stream: Stream, shard: Shard, settled: int) -> bool:
+    """Whether no more records can be added: commits of times before `settled` have all landed."""
+    return stream.disabled_at is not None or shard.sealed or settled >= shard.end

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from hashrange import kv
 from hashrange.engine import fetch
-from hashrange.engine.fetch import Fetch
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.log import records
 from hashrange.engine.log.shards import Shard
@@ -33,6 +33,11 @@ def latest_commit() -> Fetch[int]:
     """The time of the latest commit in milliseconds, as of this snapshot."""
     [milliseconds] = yield from fetch.counters([system.CLOCK])
     return milliseconds
+
+
+def settled(latest: int, moment: Moment) -> int:
+    """Nothing of an earlier time is committed any more, in milliseconds."""
+    return latest - int(moment.commit_seconds * 1000)
 
 
 def find(arn: str) -> Fetch[Stream | None]:

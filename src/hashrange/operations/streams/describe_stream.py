@@ -38,7 +38,8 @@ def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
     limit = given.limit or DESCRIBE_STREAM_SHARDS_MAX
     page = list(islice(found, limit + 1))
     description = _description(stream)
-    description["Shards"] = [_shard(stream, shard, latest) for shard in page[:limit]]
+    settled = streams.settled(latest, moment)
+    description["Shards"] = [_shard(stream, shard, settled) for shard in page[:limit]]
     if len(page) > limit:
         description["LastEvaluatedShardId"] = page[limit - 1].id
     return answer({"StreamDescription": description})
@@ -59,9 +60,9 @@ def _description(stream: Stream) -> dict[str, Any]:
     }
 
 
-def _shard(stream: Stream, shard: Shard, latest: int) -> dict[str, Any]:
+def _shard(stream: Stream, shard: Shard, settled: int) -> dict[str, Any]:
     numbers = {"StartingSequenceNumber": sequence_number(shard.start, 0)}
-    if is_closed(stream, shard, latest):
+    if is_closed(stream, shard, settled):
         numbers["EndingSequenceNumber"] = sequence_number(shard.end, -1)
     shown: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
     if shard.parent_id:

@@ -30,7 +30,7 @@ def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     limit = given.limit or RECORDS_MAX
     page = yield from streams.read(stream, shard, iterator.position, now, limit)
     response: Response = {"Records": page.records}
-    if not (page.exhausted and is_closed(stream, shard, latest)):
+    if not (page.exhausted and is_closed(stream, shard, streams.settled(latest, moment))):
         following = shard_iterator.ShardIterator(stream.arn, shard.id, page.position, now)
         response["NextShardIterator"] = following.text()
     return answer(number_sets.in_hash_order(response))

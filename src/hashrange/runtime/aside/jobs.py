@@ -205,7 +205,10 @@ class Jobs(forks.Forkable):
         job.snapshot = self._store.snapshot()
         head = cast(tuple[bytes | None, int], job.snapshot.read(HEAD))
         _, now = self._environment.at(head)
-        moment = Moment(now, job.entropy, job.caller, self._environment.settings)
+        environment = self._environment
+        moment = Moment(
+            now, job.entropy, job.caller, environment.settings, environment.commit_seconds
+        )
         job.evaluation = self.evaluator.begin(job.name, job.body, moment)
         meter = self._environment.meter
         if meter is not None and meter.enforced:

@@ -245,7 +245,8 @@ class Reads:
 
     def _begin(self, read: ReadRequest, tables: Tables, now: float) -> Driven[Decision]:
         """Run the decision up to its first read, or its end. The caller is not answered yet."""
-        moment = Moment(now, b"", read.caller, self._environment.settings)
+        environment = self._environment
+        moment = Moment(now, b"", read.caller, environment.settings, environment.commit_seconds)
         steps = begin(read.operation, read.request, moment, tables)
         if read.weight:
             steps = within_price(steps, read.weight, read.body)

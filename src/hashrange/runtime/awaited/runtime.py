@@ -84,7 +84,10 @@ class AsyncRuntime(forks.Forkable):
         self._opened = False
         self._closed = False
         self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
-        self.environment = Environment(Catalog(), Clock.of(clock or store), settings, self._meter)
+        times = Clock.of(clock or store)
+        self.environment = Environment(
+            Catalog(), times, settings, self._meter, commit_seconds=store.commit_seconds_max
+        )
         self._threads = StoreOnLoop(store, loop)
         self._jobs = Jobs(self._threads, self.environment, Here())
         self._tasks: set[Task[None]] = set()

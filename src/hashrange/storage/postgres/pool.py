@@ -27,6 +27,8 @@ LOCK_SECONDS_MAX = 10
 IDLE_SECONDS_MAX = 10
 """How long the server waits for the next statement of a transaction. It bounds the time until the
 outcome of a lost commit is known."""
+COMMIT_SECONDS_MAX = 300.0
+"""More than all of these together: no transaction that read the time longer ago still commits."""
 
 PLANS = {
     # Every access is by primary key. A plan that was made while a table was small must not scan

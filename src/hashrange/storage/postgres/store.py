@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange.kv import Answer, Read, StoreError
 from hashrange.storage.postgres import check, settle
-from hashrange.storage.postgres.pool import PLANS, Pool, limits
+from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.schema import prepare
@@ -68,6 +68,8 @@ class PostgresStore:
         self._sampled_at = 0.0
         self._tidied_at = time.monotonic()
         self._tidying: asyncio.Task[None] | None = None
+
+    commit_seconds_max = COMMIT_SECONDS_MAX
 
     @property
     def connections_max(self) -> int:
