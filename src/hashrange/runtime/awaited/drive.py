@@ -22,8 +22,11 @@ from hashrange.runtime.overlay import Asking, Overlay
 
 T = TypeVar("T")
 
-ATTEMPTS_MAX = 20
-"""How often a batch is decided before its callers are told to try again."""
+ATTEMPTS_MAX = 100
+"""How often a batch is decided before its callers are told to try again.
+
+Where several servers keep changing the same few items, two attempts of three may lose.
+"""
 
 LASTING_FROM = 3
 """The attempt from which on a batch holds the moment that it reads from."""
