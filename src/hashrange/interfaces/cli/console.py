@@ -4,10 +4,12 @@ import argparse
 import os
 import signal
 import threading
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
+from hashrange.interfaces.cli.model_files import tables_of
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -36,6 +38,12 @@ def add(commands: "Commands") -> None:
         "--write", action="store_true", help="let the pages change items; default: they only read"
     )
     parser.add_argument(
+        "--model",
+        metavar="MODEL",
+        type=Path,
+        help="a Python file that declares one or more st.Table, to show its entities and patterns",
+    )
+    parser.add_argument(
         "--admin",
         metavar="URL",
         help="the server's admin port, e.g. http://127.0.0.1:9000, to show partitions and heat; "
@@ -55,18 +63,21 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def console(db: str, write: bool, admin: str | None, port: int) -> None:
+def console(db: str, write: bool, model: Path | None, admin: str | None, port: int) -> None:
     """Look at the tables and items of a database in a browser, until Ctrl-C."""
     room = console_room()
     from hashrange.interfaces.target import TargetError, open_target
 
+    models = tables_of(model) if model else ()
     inspect = _inspecting(admin) if admin else None
     may = "may write" if write else "read only"
     try:
         with (
             told_in_one_line(),
             open_target(db, **CONFIG) as target,
-            room.serving(room.Console(target, write=write, inspect=inspect), port) as url,
+            room.serving(
+                room.Console(target, write=write, inspect=inspect, models=models), port
+            ) as url,
         ):
             print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
             until_ended()

@@ -1,14 +1,17 @@
 """What all pages share: the open database, whether it may be written, and its tables."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hashrange.interfaces.console.entities import Colours
 from hashrange.interfaces.console.following import Following
 from hashrange.interfaces.console.shapes import TableShape
 from hashrange.interfaces.target import Target
+
+if TYPE_CHECKING:
+    from hashrange.design import Table
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,7 +48,7 @@ class Console:
 
     With `tour` it is the database of the guided tour, whose pages are shown. `inspect` tells the
     partitions of a table like `Database.inspect`; the default asks the target, if it is open in
-    this process.
+    this process. `models` are declared tables, whose entities and patterns are shown.
     """
 
     def __init__(
@@ -55,10 +58,12 @@ class Console:
         write: bool = False,
         tour: bool = False,
         inspect: Inspect | None = None,
+        models: "Sequence[Table]" = (),
     ) -> None:
         self.target = target
         self.write = write
         self.tour = tour
+        self.models = models
         self.inspect = inspect or (target.database.inspect if target.database else None)
         self.following = Following(target.streams)
         self._colours: dict[str, Colours] = {}

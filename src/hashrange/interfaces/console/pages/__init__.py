@@ -5,6 +5,7 @@ from hashrange.interfaces.console.pages import (
     item,
     items,
     learn,
+    model,
     partitions,
     query,
     selected,
@@ -17,6 +18,7 @@ from hashrange.interfaces.console.visits import Page
 PAGES: tuple[Page, ...] = (
     learn.PAGE,
     tables.PAGE,
+    model.PAGE,
     statement.PAGE,
     items.PAGE,
     query.PAGE,

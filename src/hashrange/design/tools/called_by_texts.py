@@ -1,0 +1,51 @@
+"""Calling an access pattern by texts, as a form or a command line has them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+
+from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.declare.protocols import Explanation
+from hashrange.design.errors import BadValue
+
+if TYPE_CHECKING:
+    from hashrange.design.table import Table
+
+
+def request_of_texts(table: "Table", pattern: Pattern, texts: Mapping[str, str]) -> Explanation:
+    """The requests of a pattern whose arguments are given as texts.
+
+    An optional argument may be left out or empty. An argument that names an entity takes its name.
+    A tuple is written as a JSON array. Raises BadValue, or DeclarationError if nothing serves the
+    pattern.
+    """
+    values: dict[str, Any] = {}
+    if pattern.by_type:
+        values[pattern.by_type] = _entity(table, texts.get(pattern.by_type, ""))
+    for argument in pattern.arguments:
+        text = texts.get(argument.name, "")
+        if text or not argument.optional:
+            values[argument.name] = _value(argument, text)
+        else:
+            values[argument.name] = None
+    return table.request(pattern.function, **values)
+
+
+def _entity(table: "Table", name: str) -> type:
+    for entity in table.model.entities:
+        if entity.name == name:
+            return entity.model
+    raise BadValue(f"there is no entity {name!r}")
+
+
+def _value(argument: Argument, text: str) -> Any:
+    adapter: TypeAdapter[Any] = TypeAdapter(argument.python)
+    try:
+        return (
+            adapter.validate_json(text)
+            if get_origin(argument.python) is tuple
+            else adapter.validate_strings(text)
+        )
+    except ValidationError as error:
+        raise BadValue(f"{argument.name}: {error.errors()[0]['msg']}") from None
