@@ -20,6 +20,8 @@ PAGES = (
     "/table/shop?view=side",
     "/table/shop/query?pk=customer%23ann&run=1",
     "/table/shop/details",
+    "/table/shop/partitions",
+    "/table/shop/stream",
     ITEM,
     ITEM.replace("?", "/edit?"),
     ITEM.replace("?", "/delete?"),
