@@ -105,7 +105,6 @@ def _orders(visit: Visit) -> list[dict[str, str]]:
         entry = item.get("unfulfilled-sk", {}).get("S", "")
         shown.append({
             "order": order,
-            "customer": customer,
             "status": item.get("status", {}).get("S", "deleted"),
             "entry": entry,
         })  # fmt: skip
