@@ -214,18 +214,15 @@ class Store(Protocol):
     @property
     def slow_commits(self) -> bool:
         """Whether `commit` may wait for a disk, so that an event loop must not call it."""
-        ...
 
     def snapshot(self, brief: bool = False, /) -> Snapshot:
         """Take a snapshot. A `brief` one costs less and may keep writers waiting.
 
         The caller closes it before its thread begins a transaction or waits for anything.
         """
-        ...
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         """Two rows from one moment, as cheaply as possible, for GetItem."""
-        ...
 
     def begin(self, wait: bool = True, /) -> Transaction:
         """Start a transaction.
@@ -233,7 +230,6 @@ class Store(Protocol):
         A store with a single writer raises `Busy` while another process or thread is writing: at
         once, or, with `wait`, after the store's time limit.
         """
-        ...
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         """Copy the database as of one moment to the new file `path`, while it is in use.
@@ -241,11 +237,9 @@ class Store(Protocol):
         A `compact` copy may leave out room that nothing uses, at a higher cost. Raises `StoreError`
         if `path` exists, or if the store has no file to copy.
         """
-        ...
 
     def verify(self) -> Iterator[str]:
         """Yield one line for each problem in what is stored, such as a wrong checksum."""
-        ...
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         """Look for damage in parts of about so many seconds, and yield the problems of each.
@@ -253,7 +247,6 @@ class Store(Protocol):
         Each part is checked as of its own moment. Nothing is held between two parts, so that the
         caller may rest.
         """
-        ...
 
     def elected(self) -> bool:
         """Whether this process does what is to be done once for all that use the database.
@@ -261,14 +254,12 @@ class Store(Protocol):
         Once it is elected, it stays so until it closes the store or ends. Then another process
         that asks is elected.
         """
-        ...
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
 
         They are statistics, and each store has its own. It is called from any thread.
         """
-        ...
 
     def close(self) -> None: ...
 
@@ -281,7 +272,6 @@ class AsyncSnapshot(Protocol):
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads in one round trip."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -290,8 +280,8 @@ class AsyncTransaction(Protocol):
     """Reads that come from one moment, followed by writes that land together.
 
     Reads do not see the transaction's own writes, which are only known when it commits. Exactly
-    one of `commit` and `rollback` ends it. A `commit` that raises has ended it too, and nothing
-    of it was written, unless it raises `OutcomeUnknown`.
+    one of `commit`, `confirm` and `rollback` ends it. A `commit` that raises has ended it too, and
+    nothing of it was written, unless it raises `OutcomeUnknown`.
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
@@ -300,11 +290,12 @@ class AsyncTransaction(Protocol):
         From the second call on it raises `Conflict` if something that was read before has changed
         meanwhile, unless the transaction is a lasting one. It still has to be rolled back then.
         """
-        ...
 
     async def commit(self, writes: Sequence[Write], /) -> None:
         """Write in this order. Raises `Conflict` if anything that was read no longer holds."""
-        ...
+
+    async def confirm(self) -> None:
+        """End it without a write. Raises `Conflict` unless all that was read was there at once."""
 
     async def rollback(self) -> None: ...
 
@@ -319,7 +310,6 @@ class AsyncStore(Protocol):
     @property
     def connections_max(self) -> int:
         """How many snapshots and transactions it serves at once; others wait for one to end."""
-        ...
 
     @property
     def commit_seconds_max(self) -> float:
@@ -327,21 +317,18 @@ class AsyncStore(Protocol):
 
         It is 0 if commits are in the order of the times that their transactions have read.
         """
-        ...
 
     def now(self) -> float:
         """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here.
 
         A store that has no clock of its own answers with this machine's.
         """
-        ...
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads from one moment, as cheaply as possible.
 
         It is like a snapshot that is read from once.
         """
-        ...
 
     async def snapshot(self) -> AsyncSnapshot: ...
 
@@ -350,19 +337,15 @@ class AsyncStore(Protocol):
 
         A `lasting` one holds its moment from the first read on, and costs more.
         """
-        ...
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         """See `Store`."""
-        ...
 
     def verify(self) -> AsyncIterator[str]:
         """See `Store`. Writers go on meanwhile."""
-        ...
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -111,6 +111,9 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
         self._land(writes)
         await self._store.pause()
 
+    async def confirm(self) -> None:
+        await self.rollback()
+
     async def rollback(self) -> None:
         self._snapshot.close()
         await self._store.pause()

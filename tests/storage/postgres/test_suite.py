@@ -1,15 +1,17 @@
 """The published store suite on PostgreSQL, and on the asynchronous store in memory."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from hashrange.kv import Store
+from hashrange.kv import Get, Key, Put, Store
 from hashrange.storage.postgres import PostgresStore
 from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.testing.bridge import BridgedStore
 from hashrange.testing.postgres_server import PostgresServer
-from hashrange.testing.store_suite import StoreSuite
+from hashrange.testing.store_model import value_of
+from hashrange.testing.store_suite import SPACE, StoreSuite
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +37,34 @@ class TestPostgresStoreBriefly(TestPostgresStore):
         dsn = self.server.new_schema() + "&pgbouncer=1"
         dsn = dsn.replace("search_path=", "options=-csearch_path%3D")
         return BridgedStore(lambda: PostgresStore(dsn, pool=8), lasting=False)
+
+
+def put(store: Store, keys: Sequence[Key], number: int) -> None:
+    transaction = store.begin()
+    transaction.write([Put(*key, value_of(number)) for key in keys])
+    transaction.commit()
+
+
+class TestCitusDialect(TestPostgresStore):
+    """Statements that name one slot each, over plain PostgreSQL."""
+
+    histories = 5
+
+    def make_store(self, folder: Path) -> Store:
+        dsn = self.server.new_schema() + "&dialect=citus"
+        return BridgedStore(lambda: PostgresStore(dsn, pool=8))
+
+    def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
+        """Reads of one slot do. Rows of several slots that are asked for together come from one
+        moment of their own, which may be a later one."""
+        one, other = (SPACE, b"key"), (SPACE, b"later")
+        put(store, (one, other), 1)
+        snapshot = store.snapshot()
+        assert snapshot.read(Get((one,))) == [value_of(1)]
+        put(store, (one, other), 2)
+        assert snapshot.read(Get((one,))) == [value_of(1)]
+        assert snapshot.read(Get((one, other))) == [value_of(2)] * 2
+        snapshot.close()
 
 
 class TestAsyncMemoryStore(StoreSuite):

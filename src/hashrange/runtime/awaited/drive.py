@@ -135,7 +135,7 @@ async def _decide(
         await _roll_back(transaction)
         raise
     if writes is None:
-        await _roll_back(transaction)
+        await transaction.confirm()
     return writes
 
 

@@ -1,26 +1,34 @@
 """Looks for damage in what is stored, a page at a time, while writers go on."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from zlib import crc32
 
+from hashrange.storage.postgres import routed
 from hashrange.storage.postgres.keys import original, stored
 
 ROWS_MAX = 500
+
+Fetch = Callable[..., Awaitable[Any]]
 
 _PAGE = """SELECT space, slot, key, rest, weight, value FROM rows
 WHERE (space, slot, key) > ($1, $2, $3) ORDER BY space, slot, key LIMIT $4"""
 
 
-async def verify(fetch: Any) -> AsyncIterator[str]:
+async def verify(fetch: Fetch, citus: bool) -> AsyncIterator[str]:
     """Check the checksum, the weight and the place of every row. `fetch` runs a statement."""
-    at: tuple[int, int, bytes] = (-1, 0, b"")
-    while True:
-        rows = await fetch(_PAGE, *at, ROWS_MAX)
+    async for rows in routed.pages(fetch, ROWS_MAX) if citus else _pages(fetch):
         for row in rows:
             problem = _problem(row)
             if problem:
                 yield f"space {row['space']}, key {row['key'].hex()}: {problem}"
+
+
+async def _pages(fetch: Fetch) -> AsyncIterator[list[Any]]:
+    at: tuple[int, int, bytes] = (-1, 0, b"")
+    while True:
+        rows = await fetch(_PAGE, *at, ROWS_MAX)
+        yield rows
         if len(rows) < ROWS_MAX:
             return
         at = rows[-1]["space"], rows[-1]["slot"], rows[-1]["key"]

@@ -61,16 +61,22 @@ class Pool:
         """How many connections have ever been opened."""
         self._dsn = dsn
         self._name = name
-        self._options: dict[str, Any] = {"server_settings": settings}
-        self._settings = ""
         self._pooled = pgbouncer
-        if pgbouncer:
-            self._options = {"statement_cache_size": 0}
-            self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in settings.items())
         self._idle: list[Any] = []
+        self.configure(settings)
         self._free = asyncio.Semaphore(size)
         self._random = random.Random()
         self._closed = False
+
+    def configure(self, settings: dict[str, str]) -> None:
+        """Use other settings for all connections. None may be in use."""
+        self._options: dict[str, Any] = {"server_settings": settings}
+        self._settings = ""
+        if self._pooled:
+            self._options = {"statement_cache_size": 0}
+            self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in settings.items())
+        while self._idle:
+            self._idle.pop().terminate()
 
     @property
     def in_use(self) -> int:

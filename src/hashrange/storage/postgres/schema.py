@@ -7,7 +7,7 @@
     rows               the rows of all spaces: see `keys`
     counters           statistics, in up to 64 places each, which are added up when they are read
     log_heads          the last number and prefix that were appended to each slot of a log
-    batches            the ids of the latest commits: see `settle`
+    batches            the ids of the latest commits, each in a slot: see `settle`
 
 Every column is an integer or bytes: text cannot hold U+0000. A change of the tables is made in two
 releases, so that servers of both can run at once: the first adds what is new, and the next, when no
@@ -19,7 +19,7 @@ from typing import Any
 
 from hashrange.kv import Damaged, ReadOnly, StoreError
 
-VERSION = 1
+VERSION = 2
 """The version of the tables that this release makes."""
 
 MIGRATION_LOCK = 0x68617368
@@ -47,7 +47,13 @@ _TABLES = (
     )""",
 )
 
-_STEPS: tuple[tuple[str, ...], ...] = (_TABLES,)
+_SLOTS_OF_BATCHES = (
+    "ALTER TABLE batches ADD COLUMN slot smallint NOT NULL DEFAULT 0, "
+    "DROP CONSTRAINT batches_pkey, ADD PRIMARY KEY (slot, id)",
+)
+"""So that every table but the lists of spaces can be distributed by its slots."""
+
+_STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES)
 """Step n brings the tables from version n to n + 1."""
 
 _OLDEST = 1
@@ -116,7 +122,8 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
     """Version, oldest release and locks, or None if there are no tables yet."""
     tables = await connection.fetch(
         "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
-        "AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+        "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS (SELECT 1 FROM pg_depend "
+        "WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')"
     )
     names = {table["relname"] for table in tables}
     if "hashrange_schema" not in names:
@@ -147,6 +154,17 @@ async def _migrate(connection: Any, name: str) -> None:
         await connection.execute(
             "UPDATE hashrange_schema SET version = $1, oldest = $2", VERSION, _OLDEST
         )
+
+
+async def is_distributed(connection: Any) -> bool:
+    """Whether Citus has spread the rows over nodes."""
+    if not await connection.fetchval("SELECT to_regclass('pg_dist_partition') IS NOT NULL"):
+        return False
+    return bool(
+        await connection.fetchval(
+            "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = 'rows'::regclass"
+        )
+    )
 
 
 async def _check_rights(connection: Any, name: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
+from hashrange.storage.postgres import routed
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
 from hashrange.storage.postgres.problems import CONFLICTS, ERRORS, LOST
 
@@ -25,15 +26,19 @@ KEPT_MILLISECONDS = 10 * 60 * 1000
 
 _TIME_BYTES = 6
 
+MARK = "INSERT INTO batches (slot, id) VALUES ($1, $2)"
+PLAIN_SLOT = 0
+"""The slot of all ids, unless the database is distributed by slots."""
+
 
 def new_id(milliseconds: int) -> bytes:
     """Begins with the time, so that old ids lie together."""
     return milliseconds.to_bytes(_TIME_BYTES, "big") + os.urandom(10)
 
 
-async def commit(connection: Any, id_: bytes, pool: Pool, name: str) -> bool:
-    """Returns whether the connection is still sound. Raises Conflict if nothing was committed, and
-    OutcomeUnknown if that cannot be found out in time."""
+async def commit(connection: Any, slot: int, id_: bytes, pool: Pool, name: str) -> bool:
+    """`slot` is where the id was left. Returns whether the connection is still sound. Raises
+    Conflict if nothing was committed, and OutcomeUnknown if that cannot be found out in time."""
     try:
         status = await connection.execute("COMMIT")
     except asyncpg.PostgresError as error:
@@ -46,19 +51,17 @@ async def commit(connection: Any, id_: bytes, pool: Pool, name: str) -> bool:
             raise Conflict("the transaction had already failed")
         return True
     connection.terminate()
-    if not await _was_committed(id_, pool, name):
+    if not await _was_committed(slot, id_, pool, name):
         raise Conflict("the connection was lost before the commit")
     return False
 
 
-async def _was_committed(id_: bytes, pool: Pool, name: str) -> bool:
+async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
     deadline = time.monotonic() + SETTLE_SECONDS_MAX
     while True:
         try:
             async with pool.fresh() as connection:
-                status = await connection.execute(
-                    "INSERT INTO batches (id) VALUES ($1) ON CONFLICT DO NOTHING", id_
-                )
+                status = await connection.execute(MARK + " ON CONFLICT DO NOTHING", slot, id_)
                 return bool(status == "INSERT 0 0")
         except (*ERRORS, StoreError):
             if time.monotonic() > deadline:
@@ -69,8 +72,13 @@ async def _was_committed(id_: bytes, pool: Pool, name: str) -> bool:
         await asyncio.sleep(0.1)
 
 
-async def forget_old(pool: Pool, milliseconds: int) -> None:
+async def forget_old(pool: Pool, milliseconds: int, citus: bool) -> None:
     """Delete the ids that nobody can ask for any more. `milliseconds` is the time now."""
     before = max(0, milliseconds - KEPT_MILLISECONDS).to_bytes(_TIME_BYTES, "big")
     async with pool.connection() as connection:
-        await connection.execute("DELETE FROM batches WHERE id < $1", before)
+        if citus:
+            await routed.forget(connection, before)
+        else:
+            await connection.execute(
+                "DELETE FROM batches WHERE slot = $1 AND id < $2", PLAIN_SLOT, before
+            )

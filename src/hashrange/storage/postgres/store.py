@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange.kv import Answer, Read, StoreError
-from hashrange.storage.postgres import check, settle
+from hashrange.storage.postgres import check, routed, settle
 from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question
-from hashrange.storage.postgres.schema import prepare
+from hashrange.storage.postgres.schema import is_distributed, prepare
 from hashrange.storage.postgres.transaction import (
     Moment,
     PostgresSnapshot,
@@ -52,13 +52,16 @@ class PostgresStore:
             raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
         dsn, pgbouncer = _without_option(dsn, "pgbouncer")
         dsn, given = _without_option(dsn, "pool")
+        dsn, dialect = _without_option(dsn, "dialect")
         # For tests: admit a server with `fsync` off.
         dsn, unsynced = _without_option(dsn, "unsynced")
         self._unsynced = unsynced == "1"
         self.name = name_of(dsn)
-        settings = limits("on" if durability == "full" else "off") | PLANS
+        self._limits = limits("on" if durability == "full" else "off")
         size = _pool_size(given, self.name) if given else pool
-        self.pool = Pool(dsn, self.name, size, settings, pgbouncer == "1")
+        self.citus = _is_citus(dialect, self.name)
+        """Whether statements are those of the `citus` dialect: see `routed`."""
+        self.pool = Pool(dsn, self.name, size, self._limits | PLANS, pgbouncer == "1")
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
@@ -87,13 +90,19 @@ class PostgresStore:
             try:
                 async with self.pool.connection() as connection:
                     self.namespace = await prepare(connection, self.name, self._unsynced)
+                    self.citus = self.citus or await is_distributed(connection)
             except ERRORS as error:
                 raise self.explained(error) from None
+            if self.citus:  # a generic plan does not know the shard
+                self.pool.configure(self._limits)
+                if self.pool.size == 1:
+                    raise StoreError(f"{self.name}: pool must be 2 or more on Citus")
             self._opened = True
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
         await self.ask(question)
+        await self.lock_spread(reads, question)
         return question.answers(reads, self.not_before)
 
     async def snapshot(self) -> PostgresSnapshot:
@@ -107,7 +116,8 @@ class PostgresStore:
 
     async def verify(self) -> AsyncIterator[str]:
         """See `kv.Store`. Each page is checked as of its own moment."""
-        async for problem in check.verify(self._fetch):
+        await self.open()
+        async for problem in check.verify(self._fetch, self.citus):
             yield problem
 
     def figures(self) -> dict[str, int]:
@@ -169,11 +179,32 @@ class PostgresStore:
         for attempt in range(self.pool.size + 1):
             try:
                 async with self.pool.connection() as connection:
-                    await ask(connection, question, values)
+                    await self.ask_on(connection, question, values)
                     return
             except ERRORS as error:
                 if not is_lost(error) or attempt == self.pool.size:
                     raise self.explained(error) from None
+
+    async def ask_on(self, connection: Any, question: Question, values: bool = True) -> None:
+        await (routed.ask if self.citus else ask)(connection, question, values)
+
+    async def lock_spread(self, reads: Sequence[Read], question: Question) -> None:
+        """On Citus, read rows that are asked for together again under locks, if they are in several
+        slots: nodes share no snapshot."""
+        keys = routed.spread(reads) if self.citus else []
+        if not keys:
+            return
+        connection = await self.take()
+        sound = False
+        try:
+            await connection.execute(self.pool.begin("READ COMMITTED"))
+            await routed.read_locked(connection, keys, question)
+            await connection.execute("ROLLBACK")
+            sound = True
+        except ERRORS as error:
+            raise self.explained(error) from None
+        finally:
+            self.pool.give(connection, sound)
 
     def committed(self) -> None:
         """Count it. Now and then, forget the ids of old commits."""
@@ -184,7 +215,7 @@ class PostgresStore:
 
     async def _tidy(self) -> None:
         with suppress(*ERRORS, StoreError):
-            await settle.forget_old(self.pool, self.milliseconds())
+            await settle.forget_old(self.pool, self.milliseconds(), self.citus)
 
     def explained(self, error: BaseException) -> BaseException:
         return explain(error, self.name) if isinstance(error, ERRORS) else error
@@ -209,6 +240,12 @@ def _without_option(dsn: str, name: str) -> tuple[str, str]:
     if len(others) == len(options):
         return dsn, ""
     return urlunsplit(parts._replace(query=urlencode(others))), dict(options)[name]
+
+
+def _is_citus(text: str, name: str) -> bool:
+    if text not in ("", "citus"):
+        raise StoreError(f"{name}: dialect is citus, or left out, not {text!r}")
+    return text == "citus"
 
 
 def _pool_size(text: str, name: str) -> int:

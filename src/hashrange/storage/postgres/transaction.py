@@ -10,6 +10,7 @@ that were read, where the statement that writes does not do so itself; one write
 Ranges that must still hold, and rows that must stay absent, take one more each.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -27,7 +28,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.postgres import settle
+from hashrange.storage.postgres import routed, settle
 from hashrange.storage.postgres.guards import Guards, lock_statements
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.reads import Question, columns
@@ -35,6 +36,10 @@ from hashrange.storage.postgres.writes import CLEAR, LOCK, SPACES, Folded, Plan
 
 if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
+
+
+WRITE_SECONDS_MAX = 60
+"""How long the many statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
@@ -56,7 +61,7 @@ class Moment:
         if self._connection is None:
             raise StoreError("the snapshot is closed")
         try:
-            await ask(self._connection, question, values)
+            await self._store.ask_on(self._connection, question, values)
         except BaseException as error:
             self._drop()
             raise self._store.explained(error) from None
@@ -88,6 +93,7 @@ class PostgresSnapshot:
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
         await self._moment.ask(question)
+        await self._store.lock_spread(reads, question)
         return question.answers(reads, self._store.not_before)
 
     async def close(self) -> None:
@@ -114,6 +120,10 @@ class PostgresTransaction:
         self._guards.add(reads, question)
         return question.answers(reads, self._store.not_before)
 
+    async def confirm(self) -> None:
+        """Reads of a single node come from one moment anyway."""
+        await (self.commit([]) if self._store.citus else self.rollback())
+
     async def rollback(self) -> None:
         if self._moment is not None:
             await self._moment.close()
@@ -121,11 +131,12 @@ class PostgresTransaction:
     async def commit(self, writes: Sequence[Write], /) -> None:
         await self.rollback()
         folded = Folded(writes)
-        if folded.is_empty:
-            await self._compare(self._store)
+        store = self._store
+        await store.open()
+        if folded.is_empty and not store.citus:
+            await self._compare(store)
             return
         plan = Plan(folded, self._guards)
-        store = self._store
         connection = await store.take()
         sound = False
         try:
@@ -139,7 +150,8 @@ class PostgresTransaction:
             raise problem from None
         finally:
             store.pool.give(connection, sound)
-        store.committed()
+        if not folded.is_empty:
+            store.committed()
 
     async def _compare(self, source: "Moment | PostgresStore") -> None:
         """Raises Conflict unless all that was read is still the same there."""
@@ -156,14 +168,35 @@ class PostgresTransaction:
         )
         if guards.ranges or guards.dropped is not None:
             question = guards.question(rows=False)
-            await ask(connection, question, values=False)
+            await store.ask_on(connection, question, values=False)
             guards.compare(question, rows=False)
+        id_ = settle.new_id(store.milliseconds())
+        version = int.from_bytes(os.urandom(8), "big") >> 1 or 1
+        slot = settle.PLAIN_SLOT
+        if store.citus:
+            await self._check_spaces(connection, plan)
+            async with asyncio.timeout(WRITE_SECONDS_MAX):
+                await routed.write(connection, folded, guards, version)
+            if folded.is_empty:
+                await connection.execute("ROLLBACK")
+                return True
+            slot = routed.slot_of_commit(folded)
+            await connection.execute(settle.MARK, slot, id_)
+        else:
+            await self._write(connection, plan, id_, version)
+        for write in folded.on_spaces:
+            if store.citus and isinstance(write, Purge):
+                await routed.purge(connection, write.space, write.rows_max)
+            else:
+                await _ON_SPACES[type(write)](connection, write)
+        return await settle.commit(connection, slot, id_, store.pool, store.name)
+
+    async def _write(self, connection: Any, plan: Plan, id_: bytes, version: int) -> None:
         if plan.locks:
             locked = await connection.fetch(LOCK, *columns(plan.locks))
             if len(locked) != len(plan.locks):
                 raise Conflict("a row that was read has changed")
-        id_ = settle.new_id(store.milliseconds())
-        statement, arguments = plan.statement(id_, int.from_bytes(os.urandom(8), "big") >> 1 or 1)
+        statement, arguments = plan.statement(id_, version)
         counts = await connection.fetchrow(statement, *arguments)
         unmet = plan.unmet(counts)
         if unmet == SPACES:
@@ -172,9 +205,13 @@ class PostgresTransaction:
             raise Conflict("a row that was read has changed")
         if plan.absent:
             await connection.execute(CLEAR, *columns(plan.absent))
-        for write in folded.on_spaces:
-            await _ON_SPACES[type(write)](connection, write)
-        return await settle.commit(connection, id_, store.pool, store.name)
+
+    async def _check_spaces(self, connection: Any, plan: Plan) -> None:
+        there = await connection.fetchval(
+            "SELECT count(*) FROM spaces WHERE space = ANY ($1)", sorted(plan.spaces)
+        )
+        if there != len(plan.spaces):
+            await self._explain_spaces(connection, plan)
 
     async def _explain_spaces(self, connection: Any, plan: Plan) -> None:
         """A space that is written to is not there: it has just been dropped, or never existed."""
