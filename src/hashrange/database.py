@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -149,6 +150,16 @@ async def connect_async(
     return database
 
 
+async def distribute(dsn: str) -> list[str]:
+    """Spread the PostgreSQL database over the nodes of its Citus cluster, in place.
+
+    Returns lines that say what was done. Raises StoreError. Stop all servers of the database first.
+    """
+    with _asyncpg_is_needed():
+        from hashrange.storage.postgres import distribute
+    return await distribute.distribute(dsn)
+
+
 def _check(durability: str, settings: object) -> None:
     if durability not in get_args(Durability):
         raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
@@ -163,14 +174,8 @@ def postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
 
 
 async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:
-    try:
+    with _asyncpg_is_needed():
         from hashrange.storage.postgres import PostgresStore
-    except ModuleNotFoundError as error:
-        if error.name != "asyncpg":
-            raise
-        raise StoreError(
-            "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
-        ) from None
     store = PostgresStore(dsn, durability=durability)
     try:
         await store.open()
@@ -179,3 +184,15 @@ async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:
         await store.close()
         raise
     return store
+
+
+@contextmanager
+def _asyncpg_is_needed() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        raise StoreError(
+            "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
+        ) from None

@@ -14,6 +14,7 @@ from hashrange.interfaces.cli import (
     console,
     copy_,
     design,
+    distribute,
     explain,
     export_,
     import_,
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
         *(serve, console, learn, shell, query, backup, check, inspect_, explain, ping),
-        *(export_, import_, copy_, design),
+        *(export_, import_, copy_, distribute, design),
     )
     for module in modules:
         module.add(commands)

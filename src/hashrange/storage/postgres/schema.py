@@ -162,7 +162,8 @@ async def is_distributed(connection: Any) -> bool:
         return False
     return bool(
         await connection.fetchval(
-            "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = 'rows'::regclass"
+            "SELECT count(*) FROM pg_dist_partition "
+            "WHERE logicalrelid = to_regclass('rows') AND partmethod = 'h'"
         )
     )
 

@@ -1,0 +1,186 @@
+"""`hashrange distribute`, with functions of Citus's names over plain PostgreSQL."""
+
+import subprocess
+import sys
+
+import pytest
+
+import hashrange
+from hashrange.kv import Add, Counters, CreateSpace, Get, Put
+from hashrange.storage.postgres import PostgresStore
+from hashrange.testing.postgres_server import PostgresServer
+from hashrange.testing.store_model import value_of
+
+from .stores import SPACE, read, run, write
+
+KEY = (SPACE, b"key")
+
+CITUS = (
+    "CREATE SCHEMA citus",
+    'CREATE TABLE citus.pg_dist_partition (logicalrelid regclass, partmethod "char", way text)',
+    "CREATE TABLE citus.pg_dist_shard (logicalrelid regclass)",
+    # Like Citus, it needs a primary key that holds the column, and tables of one kind to colocate.
+    """CREATE FUNCTION citus.create_distributed_table(t regclass, c text,
+        distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default') RETURNS void
+    LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM FROM pg_index i JOIN pg_attribute a ON a.attrelid = t AND a.attnum = ANY (i.indkey)
+            WHERE i.indrelid = t AND i.indisprimary AND a.attname = c
+            AND a.atttypid = 'smallint'::regtype;
+        IF NOT FOUND THEN RAISE 'cannot create constraint on %', t; END IF;
+        IF colocate_with <> 'none' THEN
+            PERFORM FROM citus.pg_dist_partition WHERE logicalrelid = colocate_with::regclass;
+            IF NOT FOUND THEN RAISE 'relation % is not distributed', colocate_with; END IF;
+        END IF;
+        INSERT INTO citus.pg_dist_partition VALUES (t, 'h', 'by ' || c);
+        INSERT INTO citus.pg_dist_shard SELECT t FROM generate_series(1, 32);
+    END $$""",
+    """CREATE FUNCTION citus.create_reference_table(t regclass) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO citus.pg_dist_partition VALUES (t, 'n', 'everywhere') $$""",
+    """CREATE FUNCTION citus.truncate_local_data_after_distributing_table(t regclass) RETURNS void
+    LANGUAGE sql AS $$ UPDATE citus.pg_dist_partition SET way = way || ', truncated'
+        WHERE logicalrelid = t $$""",
+)
+
+DONE = {
+    *(f"{table} by slot, truncated" for table in ("rows", "counters", "log_heads", "batches")),
+    *(f"{table} everywhere, truncated" for table in ("spaces", "dropped")),
+}
+
+
+def database_with_citus(server: PostgresServer) -> tuple[str, str]:
+    """The DSN of an empty database, and its name."""
+    dsn = server.new_database()
+    name = dsn.partition("@/")[2].partition("?")[0]
+    server.run(*CITUS, database=name)
+    return f"{dsn}&search_path=public,citus", name
+
+
+def found(server: PostgresServer, name: str) -> set[str]:
+    query = "SELECT logicalrelid::text || ' ' || way FROM citus.pg_dist_partition"
+    return set(server.run(query, database=name).splitlines())
+
+
+def told(dsn: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hashrange", "distribute", dsn]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+
+
+def test_the_tables_of_an_empty_database(postgres_server: PostgresServer) -> None:
+    dsn, name = database_with_citus(postgres_server)
+    done = told(dsn)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"postgresql:///{name}: distributed rows, counters, log_heads, batches by slot, "
+        "in 32 shards each",
+        f"postgresql:///{name}: copied spaces and dropped to every node",
+    ]
+    assert found(postgres_server, name) == DONE
+    again = told(dsn)
+    assert again.returncode == 0
+    assert again.stdout == f"postgresql:///{name}: the tables are distributed already\n"
+
+
+def test_a_database_in_place(postgres_server: PostgresServer) -> None:
+    """What was written before is read, changed and counted in the other dialect."""
+    dsn, name = database_with_citus(postgres_server)
+
+    async def before(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)), Add(b"n", 2))
+        assert not store.citus
+
+    async def after(store: PostgresStore) -> None:
+        assert await read(store, Get((KEY,))) == [value_of(1)]
+        assert store.citus
+        await write(store, Put(*KEY, value_of(2)), Add(b"n", 3), reads=[Get((KEY,))])
+        assert await read(store, Get((KEY,))) == [value_of(2)]
+        assert await read(store, Counters((b"n",))) == [5]
+
+    run(dsn, before)
+    assert told(dsn).returncode == 0
+    assert found(postgres_server, name) == DONE
+    run(dsn, after)
+
+
+def test_requests_to_a_distributed_database(postgres_server: PostgresServer) -> None:
+    """The whole way, from boto3: items, an index over other slots, and transactions."""
+    dsn, _ = database_with_citus(postgres_server)
+    assert told(dsn).returncode == 0
+    with hashrange.connect(dsn) as database:
+        client = database.boto3_session().client("dynamodb")
+        strings = {"pk": "S", "of": "S"}
+        client.create_table(
+            TableName="table",
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[
+                {"AttributeName": name, "AttributeType": kind} for name, kind in strings.items()
+            ],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": "by_of",
+                    "KeySchema": [{"AttributeName": "of", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                }
+            ],
+        )
+        items = [{"pk": {"S": str(n)}, "of": {"S": "x"}} for n in range(10)]
+        client.transact_write_items(
+            TransactItems=[{"Put": {"TableName": "table", "Item": item}} for item in items]
+        )
+        keys = [{"Get": {"TableName": "table", "Key": {"pk": {"S": str(n)}}}} for n in range(11)]
+        answers = client.transact_get_items(TransactItems=keys)["Responses"]
+        assert [answer.get("Item") for answer in answers] == [*items, None]
+        condition = "attribute_not_exists(pk)"
+        with pytest.raises(client.exceptions.TransactionCanceledException):
+            client.transact_write_items(
+                TransactItems=[
+                    {"Put": {"TableName": "table", "Item": item, "ConditionExpression": condition}}
+                    for item in ({"pk": {"S": "new"}}, items[3])
+                ]
+            )
+        client.delete_item(TableName="table", Key={"pk": {"S": "0"}})
+        query = {"KeyConditionExpression": "#o = :x", "ExpressionAttributeNames": {"#o": "of"}}
+        entries = client.query(
+            TableName="table",
+            IndexName="by_of",
+            ExpressionAttributeValues={":x": {"S": "x"}},
+            **query,
+        )
+        assert entries["Count"] == client.scan(TableName="table")["Count"] == 9
+        assert list(database.check()) == []
+
+
+def test_without_the_extension(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    refused = told(dsn)
+    assert refused.returncode == 1
+    assert len(refused.stderr.splitlines()) == 1
+    assert "the extension citus is missing" in refused.stderr
+    name = dsn.partition("@/")[2].partition("?")[0]
+    tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+    assert postgres_server.run(tables, database=name) == "0"
+
+
+def test_a_run_that_fails_changes_nothing(postgres_server: PostgresServer) -> None:
+    dsn, name = database_with_citus(postgres_server)
+    postgres_server.run(
+        "CREATE FUNCTION citus.fail() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE 'a node is away'; END $$",
+        "CREATE TRIGGER fail BEFORE INSERT ON citus.pg_dist_partition FOR EACH ROW "
+        "WHEN (NEW.logicalrelid::text = 'batches') EXECUTE FUNCTION citus.fail()",
+        database=name,
+    )
+    refused = told(dsn)
+    assert refused.returncode == 1
+    assert refused.stderr.endswith(f"/{name}: a node is away\n")
+    assert len(refused.stderr.splitlines()) == 1
+    assert found(postgres_server, name) == set()
+
+
+def test_a_file_is_refused() -> None:
+    refused = told("app.db")
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "hashrange: app.db: only a PostgreSQL database can be distributed; "
+        "copy this one to it first\n"
+    )
