@@ -46,8 +46,10 @@ class OnPostgresql(Operations):
 
     server: ClassVar[PostgresServer]
 
+    options = ""
+
     def open(self) -> kv.Store:
-        return open_in_thread(self._opened(f"{self.server.new_schema()}&unsynced=1"))
+        return open_in_thread(self._opened(f"{self.server.new_schema()}&unsynced=1{self.options}"))
 
     async def _opened(self, dsn: str) -> PostgresStore:
         store = PostgresStore(dsn)
@@ -61,6 +63,12 @@ class OnPostgresql(Operations):
         super().teardown()
         if isinstance(store := getattr(self, "store", None), StoreOnLoop):
             store.end()
+
+
+class OnCitus(OnPostgresql):
+    """With the statements of that dialect, over plain PostgreSQL."""
+
+    options = "&dialect=citus"
 
 
 @pytest.fixture(scope="class")
@@ -78,4 +86,6 @@ TestInMemory.settings = settings(common, max_examples=25)
 TestOnSqlite = OnSqlite.TestCase
 TestOnPostgresql = pytest.mark.usefixtures("_server_of_the_class")(OnPostgresql.TestCase)
 TestOnPostgresql.settings = settings(common, max_examples=4, stateful_step_count=20)
+TestOnCitus = pytest.mark.usefixtures("_server_of_the_class")(OnCitus.TestCase)
+TestOnCitus.settings = settings(common, max_examples=2, stateful_step_count=20)
 TestOnSqlite.settings = settings(common, max_examples=8)

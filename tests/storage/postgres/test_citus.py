@@ -23,8 +23,9 @@ from hashrange.kv import (
     Read,
     StoreError,
 )
-from hashrange.storage.postgres import PostgresStore, settle
+from hashrange.storage.postgres import PostgresStore, routed, settle
 from hashrange.storage.postgres.pool import Pool
+from hashrange.storage.postgres.transaction import PostgresTransaction
 from hashrange.testing.store_model import value_of
 
 from . import test_promises as promises
@@ -195,3 +196,50 @@ def test_each_statement_is_routed_to_one_shard(dsn: str, monkeypatch: pytest.Mon
 def test_a_dialect_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
     with pytest.raises(StoreError, match="dialect is citus, or left out, not 'oracle'"):
         PostgresStore(postgres_dsn + "&dialect=oracle")
+
+
+# ---- bugs that are planted ----
+
+
+def rows_are_read_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def planted(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(PostgresStore, "lock_spread", planted)
+
+
+def a_row_is_deleted_without_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_row = routed._write_row
+
+    async def planted(connection: Any, at: Any, known: Any, value: Any, version: int) -> None:
+        if known is None and value is None:
+            statement = "DELETE FROM rows WHERE space = $1 AND slot = $2 AND key = $3"
+            await connection.execute(statement, *at[:3])
+        else:
+            await write_row(connection, at, known, value, version)
+
+    monkeypatch.setattr(routed, "_write_row", planted)
+
+
+def test_rows_that_are_read_without_locks_may_be_torn(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_are_read_without_locks(monkeypatch)
+    with pytest.raises(AssertionError):
+        test_rows_of_several_slots_are_read_under_locks(dsn, monkeypatch)
+
+
+def test_a_row_that_is_deleted_without_being_written_stays(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_row_is_deleted_without_being_written(monkeypatch)
+    with pytest.raises(AssertionError):
+        test_a_row_that_is_deleted_unread_may_not_be_visible_yet(dsn, monkeypatch)
+
+
+def test_a_refusal_that_is_not_confirmed_may_be_wrong(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PostgresTransaction, "confirm", PostgresTransaction.rollback)
+    with pytest.raises(pytest.fail.Exception):
+        test_a_decision_not_to_write_is_confirmed(dsn)
