@@ -117,7 +117,7 @@ def split_helps() -> str:
     return _heat(
         "A hot partition with many keys: a split helps",
         "14 writes a second to fifty keys of one partition, which serves 10. After ten "
-        "minutes it is split at the median of its keys, and both halves together serve them "
+        "minutes it is split at the median of its keys, and both halves together serve nearly "
         "all.",
         windows,
         [(split_at, "split")],

@@ -22,7 +22,7 @@ from botocore.exceptions import ConnectionClosedError
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, Runtime, refusal
 from hashrange.model.caller import DEFAULT_REGION, Caller
-from hashrange.runtime.names import Closed
+from hashrange.runtime.names import Closed, WouldBlock
 
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"
@@ -119,7 +119,7 @@ def _operation(request: AWSPreparedRequest) -> str:
 def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> AWSResponse:
     if isinstance(outcome, ConnectionError):  # a fault on purpose
         raise ConnectionClosedError(endpoint_url=request.url) from outcome
-    if isinstance(outcome, Closed | RuntimeError):
+    if isinstance(outcome, Closed | WouldBlock):
         raise outcome  # the calling program's own mistake must not look like a server's error
     if isinstance(outcome, bytes):
         status, body = 200, outcome

@@ -1,4 +1,4 @@
-"""The operations that callers may name, and the error for any other name."""
+"""The operations that callers may name, and the errors for calls that are mistakes."""
 
 from hashrange import kv
 from hashrange.model.errors import UnknownOperationException
@@ -10,6 +10,10 @@ API = frozenset(OPERATIONS)
 
 class Closed(kv.StoreError):
     """The database has been closed, and is still used."""
+
+
+class WouldBlock(RuntimeError):
+    """A method that waits was called on the event loop that it waits for."""
 
 
 def closed() -> Closed:

@@ -41,7 +41,7 @@ from hashrange.runtime.health import probe
 from hashrange.runtime.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.report import SourceReport
-from hashrange.runtime.names import API, closed, unknown
+from hashrange.runtime.names import API, WouldBlock, closed, unknown
 from hashrange.runtime.upgrade import bring_up_to_date_async
 
 PROCESSES = (
@@ -181,7 +181,7 @@ class AsyncRuntime(forks.Forkable):
     def close(self) -> None:
         """From a thread: answer what has arrived, then close the store."""
         if is_running_here(self._loop):
-            raise RuntimeError(ON_THE_LOOP)
+            raise WouldBlock(ON_THE_LOOP)
         if not self._loop.is_closed():
             closing = asyncio.run_coroutine_threadsafe(self.aclose(), self._loop)
             wait_for(closing, self._loop, CLOSING_SECONDS_MAX + SECONDS_MAX)
@@ -222,7 +222,7 @@ class AsyncRuntime(forks.Forkable):
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         if is_running_here(self._loop):
-            raise RuntimeError(ON_THE_LOOP)
+            raise WouldBlock(ON_THE_LOOP)
         answer: Future[Outcome] = Future()
         self._enter(operation, body, answer.set_result, caller, False)
         outcome = wait_for(answer, self._loop)

@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from hashrange import kv
+from hashrange.runtime.names import WouldBlock
 
 T = TypeVar("T")
 
@@ -80,7 +81,7 @@ class StoreOnLoop:
     def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = SECONDS_MAX) -> T:
         if is_running_here(self.loop):
             work.close()
-            raise RuntimeError(ON_THE_LOOP)
+            raise WouldBlock(ON_THE_LOOP)
         if self.loop.is_closed():
             work.close()
             raise kv.StoreError("the event loop of the database has ended; connect to it again")
