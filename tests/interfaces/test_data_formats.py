@@ -9,10 +9,12 @@ import drawn_items
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hashrange.interfaces.data import s3_export
+from hashrange.interfaces.data import s3_export, tables
 from hashrange.interfaces.data.files import Input, write_whole
 from hashrange.interfaces.data.formats import FORMATS, for_input, for_output
 from hashrange.interfaces.data.items import DataError, decode, encode
+from hashrange.interfaces.data.progress import Bookmark
+from hashrange.interfaces.data.spool import Spool
 from hashrange.model.values import normalize_item
 
 Item = dict[str, Any]
@@ -216,6 +218,7 @@ LONG = '{"pk":"' + "x" * (9 * 1024 * 1024)
         ("a.csv", "pk:S,n:N\na,1\nb,2,3\n", ":3: 3 cells, but the header has 2"),
         ("a.csv", "pk:S,m:M\na,{\n", ":2: m is not a M"),
         ("a.csv", 'pk:S\n"a', ":2: unexpected end of data"),
+        ("a.csv", "pk:S\n" + '"x\n",' * (2 * 1024 * 1024), "the row is longer than 8,388,608 char"),
         ("a.csv", "pk:S,pk:S\na,b\n", ":1: two columns have the same name"),
         ("a.csv", "pk:S,n:S,n:N\na,b,1\n", ":2: n has two values, of different types"),
         ("a.csv", "pk:S,\na,b\n", ":1: a column without a name"),
@@ -224,6 +227,9 @@ LONG = '{"pk":"' + "x" * (9 * 1024 * 1024)
         ("a.yaml", "- &a {pk: a}\n- *a", ":2: not YAML: aliases are not read"),
         ("a.yaml", "- !!python/object:os.system {}", ":1: not YAML: could not determine"),
         ("a.yaml", "- pk: " + "[" * 50_000, "nested too deep"),
+        ("a.yaml", "- {pk: !!timestamp now}", ":1: a tag does not fit its value"),
+        ("a.yaml", "- {pk: !!bool maybe}", ":1: a tag does not fit its value"),
+        ("a.yaml", "- {pk: !!int ''}", ":1: a tag does not fit its value"),
         ("a.parquet", "PAR1", "not a Parquet file"),
         ("a.txt", "pk", "the format is not known"),
     ],
@@ -262,6 +268,40 @@ def test_a_parquet_file_that_is_damaged(tmp_path: Path) -> None:
     path.write_bytes(content[:400] + b"\xff" * 300 + content[700:])
     with pytest.raises(DataError, match=r"damaged|row"):
         read(path)
+
+
+def test_a_parquet_file_with_values_that_are_none(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    bytes_ = pyarrow.array([b"\xff"])
+    text = pyarrow.Array.from_buffers(pyarrow.string(), 1, bytes_.buffers())
+    late = pyarrow.array([2**45], pyarrow.timestamp("s"))
+    deep = pyarrow.array(["[" * 100_000])
+    path = tmp_path / "a.parquet"
+    for values, meta, said in (
+        (text, None, "damaged: 'utf-8' codec"),
+        (late, None, "damaged: date value out of range"),
+        (text, b"{}", "not a Parquet file: .*attribute"),
+        (deep, b'{"attribute":"pk","type":"M"}', "row 1: maximum recursion"),
+    ):
+        field = pyarrow.field("pk", values.type, metadata={"dynamodb": meta} if meta else None)
+        parquet.write_table(pyarrow.table([values], schema=pyarrow.schema([field])), path)
+        with pytest.raises(DataError, match=said):
+            read(path)
+
+
+def test_links_that_somebody_has_put_beside_are_not_followed(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"mine")
+    for name in ("a.json.unfinished", "a.partial", "a.progress.new"):
+        (tmp_path / name).symlink_to(other)
+    write_whole(tmp_path / "a.json", [b"[]"])
+    tables.write(tmp_path / "a.json", tables.Description({}, None))
+    Spool(tmp_path / "a.partial").close()
+    Bookmark(tmp_path / "a.progress", {}).save({})
+    assert other.read_bytes() == b"mine"
+    assert not (tmp_path / "a.json").is_symlink()
 
 
 def test_a_folder_that_is_wrong(tmp_path: Path) -> None:

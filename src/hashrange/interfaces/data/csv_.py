@@ -97,13 +97,13 @@ def read(source: Input, types: Mapping[str, str]) -> Iterator[Record]:
     try:
         columns = [_column(cell, types) for cell in next(rows, [])]
         _check(source, columns)
-        line = lines.number + 1
+        line = lines.end_row()
         for row in rows:
             if row:
                 if len(row) > len(columns):
                     raise ValueError(f"{len(row)} cells, but the header has {len(columns)}")
                 yield Record(encode(_item(columns, row)), line)
-            line = lines.number + 1
+            line = lines.end_row()
     except DataError:
         raise
     except (csv.Error, ValueError, RecursionError) as error:
@@ -114,7 +114,8 @@ class _Lines:
     """The lines of a file as text, for the csv module, which may need several for a row."""
 
     def __init__(self, source: Input) -> None:
-        self.number = 0
+        self._number = 0
+        self._row_characters = 0
         self._source = source
         self._stream = io.TextIOWrapper(
             _Chunked(source),  # type: ignore[type-var]
@@ -129,13 +130,19 @@ class _Lines:
         text = self._stream.readline(ITEM_JSON_BYTES_MAX)
         if not text:
             raise StopIteration
-        if len(text) == ITEM_JSON_BYTES_MAX:
+        self._row_characters += len(text)
+        if self._row_characters >= ITEM_JSON_BYTES_MAX:
             raise DataError(
-                f"{self._source.name}:{self.number + 1}: the line is longer than "
+                f"{self._source.name}:{self._number + 1}: the row is longer than "
                 f"{ITEM_JSON_BYTES_MAX:,} characters"
             )
-        self.number += 1
+        self._number += 1
         return text
+
+    def end_row(self) -> int:
+        """A row is complete. Returns the number of the line where the next one begins."""
+        self._row_characters = 0
+        return self._number + 1
 
 
 class _Chunked(io.RawIOBase):

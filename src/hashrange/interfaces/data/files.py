@@ -101,6 +101,15 @@ def head(path: Path, size: int) -> bytes:
             return b""
 
 
+def open_new(path: Path) -> IO[bytes]:
+    """Open a new file for writing, in place of one that was left behind.
+
+    A link that somebody has put there is removed and not followed.
+    """
+    path.unlink(missing_ok=True)
+    return open(path, "xb")
+
+
 @contextmanager
 def appearing(path: Path) -> Iterator[IO[bytes]]:
     """A file to be written that gets its name when it is complete and on disk.
@@ -109,7 +118,7 @@ def appearing(path: Path) -> Iterator[IO[bytes]]:
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        with open(unfinished, "wb") as file:
+        with open_new(unfinished) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

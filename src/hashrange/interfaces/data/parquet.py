@@ -215,18 +215,24 @@ def read(source: Input) -> Iterator[Record]:
         while True:
             try:
                 batch = next(batches, None)
-            except (arrow.ArrowException, OSError) as error:
+                if batch is None:
+                    return
+                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
+            except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+                # Times beyond the year 9999 and texts that are not UTF-8 are found here.
                 raise DataError(f"{source.name}: damaged: {one_line(error)}") from None
-            if batch is None:
-                return
-            columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
             for at in range(batch.num_rows):
                 number += 1
                 try:
                     item = _item(names, kinds, columns, at)
-                except (ValueError, TypeError) as error:
+                except (ValueError, TypeError, RecursionError) as error:
                     raise DataError(f"{source.name}: row {number:,}: {one_line(error)}") from None
                 yield Record(encode(item), number)
+
+
+class _Meta(msgspec.Struct):
+    attribute: str
+    type: str
 
 
 def _known(field: Any) -> tuple[str, str] | None:
@@ -234,8 +240,8 @@ def _known(field: Any) -> tuple[str, str] | None:
     meta = (field.metadata or {}).get(_META)
     if meta is None:
         return None
-    said = msgspec.json.decode(meta, type=dict[str, str])
-    return said["attribute"], said["type"]
+    said = msgspec.json.decode(meta, type=_Meta)
+    return said.attribute, said.type
 
 
 def _item(

@@ -10,6 +10,7 @@ from typing import Any, Self, TextIO
 
 import msgspec
 
+from hashrange.interfaces.data.files import open_new
 from hashrange.interfaces.data.items import DataError
 
 _EVERY_SECONDS = 0.2
@@ -112,7 +113,7 @@ class Bookmark:
     def save(self, state: dict[str, Any]) -> None:
         content = msgspec.json.encode({"what": self._what, "state": state})
         beside = self.path.with_name(f"{self.path.name}.new")
-        with open(beside, "wb") as file:
+        with open_new(beside) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

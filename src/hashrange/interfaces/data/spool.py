@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from hashrange.interfaces.data import dynamodb_json
-from hashrange.interfaces.data.files import Input
+from hashrange.interfaces.data.files import Input, open_new
 from hashrange.interfaces.data.items import DataError
 
 
@@ -19,7 +19,7 @@ class Spool:
     def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
-        self._file: IO[bytes] = open(path, "r+b" if size else "wb")  # noqa: SIM115  see `close`
+        self._file: IO[bytes] = open(path, "r+b") if size else open_new(path)  # noqa: SIM115  see `close`
         if os.fstat(self._file.fileno()).st_size < size:
             self._file.close()
             raise DataError(f"{path}: shorter than it was; remove it and begin again")

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from hashrange.interfaces.data.connection import Refused, refusals
+from hashrange.interfaces.data.files import appearing
 from hashrange.interfaces.data.items import DataError, one_line
 
 _ACTIVE_SECONDS = 600.0
@@ -123,9 +124,8 @@ def beside(path: Path) -> Path:
 
 def write(path: Path, found: Description) -> None:
     content = msgspec.json.format(msgspec.json.encode(found), indent=2)
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_bytes(content + b"\n")
-    unfinished.replace(path)
+    with appearing(path) as file:
+        file.write(content + b"\n")
 
 
 def read(path: Path) -> Description:

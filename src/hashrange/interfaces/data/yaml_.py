@@ -56,6 +56,8 @@ def read(source: Input) -> Iterator[Record]:
         raise DataError(f"{source.name}:{line}: it is nested too deep") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}:{line}: {one_line(error)}") from None
+    except (LookupError, AttributeError):  # PyYAML's, if a tag and its text do not go together
+        raise DataError(f"{source.name}:{line}: a tag does not fit its value") from None
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
