@@ -3,11 +3,13 @@
 A probe reads from the store and commits to it, because only a commit tells that a sync has failed.
 The commit is small, so that it may still succeed on a disk that is nearly full. Therefore the room
 that is left counts too, and so do requests that have just failed for want of it. Probes that
-arrive together, or within a second, share one.
+arrive together, or within a second, share one. It is made in a thread of its own, so that every
+caller has an answer in time when the store hangs.
 """
 
 from collections.abc import Callable
-from threading import Lock
+from concurrent.futures import Future
+from threading import Lock, Thread
 from time import monotonic
 from typing import Protocol
 
@@ -17,7 +19,7 @@ from hashrange.model.errors import InternalServerError
 from hashrange.runtime.health import damage, is_full
 
 PROBE_SECONDS_MAX = 5.0
-"""How long a caller waits for a probe that another caller has begun."""
+"""How long a caller waits for a probe."""
 
 FREE_BYTES_MIN = 8 * 1024 * 1024
 """With less room on the disk, a large transaction may not fit."""
@@ -54,9 +56,9 @@ class Health:
         self._runtime = runtime
         self._store_figures = store_figures
         self._clock = clock
-        self._probing = Lock()
+        self._lock = Lock()
+        self._probing: Future[str] | None = None
         self._fresh_until = 0.0
-        self._problem = ""
         self._damage = ""
         self._full_until = 0.0
 
@@ -82,15 +84,22 @@ class Health:
 
     def problem(self) -> str:
         """Why the server is not ready; empty if it is. It may wait for a disk."""
-        if not self._probing.acquire(timeout=PROBE_SECONDS_MAX):
-            return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
         try:
-            if self._clock() >= self._fresh_until:
-                self._problem = self._probe()
-                self._fresh_until = self._clock() + _FRESH_SECONDS
-            return self._problem or self._damage or self._want_of_room()
-        finally:
-            self._probing.release()
+            problem = self._latest().result(PROBE_SECONDS_MAX)
+        except TimeoutError:
+            return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
+        return problem or self._damage or self._want_of_room()
+
+    def _latest(self) -> "Future[str]":
+        """The probe that is under way or fresh, or a new one."""
+        with self._lock:
+            probe = self._probing
+            if probe is None or (probe.done() and self._clock() >= self._fresh_until):
+                probe = self._probing = Future()
+                Thread(
+                    target=self._probe, args=(probe,), name="hashrange-probe", daemon=True
+                ).start()
+            return probe
 
     def _want_of_room(self) -> str:
         free = self._store_figures().get("disk_free_bytes", FREE_BYTES_MIN)
@@ -100,9 +109,16 @@ class Health:
             return "a request has just found no room on the disk; free some space"
         return ""
 
-    def _probe(self) -> str:
+    def _probe(self, probe: "Future[str]") -> None:
+        problem: str | BaseException = ""
         try:
             self._runtime.probe()
         except StoreError as error:
-            return str(error)
-        return ""
+            problem = str(error)
+        except BaseException as error:
+            problem = error
+        self._fresh_until = self._clock() + _FRESH_SECONDS
+        if isinstance(problem, str):
+            probe.set_result(problem)
+        else:
+            probe.set_exception(problem)

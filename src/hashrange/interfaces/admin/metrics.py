@@ -8,10 +8,12 @@ among the labels: no key and no client.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from hashrange import StoreError
 from hashrange.interfaces.admin import capacity_metrics
 from hashrange.interfaces.admin.capacity_metrics import Capacities, Usage
 from hashrange.interfaces.admin.histogram import SECONDS, cumulated
@@ -114,10 +116,15 @@ class Metrics:
             self._failed(outcome)
 
     def counts(self) -> Counts:
-        """All of it as of now, from any thread. It may wait for a disk."""
+        """All of it as of now, from any thread. It may wait for a disk.
+
+        While the database is away, what was provisioned last is told.
+        """
         self._counts.figures = dict(self._figures())
         self._counts.usage = list(self._usage())
-        self._counts.capacities = list(self._capacities())
+        if self._counts.figures.get("ready", 1):
+            with suppress(StoreError):
+                self._counts.capacities = list(self._capacities())
         self._counts.tables.expired = Counter(self._expired())
         return self._counts
 
