@@ -114,11 +114,12 @@ def tell(done: Done, outcome: Outcome) -> None:
 def internal_error(error: BaseException) -> InternalServerError:
     """The caller's error for a bug of ours or a failure of the store, which is logged.
 
-    Its `__cause__` is `error`.
+    Ctrl-C and the like, which are no Exception, are not logged: they are raised again. The
+    `__cause__` of what is returned is `error`.
     """
     if isinstance(error, kv.StoreError):
         logger.error("storage: %s", error)
-    else:
+    elif isinstance(error, Exception):
         logger.error("unexpected %s", type(error).__name__, exc_info=error)
     refusal = InternalServerError("Internal server error")
     refusal.__cause__ = error
