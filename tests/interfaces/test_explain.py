@@ -78,6 +78,22 @@ def test_a_read_tells_what_it_reads_and_what_it_returns(db: Database) -> None:
     assert found["read_units"] == consumed["ConsumedCapacity"]["CapacityUnits"]
 
 
+@pytest.mark.parametrize(
+    ("operation", "request_"),
+    [
+        ("Scan", {"TableName": "table", "Limit": 3}),
+        ("ExecuteStatement", {"Statement": 'SELECT * FROM "table"', "Limit": 3}),
+    ],
+)
+def test_a_read_that_has_more_pages_says_so(
+    db: Database, operation: str, request_: dict[str, Any]
+) -> None:
+    found = db.explain(operation, request_)
+    assert found["rows_read"] == 3
+    assert found["notes"] == ["this is one page of the result, and more follow"]
+    assert db.explain(operation, {**request_, "Limit": 100})["notes"] == []
+
+
 def test_nothing_is_written(db: Database) -> None:
     before = db.execute("Scan", {"TableName": "table"})
     db.explain("DeleteItem", {"TableName": "table", "Key": {"pk": {"S": "1"}}})

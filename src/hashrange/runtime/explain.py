@@ -38,7 +38,8 @@ class Explanation(Struct):
     """`rows_read` counts items and index entries, and `bytes_read` is their size.
 
     `items_returned` is what the client gets of them. `error` is the body of the error, if the
-    request would be refused. `notes` say what a write does to each index.
+    request would be refused. `notes` say what a write does to each index, or that a read would
+    return only a page.
     """
 
     operation: str
@@ -78,7 +79,10 @@ def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: flo
     if decision.receipt is not None:
         _add_charges(found, decision.receipt.charges)
     found.notes += _notes(decision)
-    found.items_returned = _returned(decision)
+    response = {} if decision.changes else _response(decision)
+    found.items_returned = _returned(response)
+    if "LastEvaluatedKey" in response or "NextToken" in response:
+        found.notes.append("this is one page of the result, and more follow")
     return found
 
 
@@ -136,10 +140,12 @@ def _notes(decision: Decision) -> Iterator[str]:
         yield "a transaction doubles the units of tables, not those of their indexes"
 
 
-def _returned(decision: Decision) -> int:
-    if decision.changes:
-        return 0
-    response = msgspec.json.decode(msgspec.json.encode(decision.response()) or b"{}")
+def _response(decision: Decision) -> dict[str, Any]:
+    wire = msgspec.json.encode(decision.response()) or b"{}"
+    return msgspec.json.decode(wire, type=dict[str, Any])
+
+
+def _returned(response: dict[str, Any]) -> int:
     if "Count" in response:
         return cast(int, response["Count"])
     if "Item" in response:
