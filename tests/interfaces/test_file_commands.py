@@ -36,6 +36,13 @@ def test_restore(path: Path, tmp_path: Path) -> None:
     assert run("restore", copy, restored, "--replace").returncode == 0
 
 
+@pytest.mark.parametrize("arguments", [("compact",), ("backup", "copy.db"), ("restore", "o.db")])
+def test_an_address_is_refused_without_its_password(arguments: tuple[str, ...]) -> None:
+    command, *rest = arguments
+    line = fault(command, "postgresql://me:secret@127.0.0.1:1/app", *rest)
+    assert line.startswith("postgresql://me@127.0.0.1:1/app: not a file; ")
+
+
 @pytest.mark.parametrize("arguments", [("compact",), ("restore", "other.db")])
 def test_a_missing_file(arguments: tuple[str, ...], tmp_path: Path) -> None:
     command, *others = arguments

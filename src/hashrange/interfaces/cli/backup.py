@@ -3,7 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, existing, told_in_one_line
+from hashrange.interfaces.cli.commands import (
+    command,
+    database_name,
+    existing,
+    fail,
+    printed,
+    told_in_one_line,
+)
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -11,21 +18,29 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, backup)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("path", metavar="DB", type=_file, help="the database file")
     parser.add_argument(
-        "target", metavar="TARGET", type=Path, help="the copy: a file that does not exist yet"
+        "target", metavar="TARGET", type=_file, help="the copy: a file that does not exist yet"
     )
     parser.add_argument(
         "--compact", action="store_true", help="leave out room that nothing uses; takes longer"
     )
     parser = command(commands, restore)
-    parser.add_argument("source", metavar="BACKUP", type=Path, help="a file that backup made")
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file")
+    parser.add_argument("source", metavar="BACKUP", type=_file, help="a file that backup made")
+    parser.add_argument("path", metavar="DB", type=_file, help="the database file")
     parser.add_argument(
         "--replace", action="store_true", help="replace DB, which must not be in use"
     )
     parser = command(commands, compact)
-    parser.add_argument("path", metavar="DB", type=Path, help="the database file, not in use")
+    parser.add_argument("path", metavar="DB", type=_file, help="the database file, not in use")
+
+
+def _file(text: str) -> Path:
+    """The type of an argument that names a file. An address is refused, without its password."""
+    path = database_name(text)
+    if isinstance(path, str):
+        fail(f"{printed(path)}: not a file; PostgreSQL has backups of its own, such as pg_dump")
+    return path
 
 
 def backup(path: Path, target: Path, compact: bool) -> None:
