@@ -93,7 +93,9 @@ def test_another_transfer_does_not_go_on_from_there(many: Path, folder: Path, ru
     _end(signal.SIGINT, arguments, Path("a.jsonl.progress"))
     fill("b.db", [])
     line = fault(run("export", "b.db", "table", "-o", "a.jsonl"))
-    assert line == "a.jsonl.progress: of another transfer; finish that one or remove the file"
+    assert (
+        line == "a.jsonl.progress: belongs to another transfer; finish that one, or remove the file"
+    )
 
 
 def test_a_table_that_is_deleted_underneath(folder: Path) -> None:

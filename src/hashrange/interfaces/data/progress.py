@@ -103,7 +103,9 @@ class Bookmark:
                 f"{self.path}: not readable: {error}; remove it to begin again"
             ) from None
         if content.get("what") != self._what:
-            raise DataError(f"{self.path}: of another transfer; finish that one or remove the file")
+            raise DataError(
+                f"{self.path}: belongs to another transfer; finish that one, or remove the file"
+            )
         state: dict[str, Any] = content["state"]
         return state
 

@@ -148,10 +148,10 @@ BY_MESSAGE = _entries(
         r"Unrecognized function",
         "Conditions have begins_with, contains, size, attribute_type and IS [NOT] MISSING.",
     ),
-    (r"does not have the specified index", ".indexes lists the indexes."),
+    (r"does not have the specified index", "The shell command .indexes lists the indexes."),
     (
         r"Requested resource not found|Cannot do operations on a non-existent",
-        ".tables lists the tables.",
+        "The shell command .tables lists the tables.",
     ),
 )
 
