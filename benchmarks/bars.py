@@ -22,6 +22,7 @@ from benchmarks.spread import Spread, Verdict
 
 OURS, FULL = "hashrange relaxed", "hashrange full"
 WORKERS = "hashrange, 2 workers relaxed"
+POSTGRESQL = "hashrange, PostgreSQL relaxed"
 BARE, BARE_FULL = "bare server relaxed", "bare server full"
 LOCAL, DYNALITE, DYNOXIDE = "DynamoDB Local memory", "dynalite memory", "dynoxide memory"
 DYNOXIDE_FULL = "dynoxide full"
@@ -41,6 +42,8 @@ RATIOS = [
     Ratio("GetItem", 3.0, (LOCAL,)),
     Ratio("GetItem", 0.6, (BARE,)),
     Ratio("GetItem", 1.5, (OURS,), WORKERS),  # if the generator has a core of its own
+    Ratio("GetItem", 0.5, (OURS,), POSTGRESQL),
+    Ratio("PutItem", 0.33, (OURS,), POSTGRESQL),
     Ratio("PutItem", 1.5, (DYNALITE,)),
     Ratio("PutItem", 3.0, (LOCAL,)),
     Ratio("PutItem", 0.6, (BARE,)),

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.servers import Server
+from hashrange.testing.postgres_server import NoPostgres, find_programs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -43,6 +44,19 @@ def workers() -> list[Server]:
     """Two processes on one file."""
     alone = checkout(ROOT, "hashrange, 2 workers", "relaxed")
     return [alone._replace(command=[*alone.command, "--workers", "2"])]
+
+
+def over_postgresql() -> list[Server]:
+    """One process, and two, over a PostgreSQL on the same machine."""
+    try:
+        find_programs()
+    except NoPostgres as error:
+        raise UnavailableError(str(error)) from None
+    command = [sys.executable, "-m", "benchmarks.over_postgresql", "--port", "{port}"]
+    command += ["--durability", "relaxed"]
+    one = Server("hashrange, PostgreSQL", version("hashrange"), "relaxed", command, ROOT)
+    two = [*command, "--workers", "2"]
+    return [one, one._replace(implementation="hashrange, PostgreSQL, 2 workers", command=two)]
 
 
 def checkout(folder: Path, name: str, durability: str) -> Server:
@@ -112,5 +126,5 @@ def moto() -> list[Server]:
     return [Server("moto", MOTO, "memory", command, ROOT)]
 
 
-OURS: list[Callable[[], list[Server]]] = [hashrange, workers, bare]
+OURS: list[Callable[[], list[Server]]] = [hashrange, workers, over_postgresql, bare]
 OTHERS: list[Callable[[], list[Server]]] = [dynamodb_local, dynalite, dynoxide]

@@ -90,8 +90,9 @@ def answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSR
     """The answer of a database to a request; `region` is for one that does not name its own."""
     operation = _operation(request)
     outcome: Outcome
+    runtime = database.runtime  # if there is none, that is no error of a server
     try:
-        outcome = database.runtime.call(operation, request.body, _caller(request, region))
+        outcome = runtime.call(operation, request.body, _caller(request, region))
     except Exception as error:
         outcome = error
     return _response(request, operation, outcome)

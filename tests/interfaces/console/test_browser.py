@@ -118,10 +118,10 @@ def test_keys(page: Any, console: Browserless) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/item?key=*")
     page.keyboard.press("?")
-    assert page.get_by_role("dialog").is_visible()
+    page.get_by_role("dialog").wait_for()
     page.keyboard.press("e")
     page.keyboard.press("Escape")
-    assert not page.get_by_role("dialog").is_visible()
+    page.get_by_role("dialog").wait_for(state="hidden")
     page.keyboard.press("e")
     page.wait_for_url("**/item/edit?key=*")
 
@@ -211,7 +211,7 @@ def test_hostile_values_are_shown_and_kept(page: Any, console: Browserless, clie
         assert page.locator(".unseen", has_text=mark).count()
     page.keyboard.press("e")
     page.get_by_role("button", name="Review").click()
-    assert page.get_by_text("Nothing changes.").is_visible(), "the browser has kept every value"
+    page.get_by_text("Nothing changes.").wait_for()  # the browser has kept every value
     page.get_by_role("button", name="Change more").click()
     page.get_by_label("Value of direction").fill("plain")
     page.get_by_role("button", name="Review").click()
