@@ -19,7 +19,8 @@ class Spool:
     def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
-        self._file: IO[bytes] = open(path, "r+b") if size else open_new(path)  # noqa: SIM115  see `close`
+        self._file: IO[bytes]  # see `close`
+        self._file = open(path, "r+b") if size else open_new(path)  # noqa: SIM115
         if os.fstat(self._file.fileno()).st_size < size:
             self._file.close()
             raise DataError(f"{path}: shorter than it was; remove it and begin again")
