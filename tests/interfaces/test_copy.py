@@ -65,7 +65,9 @@ def test_between_servers_and_files(folder: Path, run: Run) -> None:
 
 def test_mistakes(folder: Path, run: Run) -> None:
     fill("a.db", [numbered(1)])
-    assert "the same" in fault(run("copy", "a.db", "a.db"))
+    Path("link.db").symlink_to("a.db")
+    for name in ("a.db", "./a.db", "link.db"):
+        assert "the same" in fault(run("copy", "a.db", name)), name
     assert "ResourceNotFoundException" in fault(run("copy", "a.db", "b.db", "none"))
     with hashrange.connect("c.db") as db:
         key = drawn_items.TABLE["KeySchema"][:1]

@@ -4,6 +4,7 @@ A file of progress says how far it has come; it is beside the target if that is 
 the current folder. If a copy is followed, the file stays, so that following goes on later.
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -42,7 +43,7 @@ class Copy:
     """The copy of some tables. `states` says by name how far it has come."""
 
     def __init__(self, source: "Target", target: "Target", names: Sequence[str]) -> None:
-        if source.name == target.name:
+        if _place(source) == _place(target):
             raise DataError(f"{source.name}: the source and the target are the same")
         self.source = source
         self.target = target
@@ -140,6 +141,12 @@ class Copy:
 
 _IDLE_SECONDS = 0.25
 """A shard may be read five times a second."""
+
+
+def _place(target: "Target") -> tuple[str, str]:
+    """One file has many names: `app.db`, `./app.db`, a link."""
+    name = os.path.realpath(target.name) if target.kind == "file" else target.name
+    return target.kind, name
 
 
 def _prepare(source: "Target", target: "Target", table: TableInfo) -> None:
