@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hashrange
+from hashrange.engine.price import UNITS_MAX
 from hashrange.model.errors import ValidationException
 from hashrange.runtime.names import Closed
 
@@ -161,6 +163,32 @@ def test_the_address_says_how_many_connections(dsn: str) -> None:
     for size in ("0", "many", "65"):
         with pytest.raises(hashrange.StoreError, match="pool is a number from 1 to 64"):
             hashrange.connect(f"{dsn}&pool={size}")
+
+
+@pytest.mark.parametrize("pool", [1, 2, 4])
+def test_costly_reads_leave_connections_to_others(dsn: str, pool: int) -> None:
+    """Each holds one, and is advanced by the same thread as the others."""
+    long = {"L": [{"N": "1"}] * UNITS_MAX}
+    scan: dict[str, Any] = {
+        "TableName": TABLE,
+        "FilterExpression": " OR ".join(["contains(l, :absent)"] * 20),
+        "ExpressionAttributeValues": {":absent": {"S": "absent"}},
+    }
+    increment = get("a") | {
+        "UpdateExpression": "ADD n :n",
+        "ConditionExpression": f"NOT ({scan['FilterExpression']})",
+        "ExpressionAttributeValues": {":n": {"N": "1"}, **scan["ExpressionAttributeValues"]},
+    }
+    with hashrange.connect(f"{dsn}&pool={pool}") as database, ThreadPoolExecutor(16) as threads:
+        database.execute("CreateTable", CREATE)
+        for pk in "abc":
+            database.execute("PutItem", {"TableName": TABLE, "Item": {"pk": {"S": pk}, "l": long}})
+        scans = [threads.submit(database.execute, "Scan", scan) for _ in range(12)]
+        increments = [threads.submit(database.execute, "UpdateItem", increment) for _ in range(4)]
+        assert [scanned.result(60)["ScannedCount"] for scanned in scans] == [3] * 12
+        for incremented in increments:
+            incremented.result(60)
+        assert database.execute("GetItem", get("a"))["Item"]["n"] == {"N": "4"}
 
 
 def test_a_closed_database_has_given_its_connections_back(

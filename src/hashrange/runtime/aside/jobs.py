@@ -51,7 +51,11 @@ class Job(Struct, eq=False):
 
 
 class Jobs(forks.Forkable):
-    """Without an `executor`, the work is done in a thread that is started when it is needed."""
+    """Without an `executor`, the work is done in a thread that is started when it is needed.
+
+    At most `together_max` jobs have begun at once. Each holds a snapshot, and if a store has no
+    more of them to give, the thread would wait for one that only its own next steps give back.
+    """
 
     def __init__(
         self,
@@ -59,7 +63,9 @@ class Jobs(forks.Forkable):
         environment: Environment,
         evaluator: Evaluator,
         executor: Executor | None = None,
+        together_max: int = WAITING_MAX,
     ) -> None:
+        self._together_max = together_max
         self._store = store
         self._environment = environment
         self.evaluator = evaluator
@@ -71,6 +77,7 @@ class Jobs(forks.Forkable):
         """The jobs are the parent's."""
         self._lock = Lock()
         self._running: deque[Job] = deque()
+        self._reads: deque[Job] = deque()
         self._writes: dict[str, deque[Job]] = {}  # callers in the order of their turns
         self._writing = False
         self._stepping = False
@@ -87,7 +94,7 @@ class Jobs(forks.Forkable):
             if job.writes:
                 self._writes.setdefault(job.caller.access_key, deque()).append(job)
             else:
-                self._running.append(job)
+                self._reads.append(job)
         self._go_on()
 
     def call(self, name: str, body: bytes, caller: Caller) -> bytes:
@@ -112,8 +119,10 @@ class Jobs(forks.Forkable):
         if self._thread:
             self._thread.shutdown()
         with self._lock:
-            left = [*self._running, *(job for queue in self._writes.values() for job in queue)]
+            left = [*self._running, *self._reads]
+            left += [job for queue in self._writes.values() for job in queue]
             self._running.clear()
+            self._reads.clear()
             self._writes.clear()
         for job in left:
             self._end(job, kv.StoreError("the database is closed; open it again"))
@@ -148,9 +157,20 @@ class Jobs(forks.Forkable):
             pass
 
     def _admit(self) -> None:
-        """Let the next write begin, if none is under way. The callers take turns."""
-        if self._writing or not self._writes:
-            return
+        """Let the next write begin, if none is under way, and as many reads as have a place.
+
+        No read waits for long: the next write begins only when this one has been committed.
+        """
+        if not self._writing and self._writes and self._has_place():
+            self._admit_write()
+        while self._reads and self._has_place():
+            self._running.append(self._reads.popleft())
+
+    def _has_place(self) -> bool:
+        return len(self._running) < self._together_max
+
+    def _admit_write(self) -> None:
+        """The callers take turns."""
         caller = next(iter(self._writes))
         queue = self._writes.pop(caller)
         self._running.append(queue.popleft())

@@ -89,7 +89,8 @@ class AsyncRuntime(forks.Forkable):
             Catalog(), times, settings, self._meter, commit_seconds=store.commit_seconds_max
         )
         self._threads = StoreOnLoop(store, loop)
-        self._jobs = Jobs(self._threads, self.environment, Here())
+        together_max = max(1, store.connections_max // 2)
+        self._jobs = Jobs(self._threads, self.environment, Here(), together_max=together_max)
         self._tasks: set[Task[None]] = set()
         common: Any = (store, loop, self.environment, self._jobs, self._spawn, self.open)
         self._reads = Reads(*common)
