@@ -1,9 +1,9 @@
 """A small store with many writers, striped counters and a clock of its own, in memory.
 
-It implements the waist as a distributed store does, and nothing beyond it: any
-number of transactions are open at once, each on a copy of its moment; a commit looks again at all
-rows that were read; a counter is the sum of its stripes; every slot of a log counts for itself; the
-clock is raised by nobody. So it shows that the store suite asks for no more than the waist says.
+It implements the waist as a distributed store does, and nothing beyond it: any number of
+transactions are open at once, each on a copy of its moment; a commit looks again at all rows that
+were read; a counter is the sum of its stripes; every slot of a log counts for itself; and nobody
+raises the clock. So it shows that the store suite asks for no more than the waist says.
 """
 
 import threading

@@ -25,6 +25,9 @@ from hashrange.interfaces.data.tables import TableInfo
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
 
+_IDLE_SECONDS = 0.25
+"""A shard may be read five times a second."""
+
 
 class TableState(msgspec.Struct):
     """How far the copy of a table has come. It `began` and `ended` at these epoch seconds.
@@ -48,9 +51,9 @@ class Copy:
         self.source = source
         self.target = target
         self.names = list(names) or tables.names(source.client, source.name)
-        folder = Path(f"{target.name}.progress")
+        beside = Path(f"{target.name}.progress")
         self.bookmark = Bookmark(
-            folder if target.kind == "file" else Path("hashrange-copy.progress"),
+            beside if target.kind == "file" else Path("hashrange-copy.progress"),
             {"copy": source.name, "to": target.name, "tables": self.names},
         )
         self.states = msgspec.convert(self.bookmark.load() or {}, dict[str, TableState])
@@ -137,10 +140,6 @@ class Copy:
             writing.close()
             with suppress(OSError):
                 self.save()
-
-
-_IDLE_SECONDS = 0.25
-"""A shard may be read five times a second."""
 
 
 def _place(target: "Target") -> tuple[str, str]:

@@ -36,7 +36,6 @@ SUMMARY = "manifest-summary.json"
 FILES = "manifest-files.json"
 FILE_ITEMS = 500_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-_BLOCK_BYTES = 1 << 20
 _LINES_A_BLOCK = 1000
 
 

@@ -29,10 +29,6 @@ class Entry(NamedTuple):
     text: str
     line: int
 
-    @property
-    def is_command(self) -> bool:
-        return self.text.startswith(".")
-
 
 def entries(lines: Iterable[str]) -> Iterator[Entry]:
     """The statements and commands in the lines of a file. Raises `TooLong`."""
