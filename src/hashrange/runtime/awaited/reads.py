@@ -35,7 +35,7 @@ PAGES_PER_GROUP = 8
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
-class ReadRequest:
+class QueuedRead:
     """A parsed request that only reads. `weight` is that of `engine.price`."""
 
     __slots__ = ("body", "caller", "decided", "done", "operation", "request", "weight")
@@ -57,7 +57,7 @@ class ReadRequest:
         return self.operation.single_read and not self.weight
 
 
-Group = list[ReadRequest]
+Group = list[QueuedRead]
 
 
 class Lane:
@@ -76,11 +76,11 @@ class Lane:
         self._size_max = size_max
         self._answer = answer
         self._spawn = spawn
-        self._waiting: deque[ReadRequest] = deque()
+        self._waiting: deque[QueuedRead] = deque()
         self._groups = 0
         self._gathering = Gathering(loop, self._waiting, size_max, self._start)
 
-    def add(self, read: ReadRequest) -> None:
+    def add(self, read: QueuedRead) -> None:
         self._waiting.append(read)
         if self._groups < self._groups_max:
             self._gathering.begin()
@@ -137,7 +137,7 @@ class Reads:
     def __len__(self) -> int:
         return len(self._backlog)
 
-    def add(self, read: ReadRequest) -> None:
+    def add(self, read: QueuedRead) -> None:
         try:
             self._backlog.enter(read, len(read.body))
             if read.single:
@@ -148,7 +148,7 @@ class Reads:
             self._backlog.leave(read)
             tell(read.done, refusal)
 
-    def _admitted(self, read: ReadRequest) -> bool:
+    def _admitted(self, read: QueuedRead) -> bool:
         if read not in self._backlog:
             return False
         self._pages.add(read)
@@ -243,7 +243,7 @@ class Reads:
 
     # ---- the beginning and the end of each ----
 
-    def _begin(self, read: ReadRequest, tables: Tables, now: float) -> Driven[Decision]:
+    def _begin(self, read: QueuedRead, tables: Tables, now: float) -> Driven[Decision]:
         """Run the decision up to its first read, or its end. The caller is not answered yet."""
         environment = self._environment
         moment = Moment(now, b"", read.caller, environment.settings, environment.commit_seconds)
@@ -252,7 +252,7 @@ class Reads:
             steps = within_price(steps, read.weight, read.body)
         return Driven(steps, partial(self._finish, read))
 
-    def _finish(self, read: ReadRequest, result: Decision | Exception) -> None:
+    def _finish(self, read: QueuedRead, result: Decision | Exception) -> None:
         outcome: Outcome
         read.decided = True
         try:
@@ -275,7 +275,7 @@ class Reads:
         meter.charge(decision.receipt, self._environment.clock.now())
         return metered(response, decision.receipt) if meter.tells else response
 
-    def _go_aside(self, read: ReadRequest) -> None:
+    def _go_aside(self, read: QueuedRead) -> None:
         """Begin again aside. The read keeps its place among the long ones."""
 
         def done(outcome: Proposal | BaseException) -> None:
@@ -288,7 +288,7 @@ class Reads:
         except ApiError as refusal:
             self._tell(read, refusal)
 
-    def _tell(self, read: ReadRequest, outcome: Outcome) -> None:
+    def _tell(self, read: QueuedRead, outcome: Outcome) -> None:
         if not read.single:
             self._queue.leave()
         if self._backlog.leave(read):

@@ -22,7 +22,7 @@ from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
-from hashrange.runtime.awaited.reads import ReadRequest, Reads
+from hashrange.runtime.awaited.reads import QueuedRead, Reads
 from hashrange.runtime.awaited.threads import (
     ON_THE_LOOP,
     SECONDS_MAX,
@@ -242,7 +242,7 @@ class AsyncRuntime(forks.Forkable):
                 submission = submission_of(operation, request, body, caller, done)
                 start = partial(self._writes.add, submission)
             else:
-                read = ReadRequest(operation, request, body, caller, done)
+                read = QueuedRead(operation, request, body, caller, done)
                 start = partial(self._reads.add, read)
             if here:
                 start()

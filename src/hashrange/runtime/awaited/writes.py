@@ -36,7 +36,7 @@ from hashrange.runtime.environment import Environment
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
-class WriteRequest:
+class QueuedWrite:
     """A submission that waits, or is in a batch. Its caller is answered once.
 
     `first` are reads that its decision will make, as far as they can be told beforehand.
@@ -94,7 +94,7 @@ class Writes:
         self._prepare = prepare
         self._wake_upkeep = wake_upkeep
         self._backlog = Backlog(loop, self._overdue)
-        self._waiting: deque[WriteRequest] = deque()
+        self._waiting: deque[QueuedWrite] = deque()
         self._held: set[Ticket] = set()
         self._batches = 0
         self._gathering = Gathering(loop, self._waiting, BATCH_REQUESTS_MAX, self._start)
@@ -103,7 +103,7 @@ class Writes:
         return len(self._backlog)
 
     def add(self, submission: Submission) -> None:
-        request = WriteRequest(submission)
+        request = QueuedWrite(submission)
         try:
             self._backlog.enter(request, request.size)
         except ApiError as refusal:
@@ -111,7 +111,7 @@ class Writes:
             return
         self._queue(request)
 
-    def _queue(self, request: WriteRequest) -> None:
+    def _queue(self, request: QueuedWrite) -> None:
         request.look_ahead(self._environment)
         self._waiting.append(request)
         if self._batches < self.batches_max:
@@ -130,7 +130,7 @@ class Writes:
             self._batches += 1
             self._spawn(self._run(requests))
 
-    async def _run(self, requests: Sequence[WriteRequest]) -> None:
+    async def _run(self, requests: Sequence[QueuedWrite]) -> None:
         batch = Batch(self._environment, [request.submission for request in requests])
         first = [read for request in requests for read in request.first]
         try:
@@ -154,7 +154,7 @@ class Writes:
         else:
             await run_batch(batch, self._store, first)
 
-    def _end(self, batch: Batch, requests: Sequence[WriteRequest]) -> None:
+    def _end(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
         self._batches -= 1
         costly = {id(submission) for submission in batch.costly}
         for request in requests:
@@ -168,7 +168,7 @@ class Writes:
         if self._waiting:
             self._gathering.begin()
 
-    def _answer(self, request: WriteRequest) -> None:
+    def _answer(self, request: QueuedWrite) -> None:
         submission = request.submission
         if submission.proposal is not None:
             self._jobs.settled()
@@ -193,7 +193,7 @@ class Writes:
 
     # ---- costly submissions, which are decided aside ----
 
-    def _propose(self, request: WriteRequest) -> None:
+    def _propose(self, request: QueuedWrite) -> None:
         """Have a submission decided aside. Its proposal then goes into a batch."""
         submission = request.submission
         request.running = False
@@ -211,12 +211,12 @@ class Writes:
             submission.outcome = refusal
             self._answer(request)
 
-    def _proposed(self, request: WriteRequest, outcome: Proposal | BaseException) -> None:
+    def _proposed(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
         """In the thread of the jobs."""
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             self._loop.call_soon_threadsafe(self._go_on, request, outcome)
 
-    def _go_on(self, request: WriteRequest, outcome: Proposal | BaseException) -> None:
+    def _go_on(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
         submission = request.submission
         wanted = request in self._backlog  # else its caller was told that nothing was written
         if isinstance(outcome, Proposal) and outcome.writes and wanted:

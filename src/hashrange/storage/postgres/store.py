@@ -18,7 +18,7 @@ from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_o
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.schema import is_distributed, prepare
 from hashrange.storage.postgres.transaction import (
-    Moment,
+    HeldSnapshot,
     PostgresSnapshot,
     PostgresTransaction,
     ask,
@@ -106,10 +106,10 @@ class PostgresStore:
         return question.answers(reads, self.not_before)
 
     async def snapshot(self) -> PostgresSnapshot:
-        return PostgresSnapshot(self, await self.moment())
+        return PostgresSnapshot(self, await self.hold_snapshot())
 
     async def begin(self, lasting: bool = False, /) -> PostgresTransaction:
-        return PostgresTransaction(self, await self.moment() if lasting else None)
+        return PostgresTransaction(self, await self.hold_snapshot() if lasting else None)
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         raise StoreError(f"{self.name}: back up a PostgreSQL database with pg_dump")
@@ -160,14 +160,14 @@ class PostgresStore:
         await self.open()
         return await self.pool.take()
 
-    async def moment(self) -> Moment:
+    async def hold_snapshot(self) -> HeldSnapshot:
         """A snapshot of PostgreSQL, on a connection of its own."""
         while True:
             connection = await self.take()
             try:
                 # The first statement after BEGIN takes the snapshot.
                 await connection.execute(f"{self.pool.begin(SNAPSHOT)}; SELECT 1")
-                return Moment(self, connection)
+                return HeldSnapshot(self, connection)
             except BaseException as error:
                 self.pool.give(connection, sound=False)
                 if not (isinstance(error, ERRORS) and is_lost(error)):

@@ -50,7 +50,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> None:
             return
 
 
-class Moment:
+class HeldSnapshot:
     """A connection with a snapshot of PostgreSQL."""
 
     def __init__(self, store: "PostgresStore", connection: Any) -> None:
@@ -86,36 +86,36 @@ class Moment:
 
 
 class PostgresSnapshot:
-    def __init__(self, store: "PostgresStore", moment: Moment) -> None:
+    def __init__(self, store: "PostgresStore", held: HeldSnapshot) -> None:
         self._store = store
-        self._moment = moment
+        self._held = held
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
-        await self._moment.ask(question)
+        await self._held.ask(question)
         await self._store.lock_spread(reads, question)
         return question.answers(reads, self._store.not_before)
 
     async def close(self) -> None:
-        await self._moment.close()
+        await self._held.close()
 
 
 class PostgresTransaction:
-    def __init__(self, store: "PostgresStore", moment: Moment | None) -> None:
+    def __init__(self, store: "PostgresStore", held: HeldSnapshot | None) -> None:
         self._store = store
-        self._moment = moment
+        self._held = held
         self._guards = Guards()
         self._was_read = False
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        if self._moment is None and self._was_read:
-            self._moment = await self._store.moment()
-            await self._compare(self._moment)
+        if self._held is None and self._was_read:
+            self._held = await self._store.hold_snapshot()
+            await self._compare(self._held)
         question = Question(reads)
-        if self._moment is None:
+        if self._held is None:
             await self._store.ask(question)
         else:
-            await self._moment.ask(question)
+            await self._held.ask(question)
         self._was_read = True
         self._guards.add(reads, question)
         return question.answers(reads, self._store.not_before)
@@ -125,8 +125,8 @@ class PostgresTransaction:
         await (self.commit([]) if self._store.citus else self.rollback())
 
     async def rollback(self) -> None:
-        if self._moment is not None:
-            await self._moment.close()
+        if self._held is not None:
+            await self._held.close()
 
     async def commit(self, writes: Sequence[Write], /) -> None:
         await self.rollback()
@@ -153,7 +153,7 @@ class PostgresTransaction:
         if not folded.is_empty:
             store.committed()
 
-    async def _compare(self, source: "Moment | PostgresStore") -> None:
+    async def _compare(self, source: "HeldSnapshot | PostgresStore") -> None:
         """Raises Conflict unless all that was read is still the same there."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
