@@ -40,7 +40,10 @@ BATCH_SECONDS_MAX = 0.01
 ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
-"""How often a batch is run again before its requests are refused."""
+"""How often a batch is decided before its requests are refused.
+
+Where several servers keep changing the same few items, two attempts of three may lose.
+"""
 
 logger = logging.getLogger("hashrange")
 encode_response = msgspec.json.Encoder().encode

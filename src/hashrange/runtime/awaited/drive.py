@@ -14,19 +14,13 @@ from typing import Any, Generic, TypeVar
 from hashrange import kv
 from hashrange.engine.fetch import PAUSE
 from hashrange.model.errors import ThrottlingException
-from hashrange.runtime.batch import Batch, internal_error
+from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
 from hashrange.runtime.decisions import Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 
 T = TypeVar("T")
-
-ATTEMPTS_MAX = 100
-"""How often a batch is decided before its callers are told to try again.
-
-Where several servers keep changing the same few items, two attempts of three may lose.
-"""
 
 LASTING_FROM = 3
 """The attempt from which on a batch holds the moment that it reads from."""
@@ -95,7 +89,7 @@ async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
     """
     batch.memory = Memory()
     try:
-        for attempt in range(ATTEMPTS_MAX):
+        for attempt in range(CONFLICTS_MAX):
             if attempt:
                 await asyncio.sleep(_pause(attempt))
                 first = list(batch.memory.reads())

@@ -1,13 +1,16 @@
 """Waiting, for a moment, for requests that can be handled together."""
 
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Coroutine, Sized
 from time import perf_counter
 from typing import Any
 
 SECONDS_MAX = 0.0005
 """The longest wait. A round trip costs nearly the same for one request as for sixteen, and a turn
 without new requests ends the wait."""
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+"""Begins what runs as a task of its own, such as a batch."""
 
 
 class Gathering:

@@ -21,7 +21,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
-from hashrange.runtime.awaited.gathering import Gathering
+from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
@@ -31,8 +31,6 @@ from hashrange.runtime.read_queue import ReadQueue
 
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
-
-Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class QueuedRead:

@@ -18,7 +18,7 @@ from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
-from hashrange.runtime.awaited.gathering import Gathering
+from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import (
     BATCH_REQUESTS_MAX,
@@ -32,8 +32,6 @@ from hashrange.runtime.batch import (
 from hashrange.runtime.committer import ATTEMPTS_MAX
 from hashrange.runtime.decisions import Proposal, begin
 from hashrange.runtime.environment import Environment
-
-Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class QueuedWrite:
