@@ -1,16 +1,19 @@
-"""How commands are declared, and how they fail."""
+"""How commands are declared, and how they open a database."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from hashrange.interfaces.failing import fail, printed, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.database import Database
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+PORT_MAX = 65535
 
 
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
@@ -24,27 +27,6 @@ def command(commands: "Commands", function: Callable[..., None]) -> argparse.Arg
     return parser
 
 
-def fail(message: object) -> NoReturn:
-    """Print one line on stderr that says what is wrong, and exit with status 1."""
-    sys.exit(f"hashrange: {message}")
-
-
-@contextmanager
-def told_in_one_line() -> Iterator[None]:
-    """Turn errors of files, disks and ports into one line instead of a traceback."""
-    from hashrange import StoreError
-    from hashrange.interfaces.server.listener import ServerError
-
-    try:
-        yield
-    except (StoreError, ServerError) as error:
-        fail(error)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
-
-
 def database_name(text: str) -> Path | str:
     """The type of an argument that names a database: a file, or a PostgreSQL address."""
     from hashrange.interfaces.target import kind_of
@@ -52,14 +34,11 @@ def database_name(text: str) -> Path | str:
     return text if kind_of(text) == "postgresql" else Path(text)
 
 
-def printed(path: Path | str) -> str:
-    """The name of a database for a message, without a password."""
-    from hashrange.interfaces.target import without_password
-
-    try:
-        return str(path) if isinstance(path, Path) else without_password(path)
-    except ValueError as error:
-        fail(f"the address of the database is not valid: {error}")
+def port_number(text: str) -> int:
+    """The type of an argument that is a TCP port; 0 takes any free one."""
+    if not text.isdecimal() or int(text) > PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {PORT_MAX}")
+    return int(text)
 
 
 @contextmanager

@@ -1,22 +1,20 @@
 """hashrange console"""
 
-import argparse
 import os
 import signal
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import command, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, port_number
 from hashrange.interfaces.cli.model_files import tables_of
+from hashrange.interfaces.failing import console_room, fail, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
     from hashrange.interfaces.console.console import Inspect
 
 PORT_DEFAULT = 8001
-EXTRA = "the console is not installed (no {}): pip install 'hashrange[console]'"
 
 CONFIG: dict[str, Any] = {
     "connect_timeout": 3,
@@ -57,12 +55,6 @@ def add(commands: "Commands") -> None:
     )
 
 
-def port_number(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 65535")
-    return int(text)
-
-
 def console(db: str, write: bool, model: Path | None, admin: str | None, port: int) -> None:
     """Look at the tables and items of a database in a browser, until Ctrl-C."""
     room = console_room()
@@ -94,15 +86,6 @@ def _inspecting(admin: str) -> "Inspect":
         return AdminPort(admin, os.environ.get(TOKEN_VARIABLE, "")).inspect
     except ValueError as error:
         fail(f"--admin {admin!a}: {error}")
-
-
-def console_room() -> ModuleType:
-    """The console's package; ends the process with one line if its libraries are missing."""
-    try:
-        from hashrange.interfaces import console as room
-    except ModuleNotFoundError as missing:
-        fail(EXTRA.format(missing.name))
-    return room
 
 
 def until_ended() -> None:

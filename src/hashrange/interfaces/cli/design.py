@@ -11,8 +11,9 @@ from hashrange.interfaces.cli import (
     design_exchange,
     design_infer,
 )
-from hashrange.interfaces.cli.commands import command, fail
+from hashrange.interfaces.cli.commands import command
 from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

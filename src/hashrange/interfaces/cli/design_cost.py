@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli.commands import fail
 from hashrange.interfaces.cli.model_files import add_model, tables_of
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     import argparse

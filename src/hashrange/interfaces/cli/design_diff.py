@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import fail
 from hashrange.interfaces.cli.model_files import tables_of
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     import argparse

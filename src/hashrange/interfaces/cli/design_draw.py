@@ -5,7 +5,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import fail
 from hashrange.interfaces.cli.model_files import (
     add_endpoint,
     add_model,
@@ -13,6 +12,7 @@ from hashrange.interfaces.cli.model_files import (
     tables_of,
     write_result,
 )
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.design import Table

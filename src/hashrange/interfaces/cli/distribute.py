@@ -3,13 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import (
-    command,
-    database_name,
-    fail,
-    printed,
-    told_in_one_line,
-)
+from hashrange.interfaces.cli.commands import command, database_name
+from hashrange.interfaces.failing import fail, printed, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hashrange.interfaces.cli.commands import fail
+from hashrange.interfaces.failing import fail
 
 PREFIX = "HASHRANGE_"
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}

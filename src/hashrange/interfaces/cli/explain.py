@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, database_name, fail, opened
+from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.explained import lines_of
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -50,29 +52,3 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
 
 def _as_json(explained: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(explained), indent=2).decode()
-
-
-def lines_of(found: dict[str, Any]) -> list[str]:
-    """What `Database.explain` found, as text."""
-    lines = [
-        f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
-        f"  {found['rows_read']:,} rows read ({found['bytes_read']:,} bytes), "
-        f"{found['items_returned']:,} returned",
-    ]
-    for line in found["consumed"]:
-        where = f"index {line['index']}" if line["index"] else "table"
-        units = _units(line["read_units"], line["write_units"])
-        lines.append(f"  {line['table']}, {where}, partition {line['partition']}: {units}")
-    lines += [f"  {note}" for note in found["notes"]]
-    if found["error"]:
-        code = found["error"]["__type"].rpartition("#")[2]
-        message = found["error"].get("message") or found["error"].get("Message", "")
-        lines.append(f"  it would be refused: {code}: {message}")
-    return lines
-
-
-def _units(read: float, write: float) -> str:
-    parts = [
-        f"{units:g} {kind} units" for units, kind in ((read, "read"), (write, "write")) if units
-    ]
-    return " and ".join(parts) or "no units"

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, fail
+from hashrange.interfaces.cli.commands import command
 from hashrange.interfaces.cli.export_ import FORMATS
 from hashrange.interfaces.cli.transfers import (
     DB_HELP,
@@ -14,6 +14,7 @@ from hashrange.interfaces.cli.transfers import (
     threads,
     told,
 )
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, database_name, fail, opened, printed
+from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.failing import fail, printed
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

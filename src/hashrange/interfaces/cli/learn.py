@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, told_in_one_line
-from hashrange.interfaces.cli.console import PORT_DEFAULT, console_room, port_number, until_ended
+from hashrange.interfaces.cli.commands import command, port_number
+from hashrange.interfaces.cli.console import PORT_DEFAULT, until_ended
+from hashrange.interfaces.failing import console_room, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

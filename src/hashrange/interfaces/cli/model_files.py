@@ -8,7 +8,8 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import existing, fail
+from hashrange.interfaces.cli.commands import existing
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     import argparse

@@ -4,7 +4,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, existing, fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, existing
+from hashrange.interfaces.failing import fail, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import command, database_name, told_in_one_line
+from hashrange.interfaces.cli.commands import command, database_name, port_number
 from hashrange.interfaces.cli.environment import also_from_environment
+from hashrange.interfaces.failing import told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
 
-PORT_MAX = 65535
 WORKERS_MAX = 64
 
 
@@ -26,7 +26,7 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument(
         "--port",
-        type=_port,
+        type=port_number,
         default=8000,
         help="the TCP port to listen on, default: 8000; 0 takes any free port",
     )
@@ -100,7 +100,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--admin-port",
         metavar="PORT",
-        type=_port,
+        type=port_number,
         help="serve health checks and metrics at this port; default: not at all",
     )
     parser.add_argument(
@@ -124,12 +124,6 @@ def add(commands: "Commands") -> None:
         help="the form of the lines on stderr, default: text",
     )
     also_from_environment(parser)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > PORT_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {PORT_MAX}")
-    return int(text)
 
 
 def _workers(text: str) -> int:

@@ -3,8 +3,9 @@
 import sys
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, fail
+from hashrange.interfaces.cli.commands import command
 from hashrange.interfaces.cli.targets import DB_HELP, opened, say
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands

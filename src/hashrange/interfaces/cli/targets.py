@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import fail, told_in_one_line
+from hashrange.interfaces.failing import fail, told_in_one_line
 
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target

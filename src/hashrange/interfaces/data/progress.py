@@ -83,8 +83,8 @@ def _clock(seconds: float) -> str:
 class Bookmark:
     """A file that says how far a transfer has come, so that it can go on after it was ended.
 
-    `what` says which transfer it is: another one does not go on from here. `before_save` is called
-    before the file is written, to bring to disk what it speaks of.
+    `what` says which transfer it is: another one does not go on from here. Before `save`, bring to
+    disk what the state speaks of.
     """
 
     def __init__(self, path: Path, what: dict[str, Any]) -> None:

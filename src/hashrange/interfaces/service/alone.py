@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.interfaces import logs
-from hashrange.interfaces.cli.commands import printed
+from hashrange.interfaces.failing import console_room, printed
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server import serve as serve_at
 from hashrange.interfaces.server.accepting import Accept, accept_all
@@ -62,7 +62,6 @@ def serve_alone(options: Options) -> None:
 
 
 def _console(database: "Database", options: Options) -> AbstractContextManager[str]:
-    from hashrange.interfaces.cli.console import console_room
     from hashrange.interfaces.target import target_of
 
     room = console_room()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hashrange.interfaces.cli.commands import printed
+from hashrange.interfaces.failing import printed
 from hashrange.interfaces.logs import LogFormat
 from hashrange.interfaces.server.listener import (
     Listener,

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from hashrange.interfaces import logs
-from hashrange.interfaces.cli.commands import told_in_one_line
+from hashrange.interfaces.failing import told_in_one_line
 from hashrange.interfaces.server.accepting import Accepting, Factory, SharedAccepting
 from hashrange.interfaces.service import channel
 from hashrange.interfaces.service.alone import Service, opened_service

@@ -5,6 +5,7 @@ from typing import Any
 
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import keys as partiql_keys
+from hashrange.interfaces.explained import lines_of
 from hashrange.interfaces.shell.catalog import Catalog, indexes_of
 from hashrange.interfaces.shell.faults import Failed
 from hashrange.interfaces.shell.schema import size
@@ -21,8 +22,6 @@ def explain(statement: str, target: Target, catalog: Catalog) -> str:
     description of the table is known, from which one line follows.
     """
     if target.database is not None:
-        from hashrange.interfaces.cli.explain import lines_of
-
         found = target.database.explain("ExecuteStatement", {"Statement": statement})
         return "\n".join(map(printable, lines_of(found)))
     bound = partiql.bind(partiql.parse(statement), ())

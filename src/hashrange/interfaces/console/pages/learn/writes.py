@@ -117,13 +117,8 @@ def run(visit: Visit) -> Response:
     found = execute(visit, operation, {**request, "ReturnConsumedCapacity": "INDEXES"})
     consumed = found["ConsumedCapacity"]
     owners = [("the table", consumed["Table"]["CapacityUnits"])]
-    indexes = consumed.get("GlobalSecondaryIndexes", {})
-    owners.append(
-        (
-            "the index unfulfilled",
-            indexes.get("unfulfilled", {"CapacityUnits": 0.0})["CapacityUnits"],
-        )
-    )
+    index = consumed.get("GlobalSecondaryIndexes", {}).get("unfulfilled", {})
+    owners.append(("the index unfulfilled", index.get("CapacityUnits", 0.0)))
     return show(visit, ran={**told, "owners": owners, "total": consumed["CapacityUnits"]})
 
 
