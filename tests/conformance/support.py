@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pprint import pformat
 from typing import Any
 
 import pytest
@@ -52,13 +51,10 @@ def drop_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cases(names: str, rows: Iterable[Sequence[Any]]) -> pytest.MarkDecorator:
-    """`pytest.mark.parametrize` by a table whose first column names the case.
-
-    A set in it is sorted, because all processes of a test run must find the same names.
-    """
+    """`pytest.mark.parametrize` by a table whose first column names the case, if it is a text."""
     table = list(rows)
-    texts = [row[0] if isinstance(row[0], str) else pformat(row[0], width=999) for row in table]
-    ids = [re.sub(r"[^ -~]|::", "_", text)[:60] for text in texts]
+    texts = [row[0] if isinstance(row[0], str) else None for row in table]
+    ids = [text and re.sub(r"[^ -~]|::", "_", text)[:60] for text in texts]
     return pytest.mark.parametrize(names.replace(" ", "").split(","), table, ids=ids)
 
 
