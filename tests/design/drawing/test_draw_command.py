@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli import design_draw
-from hashrange.interfaces.cli.design_draw import draw
+from hashrange.interfaces.cli.design import draw as draw_command
+from hashrange.interfaces.cli.design.draw import draw
 
 from ..test_examples import EXAMPLES, example
 
@@ -17,7 +17,7 @@ SENSORS = EXAMPLES / "sensors.py"
 def connected(database: hashrange.Database, monkeypatch: pytest.MonkeyPatch) -> hashrange.Database:
     """The command connects to a database in this process."""
     client = database.boto3_session().client("dynamodb")
-    monkeypatch.setattr(design_draw, "client", lambda endpoint, region: client)
+    monkeypatch.setattr(draw_command, "client", lambda endpoint, region: client)
     return database
 
 

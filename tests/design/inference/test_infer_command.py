@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli import design_infer
-from hashrange.interfaces.cli.design import plan
-from hashrange.interfaces.cli.design_infer import infer
+from hashrange.interfaces.cli.design import infer as infer_command
+from hashrange.interfaces.cli.design.commands import plan
+from hashrange.interfaces.cli.design.infer import infer
 
 from ..test_examples import example
 from .tables import fill
@@ -17,7 +17,7 @@ from .tables import fill
 def connected(database: hashrange.Database, monkeypatch: pytest.MonkeyPatch) -> hashrange.Database:
     """The command connects to a database in this process."""
     client = database.boto3_session().client("dynamodb")
-    monkeypatch.setattr(design_infer, "client", lambda endpoint, region: client)
+    monkeypatch.setattr(infer_command, "client", lambda endpoint, region: client)
     return database
 
 

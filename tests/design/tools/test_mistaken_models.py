@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.interfaces.cli import design
+from hashrange.interfaces.cli.design import commands as design
 
 from ..test_examples import EXAMPLES
 

@@ -9,7 +9,7 @@ import pytest
 from console.asking import Browserless
 from console.test_command import failed, started
 from console.test_tour import text_of
-from hashrange.interfaces.cli.model_files import tables_of
+from hashrange.interfaces.cli.design.model_files import tables_of
 from hashrange.interfaces.console import Console, serving
 from hashrange.interfaces.console.tour import strings
 from hashrange.interfaces.target import Target

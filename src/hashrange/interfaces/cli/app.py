@@ -13,7 +13,6 @@ from hashrange.interfaces.cli import (
     check,
     console,
     copy_,
-    design,
     distribute,
     explain,
     export_,
@@ -25,6 +24,7 @@ from hashrange.interfaces.cli import (
     serve,
     shell,
 )
+from hashrange.interfaces.cli.design import commands as design
 
 INTERRUPTED = 130
 """The exit status by which shells report that Ctrl-C ended a program."""

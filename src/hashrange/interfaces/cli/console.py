@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hashrange.interfaces.cli.commands import command, port_number
-from hashrange.interfaces.cli.model_files import tables_of
+from hashrange.interfaces.cli.design.model_files import tables_of
 from hashrange.interfaces.failing import console_room, fail, told_in_one_line
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ A request is answered if it passes all of these:
 
 - `Host` is the console's own, so that a name that somebody points at 127.0.0.1 does not work;
 - `Origin`, if there is one, is the console's own, and `Sec-Fetch-Site` does not name another site;
-- a cookie has the session's secret, which a browser gets for the token in the printed address;
-- a form has the secret that only the console's pages know, if it is not a GET.
+- a cookie has the session's secret, which a browser gets for the token in the printed address.
 
-Secrets are compared in constant time. A page may load scripts and styles from the console alone,
-and none that are inline.
+A form that is posted needs another secret, which only the console's pages know; `app` checks it
+where it reads the form. Secrets are compared in constant time. A page may load scripts and styles
+from the console alone, and none that are inline.
 """
 
 import hmac

@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.model_files import (
+from hashrange.interfaces.cli.design.model_files import (
     add_endpoint,
     add_model,
     client,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hashrange.interfaces.cli.commands import existing
-from hashrange.interfaces.cli.model_files import add_model, tables_of, write_result
+from hashrange.interfaces.cli.design.model_files import add_model, tables_of, write_result
 from hashrange.interfaces.failing import fail
 
 TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli.model_files import add_model, tables_of
+from hashrange.interfaces.cli.design.model_files import add_model, tables_of
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:

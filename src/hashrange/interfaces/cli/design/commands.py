@@ -4,15 +4,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli import (
-    design_cost,
-    design_diff,
-    design_draw,
-    design_exchange,
-    design_infer,
-)
 from hashrange.interfaces.cli.commands import command
-from hashrange.interfaces.cli.model_files import add_endpoint, add_model, client, tables_of
+from hashrange.interfaces.cli.design import cost, diff, draw, exchange, infer
+from hashrange.interfaces.cli.design.model_files import add_endpoint, add_model, client, tables_of
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
@@ -38,13 +32,13 @@ def add(commands: "Commands") -> None:
         help="seed of the generated data; default: 0",
     )
     add_endpoint(parsers[create])
-    design_cost.add_arguments(command(tools, design_cost.cost))
-    design_diff.add_arguments(command(tools, design_diff.diff))
+    cost.add_arguments(command(tools, cost.cost))
+    diff.add_arguments(command(tools, diff.diff))
     command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
-    design_draw.add_arguments(command(tools, design_draw.draw))
-    design_exchange.add_export_arguments(command(tools, design_exchange.export))
-    design_exchange.add_import_arguments(command(tools, design_exchange.import_))
-    design_infer.add_arguments(command(tools, design_infer.infer))
+    draw.add_arguments(command(tools, draw.draw))
+    exchange.add_export_arguments(command(tools, exchange.export))
+    exchange.add_import_arguments(command(tools, exchange.import_))
+    infer.add_arguments(command(tools, infer.infer))
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:

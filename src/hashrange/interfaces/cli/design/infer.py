@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from hashrange.interfaces.cli.model_files import add_endpoint, client, write_result
+from hashrange.interfaces.cli.design.model_files import add_endpoint, client, write_result
 from hashrange.interfaces.failing import fail
 
 BAR_CHARS = 30

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.model_files import tables_of
+from hashrange.interfaces.cli.design.model_files import tables_of
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:

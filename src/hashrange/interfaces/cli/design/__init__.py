@@ -1,0 +1,1 @@
+"""hashrange design: one module for each command that has options of its own."""
