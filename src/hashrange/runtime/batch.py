@@ -129,6 +129,16 @@ def internal_error(error: BaseException) -> InternalServerError:
     return refusal
 
 
+def _refusal(error: Exception, account: Account | None) -> ApiError:
+    """The outcome of a request whose decision raised an error."""
+    if not isinstance(error, ApiError):
+        return internal_error(error)
+    if account is not None:
+        account.refused(error)
+    # A traceback would keep what was read in memory, in a cycle.
+    return error.with_traceback(None)
+
+
 def _gone(change: TableChange) -> set[int]:
     """The spaces of the table and of the indexes that a change drops."""
     old, new = ({each.space for each in _sources(table)} for table in change)
@@ -166,33 +176,33 @@ class Batch(Struct, eq=False):
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
         enforced = meter is not None and meter.enforced
+        timer = self.environment.clock.timer
+        several = len(self.submissions) > 1 and self.memory is None
+        deadline = timer() + (self.seconds or BATCH_SECONDS_MAX) if several else 0.0
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         decided = 0
         costly: list[Submission] = []
-        timer = self.environment.clock.timer
-        several = len(self.submissions) > 1 and self.memory is None
-        deadline = timer() + (self.seconds or BATCH_SECONDS_MAX) if several else 0.0
         for submission in self.submissions:
             if several and decided and timer() > deadline:
                 break
             decided += 1
             if writes:
                 yield writes
-                writes = []
-                wrote = True
-            moment = Moment(now, submission.entropy, submission.caller, settings)
-            reply: Any = None
+                writes, wrote = [], True
             account = self._account(submission, now) if enforced else None
             try:
                 if submission.proposal is not None:
                     writes = yield from self._carry_out(submission, submission.proposal, now)
                     continue
+                moment = Moment(now, submission.entropy, submission.caller, settings)
+                steps = begin(submission.operation, submission.request, moment, tables)
+                if self.memory is not None:
+                    steps = self.memory.steps(id(submission), (head[0], redefined), steps)
+                # In a generator of its own, this loop would be resumed again for each read.
+                reply: Any = None
+                units = 0
                 try:
-                    steps = begin(submission.operation, submission.request, moment, tables)
-                    if self.memory is not None:
-                        steps = self.memory.steps(id(submission), (head[0], redefined), steps)
-                    units = 0
                     while True:
                         read = steps.send(reply)
                         if account is not None and type(read) is Admit:
@@ -205,36 +215,23 @@ class Batch(Struct, eq=False):
                                 raise Costly
                 except StopIteration as end:
                     decision: Decision = end.value
-                derived = transition.derive(decision, now)
-                response = encode_response(decision.response())
-                submission.outcome = self._charged(submission, response, decision.receipt, now)
+                writes = self._conclude(submission, decision, now)
             except Costly:
                 costly.append(submission)
-                continue
-            except ApiError as refusal:
-                if account is not None:
-                    account.refused(refusal)
-                # A traceback would keep what was read in memory, in a cycle.
-                submission.outcome = refusal.with_traceback(None)
-                continue
             except Exception as error:
-                submission.outcome = internal_error(error)
-                continue
-            writes = derived
-            for change in decision.changes:
-                if type(change) is TableChange:
-                    tables, redefined = {}, True
-                    self.needs_upkeep |= change.old is not None
-                    if meter is not None:
-                        meter.forget(_gone(change))
+                submission.outcome = _refusal(error, account)
+            else:
+                for change in decision.changes:
+                    if type(change) is TableChange:
+                        tables, redefined = {}, True
+                        self._redefine(change)
         if costly or decided < len(self.submissions):
             self._leave(costly, decided)
         if not wrote and not writes:
             return None
         if redefined:
             writes.append(system.new_version(os.urandom(8)))
-        milliseconds = ceil(now * 1000)
-        if milliseconds > head[1]:
+        if (milliseconds := ceil(now * 1000)) > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
 
@@ -256,6 +253,15 @@ class Batch(Struct, eq=False):
         submission.outcome = outcome
         return transition.postponed(proposal.writes, now)
 
+    def _conclude(self, submission: Submission, decision: Decision, now: float) -> list[kv.Write]:
+        """The writes of a decision, after its outcome is set."""
+        writes = transition.derive(decision, now)
+        response = encode_response(decision.response())
+        if self.environment.meter is not None:
+            response = self._charged(submission, response, decision.receipt, now)
+        submission.outcome = response
+        return writes
+
     def _charged(
         self, submission: Submission, response: bytes, receipt: Receipt | None, now: float
     ) -> bytes:
@@ -265,6 +271,11 @@ class Batch(Struct, eq=False):
             return response
         (submission.account or meter).charge(receipt, now)
         return metered(response, receipt) if meter.tells else response
+
+    def _redefine(self, change: TableChange) -> None:
+        self.needs_upkeep |= change.old is not None
+        if self.environment.meter is not None:
+            self.environment.meter.forget(_gone(change))
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
         """Take out the costly submissions, and those after the first `decided`."""
