@@ -10,7 +10,6 @@ from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge
 from hashrange.engine.decision import Decision, ItemChange
-from hashrange.engine.fetch import Moment
 from hashrange.engine.indexes.reasons import reasons
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
@@ -62,8 +61,9 @@ def explain(
 ) -> Explanation:
     """What a request, also one that writes, would consume over a snapshot."""
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
-    settings = environment.settings._replace(throughput="measured")  # so that receipts are filled
-    moment = Moment(now, bytes(ENTROPY_BYTES), caller, settings)
+    # Only what is measured fills receipts.
+    settings = environment.settings._replace(throughput="measured")
+    moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
     return _explain(operation, begin(operation, request, moment, tables), snapshot, now)
 
 

@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from hashrange import forks, kv
-from hashrange.engine.fetch import Moment
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result
@@ -225,10 +224,7 @@ class Jobs(forks.Forkable):
         job.snapshot = self._store.snapshot()
         head = cast(tuple[bytes | None, int], job.snapshot.read(HEAD))
         _, now = self._environment.at(head)
-        environment = self._environment
-        moment = Moment(
-            now, job.entropy, job.caller, environment.settings, environment.commit_seconds
-        )
+        moment = self._environment.moment(now, job.caller, job.entropy)
         job.evaluation = self.evaluator.begin(job.name, job.body, moment)
         meter = self._environment.meter
         if meter is not None and meter.enforced:

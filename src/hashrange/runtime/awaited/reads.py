@@ -14,7 +14,6 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
-from hashrange.engine.fetch import Moment
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
@@ -243,8 +242,7 @@ class Reads:
 
     def _begin(self, read: QueuedRead, tables: Tables, now: float) -> Driven[Decision]:
         """Run the decision up to its first read, or its end. The caller is not answered yet."""
-        environment = self._environment
-        moment = Moment(now, b"", read.caller, environment.settings, environment.commit_seconds)
+        moment = self._environment.moment(now, read.caller)
         steps = begin(read.operation, read.request, moment, tables)
         if read.weight:
             steps = within_price(steps, read.weight, read.body)

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from hashrange import kv
-from hashrange.engine.fetch import Moment
 from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
@@ -55,7 +54,7 @@ class QueuedWrite:
             self.first = [read for read, _ in submission.proposal.reads]
         else:
             tables, now = environment.catalog.known[1], environment.clock.now()
-            moment = Moment(now, submission.entropy, submission.caller, environment.settings)
+            moment = environment.moment(now, submission.caller, submission.entropy)
             with suppress(Exception):  # a refusal or a bug: the batch will meet it again
                 steps = begin(submission.operation, submission.request, moment, tables)
                 self.first = [next(steps)]
