@@ -21,7 +21,7 @@ from hashrange.model.errors import (
     ResourceNotFoundException,
     ThrottlingException,
 )
-from hashrange.runtime.aside import jobs
+from hashrange.runtime.aside import jobs, watch
 from hashrange.runtime.batch import BATCH_SECONDS_MAX
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.runtime import LARGE_BODY_BYTES
@@ -271,6 +271,21 @@ def test_a_process_evaluates_costly_requests(database: Database) -> None:
     assert outcomes[1] is None  # there is a new one
     database.close()
     assert set(workers()) == before
+
+
+def test_a_request_that_always_loses_its_process_is_given_up(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database.runtime.evaluate_elsewhere()
+    with monkeypatch.context() as strict:
+        strict.setattr(watch, "LOOK_SECONDS", 0.02)
+        strict.setattr(watch, "ANSWER_SECONDS_MAX", -1.0)  # no process even gets to its start
+        with pytest.raises(InternalServerError):
+            database.execute("UpdateItem", costly_increment("a"))
+    assert "a costly UpdateItem has lost its process twice, and was given up" in caplog.messages
+    assert number(database, "a") == 0
+    assert costly_outcome(database) is None
+    assert number(database, "a") == 1
 
 
 LARGE = b" " * LARGE_BODY_BYTES

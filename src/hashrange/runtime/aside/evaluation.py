@@ -39,6 +39,10 @@ def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
     return Result(writes, response, decision.receipt if metered else None, changes_tables)
 
 
+class WorkerLost(Exception):
+    """The process that evaluates has ended, or was ended. Nothing was written."""
+
+
 class Evaluator(Protocol):
     """Begins evaluations, in this process or `elsewhere`."""
 

@@ -8,6 +8,7 @@ are decided one after the other, each when the one before it has been committed,
 writes are often to the same item.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -20,8 +21,8 @@ from msgspec.structs import astuple
 
 from hashrange import forks, kv
 from hashrange.model.caller import Caller
-from hashrange.model.errors import ApiError, ThrottlingException
-from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result
+from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
+from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result, WorkerLost
 from hashrange.runtime.batch import internal_error
 from hashrange.runtime.decisions import Proposal, Reading
 from hashrange.runtime.environment import HEAD, Environment
@@ -30,6 +31,11 @@ from hashrange.runtime.meter.metered import metered
 
 WAITING_MAX = 256
 """How many costly requests may wait; others are refused, and SDKs try them again later."""
+
+BEGINNINGS_MAX = 2
+"""How often a request begins that loses the process which evaluates it. It may be the reason."""
+
+_log = logging.getLogger("hashrange")
 
 Done = Callable[[Proposal | BaseException], None]
 """Called in the thread of the jobs."""
@@ -45,8 +51,19 @@ class Job(Struct, eq=False):
     account: Account | None = None
     snapshot: kv.Snapshot | None = None
     evaluation: Evaluation | None = None
+    beginnings: int = 0
     reply: Any = None
     reads: list[Reading] = []
+
+    def drop(self) -> None:
+        """What has been evaluated; it may begin again."""
+        if self.evaluation is not None:
+            self.evaluation.close()
+            self.evaluation = None
+        if self.snapshot is not None:
+            self.snapshot.close()
+            self.snapshot = None
+        self.reply = None
 
 
 class Jobs(forks.Forkable):
@@ -214,6 +231,12 @@ class Jobs(forks.Forkable):
             if job.account is not None:
                 job.account.refused(refusal)
             self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
+        except WorkerLost:
+            if job.beginnings < BEGINNINGS_MAX:
+                job.drop()
+                return False
+            _log.error("a costly %s has lost its process twice, and was given up", job.name)
+            self._end(job, InternalServerError("Internal server error"))
         except BaseException as error:
             self._end(job, internal_error(error))
             if not isinstance(error, Exception):
@@ -221,6 +244,7 @@ class Jobs(forks.Forkable):
         return True
 
     def _begin(self, job: Job) -> None:
+        job.beginnings += 1
         job.snapshot = self._store.snapshot()
         head = cast(tuple[bytes | None, int], job.snapshot.read(HEAD))
         _, now = self._environment.at(head)
@@ -242,10 +266,7 @@ class Jobs(forks.Forkable):
                 result.response = metered(result.response, result.receipt)
 
     def _end(self, job: Job, outcome: Proposal | BaseException) -> None:
-        if job.evaluation is not None:
-            job.evaluation.close()
-        if job.snapshot is not None:
-            job.snapshot.close()
+        job.drop()
         if job.writes and not isinstance(outcome, Proposal):
             with self._lock:
                 self._writing = False

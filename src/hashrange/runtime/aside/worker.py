@@ -7,7 +7,7 @@
 A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
 same way, but as it is: to pickle 16 MB would keep the parent's interpreter. The worker answers each
 message but DROP with one of its own, so there is one step at a time, and the parent decides whose.
-It ends when the parent closes the pipe, or dies.
+It ends when the parent ends it, or dies. If it is stopped or hangs, it is replaced (`watch`).
 """
 
 import os
@@ -23,7 +23,8 @@ from typing import Any, BinaryIO, cast
 
 from hashrange.engine.fetch import Moment
 from hashrange.model.errors import ApiError
-from hashrange.runtime.aside.evaluation import Evaluation, Result, evaluate
+from hashrange.runtime.aside.evaluation import Evaluation, Result, WorkerLost, evaluate
+from hashrange.runtime.aside.watch import Watch
 
 BEGIN, GO_ON, DROP = "begin", "go on", "drop"
 READ, RESULT, RAISED = "read", "result", "raised"
@@ -33,9 +34,8 @@ NICENESS = 10
 
 _length = struct.Struct(">Q")
 
-
-class WorkerLost(Exception):
-    """The worker has ended in the middle of an evaluation. Nothing was written."""
+_LOST = (OSError, EOFError, ValueError)
+"""What the pipes of a process raise that has ended, or that has been replaced."""
 
 
 class WorkerFailed(Exception):
@@ -73,6 +73,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._watch: Watch | None = None
         self._numbers = count()
 
     def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation:
@@ -83,7 +84,7 @@ class Worker:
             while kind == READ:
                 kind, content = self._ask(process, (GO_ON, number, (yield content)))
         except GeneratorExit:
-            with suppress(OSError):
+            with suppress(*_LOST):
                 send(cast(BinaryIO, process.stdin), (DROP, number, None))
             raise
         if kind == RAISED:
@@ -91,16 +92,16 @@ class Worker:
         return cast(Result, content)
 
     def close(self) -> None:
+        """End the process, which has nothing that it must finish."""
         process, self._process = self._process, None
+        if self._watch is not None:
+            self._watch.close()
         if process is not None:
+            process.kill()
+            process.wait()
             with suppress(OSError):
                 cast(BinaryIO, process.stdin).close()
-            process.wait()
             cast(BinaryIO, process.stdout).close()
-
-    def forget(self) -> None:
-        """In a forked child: the worker is the parent's."""
-        self._process = None
 
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
@@ -110,20 +111,25 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )
+            self._watch = Watch(self._process)
         return self._process
 
     def _ask(
         self, process: "subprocess.Popen[bytes]", message: Any, body: bytes | None = None
     ) -> tuple[str, Any]:
+        watch = self._watch
+        assert watch is not None
+        watch.asked()
         try:
             send(cast(BinaryIO, process.stdin), message, body)
             answer: tuple[str, Any] = receive(cast(BinaryIO, process.stdout))
             return answer
-        except (OSError, EOFError) as error:
+        except _LOST as error:
             if self._process is process:
-                process.kill()
                 self.close()
-            raise WorkerLost("the process for costly requests has ended") from error
+            raise WorkerLost from error
+        finally:
+            watch.answered()
 
 
 # ---- the worker's side ----

@@ -1,0 +1,77 @@
+"""Ends a process that does not answer, because it has been stopped or hangs.
+
+How long an answer may take is not known: a process that leaves the processors to others waits for
+one on a busy machine. So what counts is the processor time that it has used, not the time that
+has passed. A process that works uses some between two looks, however little it is given.
+"""
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+
+LOOK_SECONDS = 1.0
+"""Looks are counted, not the time between them, because a machine may be suspended meanwhile."""
+
+STILL_LOOKS_MAX = 10
+"""A process is ended that has used no processor time for so many looks."""
+
+ANSWER_SECONDS_MAX = 60.0
+"""A process is ended that has used so much processor time for one answer. The costliest condition
+on the largest item uses half a second."""
+
+_log = logging.getLogger("hashrange")
+
+
+class Watch:
+    """Watches one process from a thread of its own, until it is closed."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self._asked = 0
+        self._answered = 0
+        self._closed = threading.Event()
+        threading.Thread(target=self._run, name="hashrange-watch", daemon=True).start()
+
+    def asked(self) -> None:
+        """From now on an answer is awaited."""
+        self._asked += 1
+
+    def answered(self) -> None:
+        self._answered = self._asked
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _run(self) -> None:
+        number, began, before, still = 0, 0.0, 0.0, 0
+        while not self._closed.wait(LOOK_SECONDS):
+            try:
+                used = _processor_seconds(self._process.pid)
+            except OSError:
+                return  # it has ended by itself
+            asked = self._asked
+            if number != asked or asked == self._answered:
+                number, began, still = asked, used, 0
+            else:
+                still = 0 if used > before else still + 1
+            before = used
+            if still >= STILL_LOOKS_MAX:
+                self._end(f"did nothing for {still * LOOK_SECONDS:g} seconds")
+            elif used - began > ANSWER_SECONDS_MAX:
+                self._end(f"took {used - began:.0f} seconds of processor time for one step")
+
+    def _end(self, told: str) -> None:
+        _log.error("the process for costly requests %s; another one takes its place", told)
+        self._process.kill()
+        self._closed.set()
+
+
+def _processor_seconds(pid: int) -> float:
+    """Raises OSError if there is no such process. Where the system does not tell the processor
+    time of another process, the time that passes stands for it.
+    """
+    if sys.platform != "linux":
+        return time.monotonic()
+    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid(3) makes the number

@@ -1,0 +1,90 @@
+"""Processes of a server that are stopped, or hang: they are replaced, and nobody waits for ever."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running_workers import client, create, workers_of
+from test_command_line import Serving, serving
+
+from hashrange.engine import price
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped"),
+]
+
+KEY = {"pk": {"S": "a"}}
+LONG = {"L": [{"N": "1"}] * (2 * price.UNITS_MAX)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "app.db"
+
+
+def patched(folder: Path, code: str) -> dict[str, str]:
+    """The environment in which each Python process runs `code` before anything else."""
+    (folder / "sitecustomize.py").write_text(code)
+    before = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([str(folder), *([before] if before else [])])}
+
+
+# ---- the process for costly requests ----
+
+SOON = "from hashrange.runtime.aside import watch; watch.LOOK_SECONDS = 0.1"
+
+
+def increment(one: Any) -> int:
+    """A costly write: its condition looks at every element of a long list."""
+    answer = one.update_item(
+        TableName="Things",
+        Key=KEY,
+        UpdateExpression="SET n = n + :one",
+        ConditionExpression="NOT contains(l, :absent)",
+        ExpressionAttributeValues={":one": {"N": "1"}, ":absent": {"S": "absent"}},
+        ReturnValues="UPDATED_NEW",
+    )
+    return int(answer["Attributes"]["n"]["N"])
+
+
+def stop_the_process_for_costly_requests(server: Serving) -> None:
+    one = client(server)
+    create(one, "Things")
+    one.put_item(TableName="Things", Item={**KEY, "l": LONG, "n": {"N": "0"}})
+    increment(one)
+    [process] = workers_of(server)
+    os.kill(process, signal.SIGSTOP)
+
+
+def once(server: Serving) -> Any:
+    """A client that sends a request only once."""
+    return client(server, retries={"total_max_attempts": 1}, read_timeout=30)
+
+
+def test_costly_requests_do_not_wait_for_a_process_that_is_stopped(path: Path) -> None:
+    with serving(path, **patched(path.parent, SOON)) as server:
+        stop_the_process_for_costly_requests(server)
+        with ThreadPoolExecutor(6) as pool:
+            increments = [pool.submit(increment, once(server)) for _ in range(4)]
+            large = {"pk": {"S": "large"}, "s": {"S": "s" * 300_000}, "t": {"S": "é" * 40_000}}
+            puts = [{"PutRequest": {"Item": large | {"pk": {"S": name}}}} for name in "bc"]
+            batch = pool.submit(once(server).batch_write_item, RequestItems={"Things": puts})
+            # Those that are not costly are answered meanwhile.
+            assert once(server).get_item(TableName="Things", Key={"pk": {"S": "none"}})
+            assert sorted(each.result() for each in increments) == [2, 3, 4, 5]
+            assert batch.result()["UnprocessedItems"] == {}
+        assert increment(once(server)) == 6
+        status, said = server.end(signal.SIGTERM)
+    assert status == 0
+    [line] = said.splitlines()
+    assert "the process for costly requests did nothing for 1 seconds; another one takes" in line
+
+
+def test_a_server_ends_although_the_process_for_costly_requests_is_stopped(path: Path) -> None:
+    with serving(path) as server:
+        stop_the_process_for_costly_requests(server)
+        assert server.end(signal.SIGTERM) == (0, "")
