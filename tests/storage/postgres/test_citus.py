@@ -132,6 +132,25 @@ def test_a_decision_not_to_write_is_confirmed(dsn: str) -> None:
     run(dsn, scenario, stores=2)
 
 
+def test_snapshots_do_not_wait_for_each_others_connections(dsn: str) -> None:
+    """A snapshot holds a connection, and reads of several slots take another one for locks."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*ONE, value_of(1)), Put(*OTHER, value_of(1)))
+
+        async def one_reader() -> None:
+            snapshot = await store.snapshot()
+            await asyncio.sleep(0.1)  # until as many as can hold a connection
+            [found] = await snapshot.read([Get((ONE, OTHER))])
+            assert found == [value_of(1), value_of(1)]
+            await snapshot.close()
+
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(one_reader() for _ in range(2 * store.pool.size)))
+
+    run(dsn, scenario)
+
+
 ROUTED = re.compile(r"slot = \$\d|^INSERT INTO \w+ \([^)]*\bslot\b[^)]*\) VALUES \(\$1, [^()]*\)")
 DISTRIBUTED = re.compile(r"\b(rows|counters|log_heads|batches)\b")
 ON_ALL_SHARDS = (

@@ -55,7 +55,7 @@ async def commit_is_cut(store: PostgresStore, landed: bool) -> None:
 
     transaction = await store.begin()
     await transaction.read([Get((KEY,))])
-    store.pool.take = cut  # type: ignore[method-assign]
+    store.pool.take = cut  # type: ignore[method-assign, assignment]
     await transaction.commit([Put(*KEY, value_of(2)), Add(b"n", 1)])
 
 

@@ -65,6 +65,9 @@ class Pool:
         self._idle: list[Any] = []
         self.configure(settings)
         self._free = asyncio.Semaphore(size)
+        # Holders who may want a second connection never have all of them. So one who wants it gets
+        # it in time, and they do not wait for each other in a circle.
+        self._with_two = asyncio.Semaphore(max(1, size - 1))
         self._random = random.Random()
         self._closed = False
 
@@ -117,34 +120,50 @@ class Pool:
         yield
         await connection.execute("COMMIT")
 
-    async def take(self) -> Any:
-        """Raises StoreError if there is none in time."""
+    async def take(self, wants_two: bool = False) -> Any:
+        """A connection. A caller that may take a second one while it holds this one says so.
+
+        Raises StoreError if there is none in time.
+        """
         if self._closed:
             raise StoreError(f"{self._name}: the store is closed; open it again")
+        if wants_two:
+            await self._wait(self._with_two)
+        try:
+            await self._wait(self._free)
+            try:
+                while self._idle:
+                    connection = self._idle.pop()
+                    if not connection.is_closed():
+                        return connection
+                return await self._connect()
+            except BaseException:
+                self._free.release()
+                raise
+        except BaseException:
+            if wants_two:
+                self._with_two.release()
+            raise
+
+    async def _wait(self, places: asyncio.Semaphore) -> None:
         self.waiting += 1
         try:
             async with asyncio.timeout(WAIT_SECONDS_MAX):
-                await self._free.acquire()
+                await places.acquire()
         except TimeoutError:
             raise Busy(f"{self._name}: all {self.size} connections are in use") from None
         finally:
             self.waiting -= 1
-        try:
-            while self._idle:
-                connection = self._idle.pop()
-                if not connection.is_closed():
-                    return connection
-            return await self._connect()
-        except BaseException:
-            self._free.release()
-            raise
 
-    def give(self, connection: Any, sound: bool = True) -> None:
+    def give(self, connection: Any, sound: bool = True, wants_two: bool = False) -> None:
+        """Give a connection back, with the same `wants_two` as it was taken with."""
         if sound and not self._closed and not connection.is_closed():
             self._idle.append(connection)
         else:
             connection.terminate()
         self._free.release()
+        if wants_two:
+            self._with_two.release()
 
     async def close(self) -> None:
         self._closed = True

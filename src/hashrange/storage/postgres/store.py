@@ -162,16 +162,22 @@ class PostgresStore:
 
     async def hold_snapshot(self) -> HeldSnapshot:
         """A snapshot of PostgreSQL, on a connection of its own."""
+        await self.open()
         while True:
-            connection = await self.take()
+            # A snapshot that is held on Citus may need a second connection: see `lock_spread`.
+            connection = await self.pool.take(wants_two=self.citus)
             try:
                 # The first statement after BEGIN takes the snapshot.
                 await connection.execute(f"{self.pool.begin(SNAPSHOT)}; SELECT 1")
                 return HeldSnapshot(self, connection)
             except BaseException as error:
-                self.pool.give(connection, sound=False)
+                self.let_go(connection, sound=False)
                 if not (isinstance(error, ERRORS) and is_lost(error)):
                     raise self.explained(error) from None
+
+    def let_go(self, connection: Any, sound: bool = True) -> None:
+        """Give back the connection of a snapshot."""
+        self.pool.give(connection, sound, wants_two=self.citus)
 
     async def ask(self, question: Question, values: bool = True) -> None:
         """Answer in one statement. A connection that was lost meanwhile is replaced."""

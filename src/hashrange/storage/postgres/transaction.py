@@ -73,16 +73,16 @@ class HeldSnapshot:
         try:
             await connection.execute("COMMIT")
         except ERRORS:
-            self._store.pool.give(connection, sound=False)
+            self._store.let_go(connection, sound=False)
         except BaseException:
-            self._store.pool.give(connection, sound=False)
+            self._store.let_go(connection, sound=False)
             raise
         else:
-            self._store.pool.give(connection)
+            self._store.let_go(connection)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
-        self._store.pool.give(connection, sound=False)
+        self._store.let_go(connection, sound=False)
 
 
 class PostgresSnapshot:
