@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from hashrange import kv
+from hashrange.kv import Durability as Durability
 from hashrange.kv import StoreError
 from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.consistency import Eventual
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import boto3
 
 __all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect", "connect_async"]
-
-Durability = Literal["full", "relaxed", "memory"]
 
 
 class Database(_Database):
@@ -103,7 +102,7 @@ def connect(
 
     _check(durability, settings)
     store: kv.Store
-    if path is not None and (dsn := postgres_address(path)):
+    if path is not None and (dsn := _postgres_address(path)):
         store = open_in_thread(_open_postgres(dsn, durability))
     elif path is None:
         store = storage.MemoryStore()
@@ -136,7 +135,7 @@ async def connect_async(
     memory are those of `connect`, opened in a thread.
     """
     given: Any = {"clock": clock, "region": region, "settings": settings}
-    dsn = None if path is None else postgres_address(path)
+    dsn = None if path is None else _postgres_address(path)
     if dsn is None:
         return await in_thread(partial(connect, path, durability=durability, **given))
     _check(durability, settings)
@@ -161,16 +160,17 @@ async def distribute(dsn: str) -> list[str]:
 
 
 def _check(durability: str, settings: object) -> None:
-    if durability not in get_args(Durability):
-        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+    kv.check_durability(durability)
     if not isinstance(settings, Settings):
         raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
 
 
-def postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
+def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
     """The address, if it is that of a PostgreSQL database and not the name of a file."""
+    from hashrange.interfaces.target import kind_of
+
     name = os.fsdecode(path)
-    return name if name.startswith(("postgresql://", "postgres://")) else None
+    return name if kind_of(name) == "postgresql" else None
 
 
 async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:

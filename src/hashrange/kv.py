@@ -30,9 +30,12 @@ have many writers at once:
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from struct import Struct as Layout
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from msgspec import Struct
+
+Durability = Literal["full", "relaxed", "memory"]
+"""What an acknowledged commit survives: a power cut, only the end of the process, or nothing."""
 
 PARTITION_BYTES = 16
 SYSTEM_SPACE = 0
@@ -348,6 +351,12 @@ class AsyncStore(Protocol):
         """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
 
     async def close(self) -> None: ...
+
+
+def check_durability(durability: str) -> None:
+    """Raises ValueError for another word."""
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
 
 
 class StoreError(Exception):

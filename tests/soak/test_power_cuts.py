@@ -13,11 +13,10 @@ from random import Random
 
 import pytest
 
-from hashrange.kv import Add, CreateSpace, Delete, Page, Put, Range, StoreError, Write
+from hashrange.kv import Add, CreateSpace, Delete, Durability, Page, Put, Range, StoreError, Write
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
 from hashrange.storage.sqlite import format as file_format
-from hashrange.storage.sqlite.format import Durability
 from hashrange.testing.store_access import commit, counted, read
 from hashrange.testing.store_model import value_of
 

@@ -1,19 +1,15 @@
 """The part of the runtime that every interface uses, and the answer to an internal error."""
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.runtime.batch import Done as Done
+from hashrange.runtime.batch import Outcome as Outcome
 
 _log = logging.getLogger("hashrange")
-
-Outcome = bytes | BaseException
-"""The body of the response, or the error."""
-
-
-Done = Callable[[Outcome], None]
 
 
 class Turn(Protocol):

@@ -5,6 +5,7 @@ not stored; they follow from stored times (`Table.status`).
 """
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from operator import attrgetter
 from typing import Literal
@@ -184,6 +185,13 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def sorted_indexes(self) -> tuple[Index, ...]:
         """The indexes in the order in which a write is checked: by name."""
         return tuple(sorted(self.indexes, key=attrgetter("name")))
+
+    def with_global_indexes(self) -> "Iterator[Table | Index]":
+        """What has throughput of its own: the table, then its global indexes by name."""
+        yield self
+        for index in self.sorted_indexes:
+            if not index.local:
+                yield index
 
     @cached_property
     def index_keys(self) -> frozenset[str]:

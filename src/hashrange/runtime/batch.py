@@ -39,6 +39,9 @@ BATCH_SECONDS_MAX = 0.01
 
 ENTROPY_BYTES = 16
 
+BULK_SECONDS_MAX = 0.1
+"""The same for a batch of bulk writes: enough for all that are submitted together."""
+
 CONFLICTS_MAX = 100
 """How often a batch is decided before its requests are refused.
 
@@ -60,7 +63,8 @@ class Submission(Struct, eq=False):
     `outcome` is None until it is decided, and is final when the submission is `settled`. One
     that came from an event loop has `done`, to be called on that `loop` with the outcome. `news`
     wakes a thread that sleeps until then. A costly one that has been decided aside has a
-    `proposal`; `attempts` counts those that did not hold when they came to be committed.
+    `proposal`; `attempts` counts those that did not hold when they came to be committed. A
+    batch that begins with one that is `bulk` may take longer, and others wait as long.
     """
 
     operation: Operation
@@ -76,6 +80,7 @@ class Submission(Struct, eq=False):
     outcome: Outcome | None = None
     proposal: Proposal | None = None
     attempts: int = 0
+    bulk: bool = False
 
     def price(self, answer: kv.Answer) -> int:
         return price(self.operation.weight(self.request), self.body, answer)
@@ -163,8 +168,6 @@ class Batch(Struct, eq=False):
     late: Sequence[Submission] = ()
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table."""
-    seconds: float | None = None
-    """How much time may be spent, if it is not BATCH_SECONDS_MAX."""
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
         """Decide every submission, and set its outcome.
@@ -178,7 +181,8 @@ class Batch(Struct, eq=False):
         enforced = meter is not None and meter.enforced
         timer = self.environment.clock.timer
         several = len(self.submissions) > 1 and self.memory is None
-        deadline = timer() + (self.seconds or BATCH_SECONDS_MAX) if several else 0.0
+        seconds_max = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
+        deadline = timer() + seconds_max if several else 0.0
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         decided = 0

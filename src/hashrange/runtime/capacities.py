@@ -33,11 +33,7 @@ def capacities(store: kv.Store) -> list[Capacity]:
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
-    return [_capacity(table, owner) for table in tables for owner in _owners(table)]
-
-
-def _owners(table: Table) -> list[Table | Index]:
-    return [table, *(index for index in table.indexes if not index.local)]
+    return [_capacity(table, owner) for table in tables for owner in table.with_global_indexes()]
 
 
 def _capacity(table: Table, owner: Table | Index) -> Capacity:

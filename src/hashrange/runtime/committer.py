@@ -68,8 +68,6 @@ class Committer(forks.Forkable):
         self._executor = executor
         self.refusal = ""
         """Why nothing may be written any more."""
-        self.batch_seconds: float | None = None
-        """See `Batch.seconds`."""
         self.after_fork_in_child()
         forks.watch(self)
 
@@ -254,10 +252,10 @@ class Committer(forks.Forkable):
         except kv.StoreError as error:
             if isinstance(error, kv.Busy) and not wait:
                 raise
-            batch = Batch(self._environment, take(self._waiting), seconds=self.batch_seconds)
+            batch = Batch(self._environment, take(self._waiting))
             batch.fail(error)
             return batch, None
-        batch = Batch(self._environment, take(self._waiting), seconds=self.batch_seconds)
+        batch = Batch(self._environment, take(self._waiting))
         try:
             return batch, transaction if decide_batch(batch, transaction) else None
         except BaseException:

@@ -83,7 +83,8 @@ class Runtime(forks.Forkable):
         return self._call(operation, body, caller)
 
     def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
-        """Like `call` for several requests that write, which share commits.
+        """Like `call` for several requests that write, which share commits: for programs that
+        load data. Other writers may wait longer meanwhile (see `Submission.bulk`).
 
         The outcome of each is its response's body or the error.
         """
@@ -96,7 +97,9 @@ class Runtime(forks.Forkable):
             except ApiError as error:
                 outcomes[number] = error
             else:
-                submissions[number] = submission_of(operation, request, body, DEFAULT_CALLER)
+                submission = submission_of(operation, request, body, DEFAULT_CALLER)
+                submission.bulk = True
+                submissions[number] = submission
         settled = self._committer.execute_all(list(submissions.values()))
         for number, outcome in zip(submissions, settled, strict=True):
             outcomes[number] = outcome
@@ -177,13 +180,6 @@ class Runtime(forks.Forkable):
         """
         if self._meter is not None:
             self._meter.tells = True
-
-    def take_long_batches(self, seconds: float) -> None:
-        """Let a batch take so long, to commit less often: for programs that only load data.
-
-        Other writers wait as long.
-        """
-        self._committer.batch_seconds = seconds
 
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""

@@ -39,9 +39,6 @@ class Refused(DataError):
         self.said = said
 
 
-BATCH_SECONDS = 0.1
-"""How long a batch of writes to a file may take: enough for all that are submitted at once."""
-
 Outcome = bytes | Refused
 
 
@@ -74,7 +71,6 @@ class _File:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        runtime.take_long_batches(BATCH_SECONDS)
 
     def call(self, operation: str, body: bytes) -> bytes:
         with _api_errors():

@@ -6,7 +6,7 @@ is empty.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 
 import msgspec
@@ -41,7 +41,8 @@ def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
     found = {
         place: subject.shown(table, owner, status)
         for table in sorted(tables, key=attrgetter("name"))
-        for place, owner in _owners(table)
+        for owner in table.with_global_indexes()
+        for place in [_place_of(table, owner)]
         if (after is None or place > after)
         and (status := subject.status(owner, moment.now)) != "DISABLED"
     }
@@ -53,12 +54,8 @@ def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
     return answer({"ContributorInsightsSummaries": summaries})
 
 
-def _owners(table: Table) -> Iterator[tuple[Place, Table | Index]]:
-    """What can have insights, in the order of the places."""
-    yield (table.name, ""), table
-    for index in table.sorted_indexes:
-        if not index.local:
-            yield (table.name, index.name), index
+def _place_of(table: Table, owner: Table | Index) -> Place:
+    return (table.name, owner.name if isinstance(owner, Index) else "")
 
 
 def _token(place: Place) -> str:

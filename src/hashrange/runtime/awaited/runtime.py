@@ -53,7 +53,7 @@ CLOSING_SECONDS_MAX = 30.0
 """How long closing waits for requests that have arrived."""
 
 
-class Turn:
+class UnsharedTurn:
     """Does nothing: the runtime itself collects the requests of a turn."""
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class AsyncRuntime(forks.Forkable):
         body: bytes,
         done: Done,
         caller: Caller = DEFAULT_CALLER,
-        turn: Turn | None = None,
+        turn: UnsharedTurn | None = None,
     ) -> None:
         """On any event loop: `done` is called there with the response's body or the error."""
         try:
@@ -127,8 +127,8 @@ class AsyncRuntime(forks.Forkable):
             done = partial(_call_on, here, done)
         self._enter(operation, body, done, caller, here is self._loop)
 
-    def turn(self) -> Turn:
-        return Turn()
+    def turn(self) -> UnsharedTurn:
+        return UnsharedTurn()
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
         """What a request would consume now; nothing is written. Raises ApiError if it is invalid.

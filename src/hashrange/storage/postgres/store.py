@@ -8,10 +8,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from hashrange.kv import Answer, Read, StoreError
+from hashrange.kv import Answer, Durability, Read, StoreError, check_durability
 from hashrange.storage.postgres import check, routed, settle
 from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
@@ -23,8 +23,6 @@ from hashrange.storage.postgres.transaction import (
     PostgresTransaction,
     ask,
 )
-
-Durability = Literal["full", "relaxed", "memory"]
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
 
@@ -48,8 +46,7 @@ class PostgresStore:
     """
 
     def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:
-        if durability not in get_args(Durability):
-            raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+        check_durability(durability)
         dsn, pgbouncer = _without_option(dsn, "pgbouncer")
         dsn, given = _without_option(dsn, "pool")
         dsn, dialect = _without_option(dsn, "dialect")

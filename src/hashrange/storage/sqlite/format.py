@@ -15,11 +15,10 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
 
 import apsw
 
-from hashrange.kv import SYSTEM_SPACE, Damaged, StoreError
+from hashrange.kv import SYSTEM_SPACE, Damaged, Durability, StoreError
 
 APPLICATION_ID = 0x48527267  # "HRrg"
 VERSION = 2
@@ -31,8 +30,6 @@ def _rename_counters(connection: apsw.Connection) -> None:
 
 UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {1: _rename_counters}
 """By version, the function that upgrades a file of that version to the next one."""
-
-Durability = Literal["full", "relaxed", "memory"]
 
 # NORMAL syncs at checkpoints only: a power cut loses the last commits, never the file. OFF leaves
 # everything to the operating system. Either survives the end of the process.

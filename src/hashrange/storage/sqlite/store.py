@@ -6,16 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import get_args
 
 import apsw
 
 from hashrange import forks
-from hashrange.kv import Busy, Damaged, Key, OutcomeUnknown, ReadOnly, StoreError
+from hashrange.kv import (
+    Busy,
+    Damaged,
+    Durability,
+    Key,
+    OutcomeUnknown,
+    ReadOnly,
+    StoreError,
+    check_durability,
+)
 from hashrange.storage.sqlite import log, maintenance
 from hashrange.storage.sqlite.checkpoint import Checkpointer
 from hashrange.storage.sqlite.format import (
-    Durability,
     check_folder,
     connect,
     create_file,
@@ -54,8 +61,7 @@ class SqliteStore(forks.Forkable):
         busy_seconds: float = 30.0,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        if durability not in get_args(Durability):
-            raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+        check_durability(durability)
         self.path = os.path.abspath(path)
         self.slow_commits = durability == "full"
         self._durability = durability
