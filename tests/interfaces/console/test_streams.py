@@ -7,7 +7,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console.following import FOLLOWED_MAX, RECORDS_KEPT, Following
+from hashrange.interfaces.console.stream_tails import RECORDS_KEPT, TAILS_MAX, StreamTails
 
 ON = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 PAGE = "/table/shop/stream"
@@ -61,17 +61,17 @@ def test_memory_is_bounded(console: Browserless, client: Any) -> None:
 
 
 def test_streams_are_forgotten(client: Any, of_db: Any) -> None:
-    following = Following(of_db.streams)
+    tails = StreamTails(of_db.streams)
     made = []
-    for number in range(FOLLOWED_MAX + 1):
+    for number in range(TAILS_MAX + 1):
         table = {**shop.TABLE, "StreamSpecification": ON, "TableName": f"table-{number}"}
         described = client.create_table(**table)["TableDescription"]
         made.append(
-            (described["LatestStreamArn"], following.of(described["LatestStreamArn"], "LATEST"))
+            (described["LatestStreamArn"], tails.of(described["LatestStreamArn"], "LATEST"))
         )
     [(first, old), *_, (last, new)] = made
-    assert following.of(last, "LATEST") is new
-    assert following.of(first, "LATEST") is not old
+    assert tails.of(last, "LATEST") is new
+    assert tails.of(first, "LATEST") is not old
 
 
 def test_hostile_values_are_escaped(console: Browserless, client: Any) -> None:

@@ -1,7 +1,6 @@
 """Reading a table's stream in this process, with checkpoints in the table."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from hashrange.design.declare.protocols import Store
@@ -12,11 +11,13 @@ from hashrange.design.execute.steps import ApiCall, ApiFailure, Connection, Step
 from hashrange.design.execute.store import OpenStore
 from hashrange.design.streams.dispatch import Dispatcher
 from hashrange.design.streams.progress import advance, checkpoint_key, is_behind, last
+from hashrange.design.streams.shards import TRIMMED, Record, Shard, Shards
 
 POLL_SECONDS = 1.0
 STREAM_OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
 CHECKPOINT_RECORDS = 100
-"""A checkpoint after this many records that concern nobody, so that they are not read again."""
+"""A checkpoint is also written after this many records that have no handler, so that they are not
+read again."""
 
 
 def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower":
@@ -24,8 +25,8 @@ def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower
 
     If the store is on a boto3 client, `streams` is one for "dynamodbstreams". Readers with
     different names each get every record. A record whose handler raises an error is handled again,
-    so handlers have to bear that. Without a checkpoint, reading starts with the oldest record of
-    the stream, which keeps records for 24 hours.
+    so it must do no harm to handle a record twice. Without a checkpoint, reading starts with the
+    oldest record of the stream, which keeps records for 24 hours.
     """
     return Follower(db, streams, reader)
 
@@ -83,10 +84,14 @@ class _StreamReader:
         self.model, self.dispatcher, self.name = model, dispatcher, name
 
     def catch_up(self) -> Steps[int]:
-        arn = yield from self._arn()
+        shards = Shards((yield from self._arn()))
+        yield from shards.find()
         handled = 0
-        for shard in (yield from self._shards(arn)):
-            handled += yield from self._read(arn, shard["ShardId"])
+        read: set[str] = set()
+        while ready := [shard for shard in shards.readable() if shard.id not in read]:
+            for shard in ready:
+                handled += yield from self._read(shards, shard)
+                read.add(shard.id)
         return handled
 
     def _arn(self) -> Steps[str]:
@@ -96,25 +101,16 @@ class _StreamReader:
             raise DesignError(f"the table {self.model.name!r} has no stream")
         return arn
 
-    def _shards(self, arn: str) -> Steps[list[dict[str, Any]]]:
-        """The shards, parents first."""
-        found: list[dict[str, Any]] = []
-        request: dict[str, Any] = {"StreamArn": arn}
-        while True:
-            described = (yield ApiCall("DescribeStream", request))["StreamDescription"]
-            found += described["Shards"]
-            if "LastEvaluatedShardId" not in described:
-                return [*_parents_first(found)]
-            request = {**request, "ExclusiveStartShardId": described["LastEvaluatedShardId"]}
-
-    def _read(self, arn: str, shard: str) -> Steps[int]:
-        key = checkpoint_key(self.model, self.name, shard)
-        after = yield from last(self.model, key)
-        iterator: str | None = yield from self._iterator(arn, shard, after)
+    def _read(self, shards: Shards, shard: Shard) -> Steps[int]:
+        """Handle the records of a shard after its checkpoint, until there are no more now."""
+        key = checkpoint_key(self.model, self.name, shard.id)
+        shard.after = after = yield from last(self.model, key)
         handled = passed = 0
-        while iterator is not None:
-            response = yield ApiCall("GetRecords", {"ShardIterator": iterator})
-            for record in response["Records"]:
+        while not shard.ended:
+            records = yield from self._records(shards, shard)
+            if not records and not shard.closed:
+                break
+            for record in records:
                 sequence = record["dynamodb"]["SequenceNumber"]
                 if not is_behind(after, sequence):
                     continue
@@ -125,27 +121,14 @@ class _StreamReader:
                     handled += 1
                 if change is not None or passed % CHECKPOINT_RECORDS == 0:
                     yield from advance(self.model, key, sequence)
-            iterator = response.get("NextShardIterator") if response["Records"] else None
         return handled
 
-    def _iterator(self, arn: str, shard: str, after: str | None) -> Steps[str]:
-        request = {"StreamArn": arn, "ShardId": shard}
-        if after is not None:
-            place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": after}
-            try:
-                response = yield ApiCall("GetShardIterator", {**request, **place})
-            except ApiFailure as failure:
-                if failure.code != "TrimmedDataAccessException":
-                    raise
-            else:
-                return str(response["ShardIterator"])
-        oldest = {**request, "ShardIteratorType": "TRIM_HORIZON"}
-        return str((yield ApiCall("GetShardIterator", oldest))["ShardIterator"])
-
-
-def _parents_first(shards: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    waiting = {shard["ShardId"]: shard for shard in shards}
-    while waiting:
-        ready = [s for s in waiting.values() if s.get("ParentShardId") not in waiting]
-        for shard in ready:
-            yield waiting.pop(shard["ShardId"])
+    def _records(self, shards: Shards, shard: Shard) -> Steps[list[Record]]:
+        """The next records, or the oldest if those after the checkpoint are gone."""
+        try:
+            return (yield from shards.read(shard))
+        except ApiFailure as failure:
+            if failure.code != TRIMMED:
+                raise
+        shard.after = shard.iterator = None
+        return (yield from shards.read(shard))

@@ -53,8 +53,8 @@ def copy_(
     again.
     """
     from hashrange.interfaces.data.copying import Copy
-    from hashrange.interfaces.data.follow import stream_of
     from hashrange.interfaces.data.progress import counted
+    from hashrange.interfaces.data.replicating import stream_of
     from hashrange.interfaces.target import open_target
 
     with (

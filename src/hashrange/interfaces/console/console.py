@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hashrange.interfaces.console.entities import Colours
-from hashrange.interfaces.console.following import Following
 from hashrange.interfaces.console.shapes import TableShape
+from hashrange.interfaces.console.stream_tails import StreamTails
 from hashrange.interfaces.target import Target
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Console:
         self.tour = tour
         self.models = models
         self.inspect = inspect or (target.database.inspect if target.database else None)
-        self.following = Following(target.streams)
+        self.stream_tails = StreamTails(target.streams)
         self._colours: dict[str, Colours] = {}
         self._lock = threading.Lock()
 

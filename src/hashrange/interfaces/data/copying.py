@@ -113,11 +113,11 @@ class Copy:
         `behind` is told after each round how many seconds the target is behind the source, and how
         many records were applied in all.
         """
-        from hashrange.interfaces.data.follow import Follower, stream_of
+        from hashrange.interfaces.data.replicating import Replicator, stream_of
 
         writing = connection(self.target, 1)
-        followers = [
-            Follower(
+        replicators = [
+            Replicator(
                 self.source,
                 stream_of(table, self.source.name),
                 self.states[table.name],
@@ -128,7 +128,7 @@ class Copy:
         applied = 0
         try:
             while True:
-                rounds = [follower.round() for follower in followers]
+                rounds = [replicator.round() for replicator in replicators]
                 came = sum(each.records for each in rounds)
                 applied += came
                 behind(max(each.behind for each in rounds), applied)

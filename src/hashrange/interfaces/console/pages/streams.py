@@ -11,26 +11,26 @@ STARTS = {"": "LATEST", "oldest": "TRIM_HORIZON"}
 
 def show(visit: Visit) -> Response:
     shape = visit.console.table(visit.path["table"])
-    return visit.page("streams.html", shape=shape, **_followed(visit, shape.description))
+    return visit.page("streams.html", shape=shape, **_tail(visit, shape.description))
 
 
 def records(visit: Visit) -> Response:
     """What the page asks for again and again: nothing, status 204, if nothing is new."""
     shape = visit.console.table(visit.path["table"])
-    found = _followed(visit, shape.description)
-    follower = found["follower"]
-    if follower is not None and visit.given.get("seen") == str(follower.seen):
+    found = _tail(visit, shape.description)
+    tail = found["tail"]
+    if tail is not None and visit.given.get("seen") == str(tail.seen):
         return Response(status_code=204)
     return visit.page("records.html", shape=shape, **found)
 
 
-def _followed(visit: Visit, description: Any) -> dict[str, Any]:
+def _tail(visit: Visit, description: Any) -> dict[str, Any]:
     arn, start = description.get("LatestStreamArn"), visit.given.get("from", "")
     enabled = description.get("StreamSpecification", {}).get("StreamEnabled", False)
-    follower = None
+    tail = None
     if arn and enabled:
-        follower = visit.console.following.of(arn, STARTS.get(start, "LATEST"))
-    return {"follower": follower, "start": start, "paused": bool(visit.given.get("paused"))}
+        tail = visit.console.stream_tails.of(arn, STARTS.get(start, "LATEST"))
+    return {"tail": tail, "start": start, "paused": bool(visit.given.get("paused"))}
 
 
 PATH = "/table/{table}/stream"
