@@ -31,9 +31,9 @@ def ended(pid: int) -> bool:
 
 
 @contextmanager
-def workers(path: Path, *more: object) -> Iterator[Serving]:
+def workers(path: Path, *more: object, **environment: str) -> Iterator[Serving]:
     """They have an admin port. Whatever a test leaves behind ends with the supervisor."""
-    variables = {"HASHRANGE_ADMIN_TOKEN": "a token of some length"}
+    variables = {"HASHRANGE_ADMIN_TOKEN": "a token of some length", **environment}
     arguments = ("--workers", WORKERS, "--admin-port", 0, *more)
     with serving(path, *arguments, **variables) as server:
         assert server.process.stdout

@@ -1,14 +1,18 @@
 """Processes of a server that are stopped, or hang: they are replaced, and nobody waits for ever."""
 
 import os
+import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running_workers import client, create, workers_of
+from running_workers import WORKERS, client, create, metric, workers, workers_of
+from serving import eventually
 from test_command_line import Serving, serving
+from test_ends_of_workers import Writers, restarted, stored
 
 from hashrange.engine import price
 
@@ -88,3 +92,60 @@ def test_a_server_ends_although_the_process_for_costly_requests_is_stopped(path:
     with serving(path) as server:
         stop_the_process_for_costly_requests(server)
         assert server.end(signal.SIGTERM) == (0, "")
+
+
+# ---- workers ----
+
+STOPS = """
+import os, signal
+from hashrange.interfaces.service import supervisor, worker
+from hashrange.storage.sqlite.transaction import SqliteTransaction
+
+supervisor.LOOK_SECONDS = worker.BEAT_SECONDS = 0.2
+commit = SqliteTransaction.commit
+
+
+def stopping(self):
+    try:
+        os.remove({flag!r})
+    except FileNotFoundError:
+        pass
+    else:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    commit(self)
+
+
+SqliteTransaction.commit = stopping
+"""
+"""A process that finds the flag stops itself where it holds the write lock."""
+
+
+def test_a_worker_that_is_stopped_with_the_write_lock_is_replaced(path: Path) -> None:
+    flag = path.with_name("stop")
+    with workers(path, **patched(path.parent, STOPS.format(flag=str(flag)))) as server:
+        one = client(server)
+        create(one, "One")
+        create(one, "Other")
+        writers = Writers(server)
+        for stops in (1, 2):
+            writers.go_on()
+            flag.touch()
+            eventually(partial(restarted, server, stops))
+            eventually(lambda: metric(server, "hashrange_workers") == WORKERS)
+        writers.go_on()
+        writers.stop()
+        status, said = server.end(signal.SIGTERM)
+    assert status == 0
+    assert len(re.findall("worker [12] has done nothing for 2 seconds\n", said)) == 3
+    assert writers.acknowledged
+    assert writers.acknowledged <= stored(path, "One")
+    assert stored(path, "One") == stored(path, "Other")
+
+
+def test_workers_end_although_one_is_stopped(path: Path) -> None:
+    with workers(path, **patched(path.parent, STOPS.format(flag=""))) as server:
+        stopped, _ = workers_of(server)
+        os.kill(stopped, signal.SIGSTOP)
+        status, said = server.end(signal.SIGTERM)
+    assert status == 1
+    assert re.search("worker [12] has done nothing for 2 seconds\n", said)

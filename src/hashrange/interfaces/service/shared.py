@@ -1,8 +1,11 @@
-"""A file without a name that all workers inherit: the numbers of their clients, and a lock.
+"""A file without a name that all workers inherit: the numbers of their clients, their heartbeats,
+and a lock.
 
-    4 bytes for each worker: how many clients it has, or VACANT while nothing runs in its place
+    4 bytes for each place: how many clients the worker has, or VACANT while nothing runs there
+    4 bytes for each place: the number of its last heartbeat, or 0 while it promises none
 
-The lock is fcntl's, which belongs to a process and ends with it.
+The places are numbered like the workers, from 1; place 0 is not used. The lock is fcntl's, which
+belongs to a process and ends with it.
 """
 
 import mmap
@@ -12,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 VACANT = 0x7FFFFFFF
+BEATS = 1 << 30
 
 _BYTES = 4
 
@@ -22,7 +26,8 @@ class Shared:
     def __init__(self, descriptor: int, workers: int, number: int = 0) -> None:
         self.descriptor = descriptor
         self._file: IO[Any] | None = None
-        self._clients = memoryview(mmap.mmap(descriptor, _size(workers))).cast("i")
+        numbers = memoryview(mmap.mmap(descriptor, _size(workers))).cast("i")
+        self._clients, self._beats = numbers[: workers + 1], numbers[workers + 1 :]
         self._number = number
 
     @classmethod
@@ -43,6 +48,17 @@ class Shared:
     def vacate(self, number: int) -> None:
         """In the place of this worker nothing runs."""
         self._clients[number] = VACANT
+        self._beats[number] = 0
+
+    def beat(self) -> None:
+        """Promise heartbeats from now on, or keep the promise."""
+        self._beats[self._number] = self._beats[self._number] % BEATS + 1
+
+    def beat_no_more(self) -> None:
+        self._beats[self._number] = 0
+
+    def last_beat(self, number: int) -> int:
+        return self._beats[number]
 
     def fewest(self) -> int:
         return min(self._clients[1:])
@@ -61,4 +77,4 @@ class Shared:
 
 
 def _size(workers: int) -> int:
-    return _BYTES * (workers + 1)
+    return 2 * _BYTES * (workers + 1)

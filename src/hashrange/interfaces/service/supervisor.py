@@ -31,6 +31,14 @@ run for the longest pause; else the pause is twice as long each time."""
 STARTS_MAX = 5
 """If no worker serves, and so many starts have failed one after another, the server ends."""
 
+LOOK_SECONDS = 1.0
+SILENT_LOOKS_MAX = 10
+"""A worker is killed after so many looks without a new heartbeat: it has been stopped, or hangs. A
+turn of its event loop takes milliseconds, so even a worker that gets a hundredth of a processor is
+heard in time. Others wait for its write lock for thirty seconds, so it has been replaced before any
+of their requests fails. Looks are counted, not the time between them, because the supervisor may
+have been stopped as well, or the machine suspended."""
+
 _log = logging.getLogger("hashrange")
 
 
@@ -79,6 +87,7 @@ class Supervisor:
         self._ending = asyncio.Event()
         self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
         self._take_signals()
+        looking = asyncio.create_task(self._look())
         keepers = [asyncio.create_task(self._keep(1))]
         await self._tried[1].wait()
         if not self._ending.is_set():
@@ -86,6 +95,7 @@ class Supervisor:
                 keepers.append(asyncio.create_task(self._keep(number)))
             await self._greet(entrance)
         await asyncio.gather(*keepers)
+        looking.cancel()
         if self._problem:
             raise ServerError(self._problem)
         return int(self._failed)
@@ -165,6 +175,26 @@ class Supervisor:
         self._shared.vacate(number)
         self._past = totals.summed([self._past, totals.lasting(process.counts)])
         return Ended(process.has_served, status, _told(status))
+
+    async def _look(self) -> None:
+        """Kill a worker whose event loop does not go round, so that another takes its place."""
+        silent: dict[Process, tuple[int, int]] = {}
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            silent = {
+                process: self._looked_at(process, *silent.get(process, (0, 0)))
+                for process in self._running.values()
+            }
+
+    def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
+        """The last heartbeat, and how many looks have found the same one."""
+        beat = self._shared.last_beat(process.number)
+        looks = looks + 1 if beat and beat == before else 0
+        if looks == SILENT_LOOKS_MAX:
+            seconds = looks * LOOK_SECONDS
+            _log.error("worker %d has done nothing for %g seconds", process.number, seconds)
+            process.popen.kill()
+        return beat, looks
 
     def _first_has_served(self) -> bool:
         return self._tried[1].is_set()

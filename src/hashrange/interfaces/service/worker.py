@@ -25,6 +25,9 @@ from hashrange.interfaces.service.shared import Shared
 METRICS, READINESS, INSPECTION, LIFE = "metrics", "readiness", "inspection", "life"
 """What the supervisor asks for."""
 
+BEAT_SECONDS = 1.0
+"""How often a worker tells that its event loop goes round."""
+
 _THREADS = 2
 
 
@@ -56,15 +59,17 @@ def run(task: Task, control: socket.socket) -> None:
     with opened_service(options, listener, accept) as service:
         if task.refusal:
             service.database.runtime.refuse_writes(task.refusal)
-        attendant = Attendant(control, service)
+        attendant = Attendant(control, service, shared)
         service.serve(attendant.ready, [attendant])
+        shared.beat_no_more()  # to close the file may take long
 
 
 class Attendant:
     """Runs beside the server, and does what the supervisor says."""
 
-    def __init__(self, control: socket.socket, service: Service) -> None:
+    def __init__(self, control: socket.socket, service: Service, shared: Shared) -> None:
         self._control = control
+        self._shared = shared
         self._service = service
         self._answers: dict[str, Callable[[Any], Any]] = {INSPECTION: service.database.inspect}
         if monitor := service.monitor:
@@ -77,6 +82,7 @@ class Attendant:
         self._channel = await Channel.over(self._control)
         self._service.database.on_damage(self._tell_damage)
         self._listening = self._loop.create_task(self._listen())
+        self._beat()
 
     def ready(self) -> None:
         self._channel.send((channel.READY,))
@@ -84,6 +90,11 @@ class Attendant:
     def stop(self) -> None:
         self._listening.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _beat(self) -> None:
+        """As long as the loop goes round, also while the last requests are answered."""
+        self._shared.beat()
+        self._loop.call_later(BEAT_SECONDS, self._beat)
 
     async def _listen(self) -> None:
         while message := await self._channel.receive():
