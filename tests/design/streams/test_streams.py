@@ -190,6 +190,39 @@ def test_run_until_it_is_stopped(opened: tuple[Blog, st.Follower], table: st.Tab
     assert stop.is_set()
 
 
+class Halting:
+    """A database whose shards each give an empty page first, as those of AWS may."""
+
+    def __init__(self, database: hashrange.Database) -> None:
+        self.database = database
+        self.halted: set[str] = set()
+
+    def execute(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        iterator = payload.get("ShardIterator")
+        if iterator is None or iterator in self.halted:
+            return self.database.execute(operation, payload)
+        self.halted.add(iterator)
+        return {"Records": [], "NextShardIterator": iterator}
+
+
+def test_an_empty_page_is_not_the_end_of_a_closed_shard(table: st.Table) -> None:
+    clock = TestClock(1_800_000_000.0)
+    settings = hashrange.Settings(shard_seconds=10)
+    with hashrange.connect(clock=clock, settings=settings) as database:
+        table.create(database)
+        db = table.open(Blog, database)
+        seen: Seen = []
+        st.on(table, User)(seen.append)
+        ann = db.create(User(user_id="1", name="Ann"))
+        for visits in range(1, 4):
+            clock.advance(10)
+            ann = db.save(ann.replace(visits=visits))
+        st.follow(table.open(Blog, Halting(database))).catch_up()
+        assert [change.item.visits for change in seen] == [0, 1, 2]
+        st.follow(db).catch_up()
+        assert [change.item.visits for change in seen] == [0, 1, 2, 3]
+
+
 def test_mistakes(table: st.Table, database: hashrange.Database) -> None:
     plain = st.Table("plain", Users)
     with pytest.raises(st.DeclarationError, match=r"no stream: st.Table\(..., stream=True\)"):

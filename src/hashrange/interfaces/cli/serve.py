@@ -16,6 +16,15 @@ WORKERS_MAX = 64
 
 def add(commands: "Commands") -> None:
     parser = command(commands, serve)
+    _add_place(parser)
+    _add_access(parser)
+    _add_behaviour(parser)
+    _add_observation(parser)
+    also_from_environment(parser)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Where the data is, and where the server listens."""
     parser.add_argument(
         "path",
         metavar="PATH",
@@ -42,6 +51,9 @@ def add(commands: "Commands") -> None:
         default=1,
         help="how many processes serve the database, default: 1; reads scale with them",
     )
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keys",
         metavar="FILE",
@@ -68,6 +80,9 @@ def add(commands: "Commands") -> None:
         help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
         "accept its name as the Host; may be repeated; default: no web page may",
     )
+
+
+def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--durability",
         choices=("full", "relaxed", "memory"),
@@ -97,6 +112,9 @@ def add(commands: "Commands") -> None:
         help="let reads that are not strongly consistent be old: by a lag that is drawn, or by as "
         "much as allowed; default: they see every commit",
     )
+
+
+def _add_observation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--admin-port",
         metavar="PORT",
@@ -123,7 +141,6 @@ def add(commands: "Commands") -> None:
         default="text",
         help="the form of the lines on stderr, default: text",
     )
-    also_from_environment(parser)
 
 
 def _workers(text: str) -> int:

@@ -1,8 +1,8 @@
 """From a table to a file.
 
-The items are first collected in `FILE.partial`, from which the file is made at the end: so an
-export goes on where it was ended, whatever its format, and formats that need to know all items
-first, such as CSV, need no memory for them. `FILE.progress` says how far it has come.
+The items are first collected in `FILE.partial`, from which the file is made at the end. So an
+export of any format can be interrupted and goes on from there, and a format that needs to know all
+items first, such as CSV, needs no memory for them. `FILE.progress` says how far the export is.
 """
 
 import os
@@ -63,50 +63,71 @@ def export(
         output.with_name(f"{output.name}.progress"),
         {"export": table_name, "from": target.name, "id": table.id},
     )
-    saved = bookmark.load()
-    if saved is None:
-        state = _State([Position() for _ in range(segments)], 0, 0, time.time())
-    else:
-        state = msgspec.convert(saved, _State)
-    resumed, began = state.items, state.began
+    collection = _Collection(bookmark, output, segments)
+    resumed, began = collection.state.items, collection.state.began
     reading = connection(target, segments)
-    spool = Spool(output.with_name(f"{output.name}.partial"), state.bytes)
-    scan = Scan(reading, table_name, list(state.positions), Pace(rate))
-
-    def save() -> None:
-        spool.sync()
-        bookmark.save(msgspec.to_builtins(state))
-
+    scan = Scan(reading, table_name, list(collection.state.positions), Pace(rate))
     try:
-        save()
         with Progress(lambda items: items / max(table.items, 1), resumed) as progress:
-            for page in scan.pages():
-                # The positions are behind the pages before this one, which are in the spool.
-                state = _State(list(scan.positions), spool.size, progress.items, began)
-                if bookmark.due():
-                    save()
-                spool.append(page)
-                progress.advance(len(page))
-        state = _State(list(scan.positions), spool.size, progress.items, began)
-        save()
-    except BaseException:
-        with suppress(OSError):  # the disk may be full; then what was saved before is valid
-            save()
-        raise
+            collection.collect(scan, progress)
     finally:
-        spool.close()
+        collection.spool.close()
         reading.close()
     found = tables.description(target.client, target.name, table_name)
+    _write(collection.spool, output, format, table, began)
+    tables.write(tables.beside(output), found)
+    collection.spool.path.unlink(missing_ok=True)
+    bookmark.remove()
+    return Exported(collection.state.items, resumed, began, time.time(), progress.said())
+
+
+class _Collection:
+    """The items that are in the spool, and how far the scan has come, which the bookmark keeps."""
+
+    def __init__(self, bookmark: Bookmark, output: Path, segments: int) -> None:
+        saved = bookmark.load()
+        if saved is None:
+            self.state = _State([Position() for _ in range(segments)], 0, 0, time.time())
+        else:
+            self.state = msgspec.convert(saved, _State)
+        self.spool = Spool(output.with_name(f"{output.name}.partial"), self.state.bytes)
+        self._bookmark = bookmark
+
+    def collect(self, scan: Scan, progress: Progress) -> None:
+        try:
+            self._save()
+            for page in scan.pages():
+                # The positions are behind the pages before this one, which are in the spool.
+                self._advance(scan, progress)
+                if self._bookmark.due():
+                    self._save()
+                self.spool.append(page)
+                progress.advance(len(page))
+            self._advance(scan, progress)
+            self._save()
+        except BaseException:
+            with suppress(OSError):  # the disk may be full; then what was saved before is valid
+                self._save()
+            raise
+
+    def _advance(self, scan: Scan, progress: Progress) -> None:
+        positions = list(scan.positions)
+        self.state = _State(positions, self.spool.size, progress.items, self.state.began)
+
+    def _save(self) -> None:
+        self.spool.sync()
+        self._bookmark.save(msgspec.to_builtins(self.state))
+
+
+def _write(
+    spool: Spool, output: Path, format: Format | None, table: tables.TableInfo, began: float
+) -> None:
+    """Make the file, or the folder, of what was collected."""
     if format is None:
-        arn = table.arn
         since = datetime.fromtimestamp(began, UTC)
-        about = s3_export.About(arn, table.id, table.size_bytes, since)
+        about = s3_export.About(table.arn, table.id, table.size_bytes, since)
         s3_export.write(spool, output, about)
     elif format is DYNAMODB_JSON and not output.name.endswith(".gz"):
         os.replace(spool.path, output)
     else:
         write_whole(output, format.write(spool))
-    tables.write(tables.beside(output), found)
-    spool.path.unlink(missing_ok=True)
-    bookmark.remove()
-    return Exported(state.items, resumed, state.began, time.time(), progress.said())

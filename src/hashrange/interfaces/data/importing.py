@@ -1,7 +1,7 @@
 """From a file to a table.
 
 An item replaces the one with its key, so the same file may be imported again. `FILE.progress` says
-which records are stored, so that an import goes on where it was ended.
+which records are stored, so that an import that was interrupted goes on from there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ def import_(
 ) -> Imported:
     """Write all items of a file to a table, or of a folder if there is no format.
 
-    Raises DataError. What came before the fault is stored then, and if the file is repaired from
+    Raises DataError. The records before the fault are stored then. If the file is repaired from
     there on, the next call goes on.
     """
     if format is None:
@@ -69,33 +69,15 @@ def import_(
     )
     state = msgspec.convert(bookmark.load() or {}, _State)
     resumed = state.items
-    total = sum(source.path.stat().st_size for source in sources) or 1
-    done = 0
-    reading: list[Input] = []
     writing = connection(target, threads)
     sink = Sink(writing, table, str(path), Pace(rate))
-
-    def share(items: int) -> float:
-        now = sum(each.consumed() * each.size for each in reading)
-        return (done + now) / total
-
+    reading = _Reading(sources, format, types)
     try:
-        with Progress(share, resumed) as progress:
-            for number, source in enumerate(sources):
-                if number >= state.file:
-                    sink.place = str(source.path)
-                    with Input(source.path) as opened:
-                        reading[:] = [opened]
-                        records = _records(opened, source, format, types)
-                        for group in sink.groups(islice(records, state.records, None)):
-                            state.records += len(group)
-                            state.items += len(group)
-                            progress.advance(len(group))
-                            if bookmark.due():
-                                _save(bookmark, state)
-                    reading.clear()
-                    state.file, state.records = number + 1, 0
-                done += source.path.stat().st_size
+        with Progress(reading.share, resumed) as progress:
+            for count in _store(reading, sink, state):
+                progress.advance(count)
+                if bookmark.due():
+                    _save(bookmark, state)
     except BaseException:
         _save(bookmark, state)
         raise
@@ -103,6 +85,47 @@ def import_(
         writing.close()
     bookmark.remove()
     return Imported(state.items, resumed, progress.said())
+
+
+def _store(reading: "_Reading", sink: Sink, state: _State) -> Iterator[int]:
+    """Store what is not stored yet. Yields how many items were stored, whenever some were."""
+    for source, records in reading.records(state.file):
+        sink.place = str(source.path)
+        for group in sink.groups(islice(records, state.records, None)):
+            state.records += len(group)
+            state.items += len(group)
+            yield len(group)
+        state.file, state.records = state.file + 1, 0
+
+
+class _Reading:
+    """The files to read, and how much of them has been read."""
+
+    def __init__(
+        self, sources: list[_Source], format: Format | None, types: Mapping[str, str]
+    ) -> None:
+        self._sources = sources
+        self._format = format
+        self._types = types
+        self._sizes = [source.path.stat().st_size for source in sources]
+        self._number = 0
+        self._opened: Input | None = None
+
+    def records(self, first: int) -> Iterator[tuple[_Source, Iterator[Record]]]:
+        """Each file from number `first` on, with its records."""
+        for number, source in enumerate(self._sources[first:], first):
+            self._number = number
+            with Input(source.path) as opened:
+                self._opened = opened
+                yield source, _records(opened, source, self._format, self._types)
+            self._opened = None
+
+    def share(self, items: int) -> float:
+        """How much of all bytes has been read, from 0 to 1."""
+        done = float(sum(self._sizes[: self._number]))
+        if self._opened is not None:
+            done += self._opened.consumed() * self._opened.size
+        return done / (sum(self._sizes) or 1)
 
 
 def _records(
