@@ -7,9 +7,10 @@ from typing import cast
 import pytest
 
 from hashrange.kv import Answer, Get, Key, Put, Read, Store
+from hashrange.runtime.awaited.threads import SnapshotOnLoop
 from hashrange.storage.postgres import PostgresStore
 from hashrange.testing.async_memory import AsyncMemoryStore
-from hashrange.testing.bridge import BridgedSnapshot, BridgedStore
+from hashrange.testing.bridge import BridgedStore
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import run_histories, value_of
 from hashrange.testing.store_suite import SPACE, StoreSuite
@@ -46,7 +47,7 @@ def put(store: Store, keys: Sequence[Key], number: int) -> None:
     transaction.commit()
 
 
-class SlotBySlot(BridgedSnapshot):
+class SlotBySlot(SnapshotOnLoop):
     """Asks for each row alone: rows of one slot come from the snapshot's moment."""
 
     def read(self, read: Read, /) -> Answer:
@@ -59,9 +60,8 @@ class SlotBySlot(BridgedSnapshot):
 
 
 class SlotBySlotStore(BridgedStore):
-    def snapshot(self, brief: bool = False, /) -> BridgedSnapshot:
-        found = super().snapshot(brief)
-        return SlotBySlot(found._snapshot)
+    def snapshot(self, brief: bool = False, /) -> SlotBySlot:
+        return SlotBySlot(self, self.wait(self.store.snapshot()))
 
 
 class TestCitusDialect(TestPostgresStore):

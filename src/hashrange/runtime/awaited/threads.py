@@ -1,8 +1,8 @@
 """An asynchronous store and its loop, as threads use them.
 
 `StoreOnLoop` gives threads what a synchronous store gives: snapshots and transactions, each of
-whose reads takes a round trip. So whatever reads at leisure, in a thread of its own, is the same
-code over every store: a check, an inspection, an explanation, a costly request, a probe.
+whose reads takes a round trip. So work that is done in a thread of its own is the same code over
+every store: a check, an inspection, an explanation, a costly request, a probe.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ SECONDS_MAX = 30.0
 """How long a thread waits for one answer of the store."""
 
 LOOKED_AFTER_SECONDS = 1.0
-"""How often a thread that waits looks whether the loop still runs."""
+"""How often a waiting thread checks that the loop still runs."""
 
 ON_THE_LOOP = (
     "this call would wait on the event loop that has to answer it; await execute_async, or "
@@ -87,15 +87,15 @@ class StoreOnLoop:
             raise kv.StoreError("the event loop of the database has ended; connect to it again")
         return wait_for(asyncio.run_coroutine_threadsafe(work, self.loop), self.loop, seconds)
 
-    def snapshot(self, brief: bool = False, /) -> kv.Snapshot:
-        return _Snapshot(self, self.wait(self.store.snapshot()))
+    def snapshot(self, brief: bool = False, /) -> "SnapshotOnLoop":
+        return SnapshotOnLoop(self, self.wait(self.store.snapshot()))
 
     def glance(self, one: kv.Key, other: kv.Key, /) -> tuple[bytes | None, bytes | None]:
         found: Any = self.wait(self.store.read([kv.Get((one, other))]))[0]
         return found[0], found[1]
 
     def begin(self, wait: bool = True, /) -> kv.Transaction:
-        return _Transaction(self, self.wait(self.store.begin(True)))
+        return TransactionOnLoop(self, self.wait(self.store.begin(True)))
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         self.wait(self.store.backup(path, compact), None)
@@ -110,7 +110,7 @@ class StoreOnLoop:
         return iter(())
 
     def elected(self) -> bool:
-        """Everyone is: a lease says which process does the work."""
+        """Always true: a lease says which process does the work."""
         return True
 
     def figures(self) -> dict[str, int]:
@@ -130,7 +130,7 @@ async def _next(lines: AsyncIterator[str]) -> str | None:
     return await anext(lines, None)
 
 
-class _Snapshot:
+class SnapshotOnLoop:
     def __init__(self, store: StoreOnLoop, snapshot: kv.AsyncSnapshot) -> None:
         self._store = store
         self._snapshot = snapshot
@@ -143,7 +143,7 @@ class _Snapshot:
         self._store.wait(self._snapshot.close())
 
 
-class _Transaction:
+class TransactionOnLoop:
     """Its reads do not see its own writes, which are sent with the commit."""
 
     def __init__(self, store: StoreOnLoop, transaction: kv.AsyncTransaction) -> None:
