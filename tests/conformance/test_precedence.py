@@ -155,9 +155,10 @@ FAULTS: dict[str, list[Fault]] = {
         ),
         ("value", {"Key.sk": NO_NUMBER}, NOT_NUMERIC),
         ("names", {"UpdateExpression": "SET #a = #a", **EMPTY_NAMES}, NO_NAMES),
+        ("condition text", {"ConditionExpression": "a ="}, syntax("Condition")),
+        ("undefined in condition", {"ConditionExpression": "a = :x"}, undefined("Condition")),
         ("update", {"UpdateExpression": "SET a ="}, syntax("Update")),
         ("undefined", {"UpdateExpression": "SET a = :x"}, undefined("Update")),
-        ("condition text", {"ConditionExpression": "a ="}, syntax("Condition")),
         ("table", ABSENT, NO_TABLE),
         ("key", {"Key.x": ONE}, NO_MATCH),
         (

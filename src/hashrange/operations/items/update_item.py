@@ -32,25 +32,41 @@ class Request(Struct, gc=False):
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.UpdateItem)
-    update: Update | None = None
     try:
         expressed = inputs.uses_expressions(given, _NEW, _OLD)
         normalize_item(given.key)
         returned = inputs.returned(given, *RETURNED)
-        placeholders = inputs.placeholders(given) if expressed else None
-        if placeholders and given.condition_expression == "":
-            placeholders.condition("")  # the service reports its faults before those of the update
-        if given.attribute_updates is not None:
-            update = legacy.updates(given.attribute_updates)
-        elif given.update_expression is not None and placeholders:
-            update = placeholders.update(given.update_expression)
-        condition = inputs.condition(given, placeholders)
+        update, condition = _expressed(given) if expressed else _in_legacy_form(given)
     except ValidationException as refusal:
         raise inputs.in_envelope(given, refusal) from None
     inputs.check_key_not_empty(given.key)
     if update and len(body) > _SHORT and update.statement_bytes > ITEM_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
     return Request(given, update, condition, returned)
+
+
+def _expressed(given: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
+    """The faults of a condition are reported before those of the update.
+
+    Legacy validation, which also reads transactions, reports them the other way round.
+    """
+    placeholders = inputs.placeholders(given)
+    update: Update | None = None
+    condition: Condition | None = None
+    if given.condition_expression is not None and not given.legacy:
+        condition = placeholders.condition(given.condition_expression)
+    if given.update_expression is not None:
+        update = placeholders.update(given.update_expression)
+    if given.condition_expression is not None and given.legacy:
+        condition = placeholders.condition(given.condition_expression)
+    placeholders.finish()
+    return update, condition
+
+
+def _in_legacy_form(given: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
+    updates = given.attribute_updates
+    update = None if updates is None else legacy.updates(updates)
+    return update, inputs.condition(given, None)
 
 
 def weight(request: Request) -> int:
