@@ -16,6 +16,10 @@ LEGACY = (
     "version 2017.11.29 is not supported. We recommend using DynamoDB global tables version "
     "2019.11.21, instead of version 2017.11.29 (Legacy)."
 )
+NO_TABLE = "TableNotFoundException: Table not found: "
+ONE_SOURCE = "ValidationException: Must provide exactly one of: sourceTableArn, sourceTableName"
+SPECIFICATION, ENABLED = "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"
+KINESIS = "arn:aws:kinesis:us-east-1:000000000000:stream/absent"
 NO_INSIGHTS = {"ContributorInsightsStatus": "DISABLED"}
 
 
@@ -78,6 +82,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         )
         for updates, refusal in [
             ([], "ValidationException: One or more parameter values were invalid"),
+            ([{}], "ValidationException: One or more parameter values were invalid"),
             ([{"Create": {"RegionName": "us-east-1"}}], LEGACY),
             (
                 [{"Delete": {"RegionName": "us-east-1"}}],
@@ -85,10 +90,66 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ),
         ]
     ),
+    ("CreateBackup", {"TableName": "absent", "BackupName": "backup"}, f"{NO_TABLE}absent"),
+    ("DescribeContinuousBackups", {"TableName": "absent"}, f"{NO_TABLE}absent"),
+    *(
+        (
+            "UpdateContinuousBackups",
+            {"TableName": "absent", SPECIFICATION: {ENABLED: enabled}},
+            f"{NO_TABLE}absent",
+        )
+        for enabled in (True, False)
+    ),
     (
-        "DescribeContinuousBackups",
-        {"TableName": "absent"},
-        "TableNotFoundException: Table not found: absent",
+        "UpdateContinuousBackups",
+        {"TableName": "absent", SPECIFICATION: {ENABLED: False, "RecoveryPeriodInDays": 3}},
+        "ValidationException: Invalid Request: Cannot specify RecoveryPeriodInDays when "
+        "disabling point-in-time recovery.",
+    ),
+    (
+        "ListBackups",
+        {"TimeRangeLowerBound": 5, "TimeRangeUpperBound": 4},
+        "ValidationException: One or more parameter values were invalid: Time range lower bound "
+        "must be less than or equal to upper bound",
+    ),
+    (
+        "RestoreTableFromBackup",
+        {"TargetTableName": "target", "BackupArn": f"{ARN}/backup/01"},
+        f"BackupNotFoundException: Backup not found: {ARN}/backup/01",
+    ),
+    (
+        "RestoreTableFromBackup",
+        {"TargetTableName": "", "BackupArn": f"{ARN}/backup/01"},
+        "ValidationException: " + BOUNDS.format("TableName"),
+    ),
+    ("RestoreTableToPointInTime", {"TargetTableName": "target"}, ONE_SOURCE),
+    (
+        "RestoreTableToPointInTime",
+        {"TargetTableName": "target", "SourceTableName": "absent", "SourceTableArn": ARN},
+        ONE_SOURCE,
+    ),
+    *(
+        ("RestoreTableToPointInTime", {"TargetTableName": "target", **source}, f"{NO_TABLE}absent")
+        for source in ({"SourceTableName": "absent"}, {"SourceTableArn": ARN})
+    ),
+    ("ExportTableToPointInTime", {"TableArn": ARN, "S3Bucket": "bucket"}, f"{NO_TABLE}{ARN}"),
+    *(
+        (
+            "ExportTableToPointInTime",
+            {"TableArn": arn, "S3Bucket": "bucket"},
+            "ValidationException: Invalid TableArn: Invalid Table ARN",
+        )
+        for arn in ("", "absent")
+    ),
+    (
+        "EnableKinesisStreamingDestination",
+        {"TableName": "absent", "StreamArn": KINESIS},
+        f"{NOT_FOUND}Table: absent not found",
+    ),
+    (
+        "PutResourcePolicy",
+        {"ResourceArn": ARN, "Policy": "{}"},
+        f"{NOT_FOUND}Table: absent not found",
     ),
     *(
         (operation, {"TableName": "absent"}, f"{NOT_FOUND}Table: absent not found")
@@ -133,7 +194,7 @@ def test_tables_and_global_indexes_have_insights(plain_table: Table) -> None:
 
 
 def test_only_an_active_destination_can_be_changed(plain_table: Table) -> None:
-    stream = "arn:aws:kinesis:us-east-1:000000000000:stream/absent"
+    stream = KINESIS
     invalid = "ValidationException: Table is not in a valid state to enable Kinesis Streaming " + (
         "Destination: "
     )
@@ -154,3 +215,19 @@ def test_a_table_without_backups(plain_table: Table) -> None:
     assert plain_table.call("ListBackups") == {"BackupSummaries": []}
     described = plain_table.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
     assert described["PointInTimeRecoveryDescription"] == {"PointInTimeRecoveryStatus": "DISABLED"}
+    updated = plain_table.call("UpdateContinuousBackups", **{SPECIFICATION: {ENABLED: False}})
+    assert updated == {"ContinuousBackupsDescription": described}
+
+
+def test_a_table_cannot_be_recovered(plain_table: Table) -> None:
+    refusal = (
+        "PointInTimeRecoveryUnavailableException: Point in time recovery is not enabled for table "
+        f"'{plain_table.name}'"
+    )
+    arn = plain_table.call("DescribeTable")["Table"]["TableArn"]
+    client = plain_table.client
+    export = {"TableArn": arn, "S3Bucket": "bucket"}
+    refused(refusal, call, client, "ExportTableToPointInTime", **export)
+    for source in ({"SourceTableName": plain_table.name}, {"SourceTableArn": arn}):
+        restore = {"TargetTableName": "target", "UseLatestRestorableTime": True, **source}
+        refused(refusal, call, client, "RestoreTableToPointInTime", **restore)

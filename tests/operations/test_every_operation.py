@@ -15,6 +15,8 @@ from hashrange.operations.unsupported import LISTS, NOT_FOUND, UNSUPPORTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 STATES = ("done", "partly", "not yet")
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/table"
+KINESIS = "arn:aws:kinesis:us-east-1:000000000000:stream/stream"
 TABLE = {
     "TableName": "table",
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -69,7 +71,7 @@ def test_lists_of_unsupported_resources_are_empty(name: str) -> None:
 def test_unsupported_resources_are_not_found(name: str) -> None:
     error, _, member = NOT_FOUND[name]
     with hashrange.connect() as db, pytest.raises(error):
-        db.execute(name, {member: REQUIRED[member]})
+        db.execute(name, {member: REQUIRED[member], "TargetTableName": "another"})
 
 
 @pytest.mark.parametrize(
@@ -133,13 +135,28 @@ def test_a_table_has_its_creators_region_and_account() -> None:
         assert arn == "arn:aws:dynamodb:eu-west-1:123456789012:table/table"
 
 
-def test_operations_that_would_start_work_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("CreateBackup", {"TableName": "table", "BackupName": "backup"}),
+        ("EnableKinesisStreamingDestination", {"TableName": "table", "StreamArn": KINESIS}),
+        ("PutResourcePolicy", {"ResourceArn": ARN, "Policy": "{}"}),
+        (
+            "UpdateContinuousBackups",
+            {
+                "TableName": "table",
+                "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+            },
+        ),
+    ],
+)
+def test_operations_that_would_start_work_are_refused(
+    name: str, members: dict[str, object]
+) -> None:
     with hashrange.connect() as db:
         db.execute("CreateTable", TABLE)
-        with pytest.raises(
-            ValidationException, match=r"^CreateBackup is not supported by this server$"
-        ):
-            db.execute("CreateBackup", {"TableName": "table", "BackupName": "backup"})
+        with pytest.raises(ValidationException, match=rf"^{name} is not supported by this server$"):
+            db.execute(name, members)
 
 
 def test_tags_come_and_go() -> None:

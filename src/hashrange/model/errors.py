@@ -139,6 +139,10 @@ class TrimmedDataAccessException(ApiError):
     pass
 
 
+class PointInTimeRecoveryUnavailableException(ApiError):
+    pass
+
+
 class BackupNotFoundException(ApiError):
     pass
 

@@ -2,7 +2,8 @@
 
 Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
 and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed.
+refused; none of them pretends to succeed. Before that they find the faults that the service would
+find: a missing table, or one whose point-in-time recovery is not enabled, as it never is here.
 """
 
 import re
@@ -21,6 +22,7 @@ from hashrange.model.errors import (
     ExportNotFoundException,
     GlobalTableNotFoundException,
     ImportNotFoundException,
+    PointInTimeRecoveryUnavailableException,
     PolicyNotFoundException,
     ResourceNotFoundException,
     TableNotFoundException,
@@ -66,6 +68,7 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "DescribeGlobalTableSettings": _NO_GLOBAL_TABLE,
     "DescribeImport": (ImportNotFoundException, "Import not found: {}", "ImportArn"),
     "DescribeTableReplicaAutoScaling": _NO_REPLICAS,
+    "RestoreTableFromBackup": _NO_BACKUP,
     "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
     "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
 }
@@ -81,19 +84,19 @@ _KINDS = {
 UNSUPPORTED = (
     "CreateBackup",
     "EnableKinesisStreamingDestination",
-    "ExportTableToPointInTime",
     "ImportTable",
     "PutResourcePolicy",
-    "RestoreTableFromBackup",
-    "RestoreTableToPointInTime",
     "SearchVectors",
     "StartBulkPutItems",
-    "UpdateContinuousBackups",
 )
+"""Operations that are always refused. Some of them look for the table or stream first."""
 
 
 def _list(name: str, request: Request, moment: Moment) -> Decide:
     yield from ()
+    lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
+    if lower is not None and upper is not None and lower > upper:
+        raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")
     return answer({LISTS[name]: []})
 
 
@@ -110,7 +113,7 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
 
 def _update_global_table(request: Request, moment: Moment) -> Decide:
     """A replica cannot be added to a table of the old version, nor removed if there is none."""
-    if not request["ReplicaUpdates"]:
+    if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):
         yield from _create_global_table(request, moment)
@@ -126,21 +129,81 @@ def _create_global_table(request: Request, moment: Moment) -> Decide:
     )
 
 
+def _not_supported(name: str) -> ValidationException:
+    return ValidationException(f"{name} is not supported by this server")
+
+
 def _unsupported(name: str, request: Request, moment: Moment) -> Decide:
     yield from ()
-    raise ValidationException(f"{name} is not supported by this server")
+    raise _not_supported(name)
+
+
+# ---- backups and point-in-time recovery ----
+
+
+def _table_to_back_up(named: str, shown: str) -> Fetch[Table]:
+    """The table with this name or ARN. If there is none, the error shows it as `shown`."""
+    table = yield from fetch.find_table(named)
+    if table is None:
+        raise TableNotFoundException(f"Table not found: {shown}")
+    return table
+
+
+def _create_backup(request: Request, moment: Moment) -> Decide:
+    named = request["TableName"]
+    yield from _table_to_back_up(named, fetch.plain_name(named))
+    raise _not_supported("CreateBackup")
+
+
+def _restore_to_point_in_time(request: Request, moment: Moment) -> Decide:
+    given = [request[each] for each in ("SourceTableArn", "SourceTableName") if each in request]
+    if len(given) != 1:
+        raise ValidationException("Must provide exactly one of: sourceTableArn, sourceTableName")
+    [named] = given
+    table = yield from _table_to_back_up(named, fetch.plain_name(named))
+    raise _not_recoverable(table)
+
+
+def _export(request: Request, moment: Moment) -> Decide:
+    arn = request["TableArn"]
+    if not arn.startswith("arn:"):
+        raise ValidationException("Invalid TableArn: Invalid Table ARN")
+    table = yield from _table_to_back_up(arn, arn)
+    raise _not_recoverable(table)
+
+
+def _not_recoverable(table: Table) -> PointInTimeRecoveryUnavailableException:
+    return PointInTimeRecoveryUnavailableException(
+        f"Point in time recovery is not enabled for table '{table.name}'"
+    )
+
+
+def _update_continuous_backups(request: Request, moment: Moment) -> Decide:
+    """Recovery can be disabled, which it is already, but not enabled."""
+    wanted = request["PointInTimeRecoverySpecification"]
+    enabled = wanted["PointInTimeRecoveryEnabled"]
+    if not enabled and wanted.get("RecoveryPeriodInDays") is not None:
+        raise ValidationException(
+            "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time "
+            "recovery."
+        )
+    disabled = yield from _continuous_backups(request, moment)
+    if enabled:
+        raise _not_supported("UpdateContinuousBackups")
+    return disabled
 
 
 def _continuous_backups(request: Request, moment: Moment) -> Decide:
-    table = yield from fetch.find_table(request["TableName"])
-    if table is None:
-        name = fetch.plain_name(request["TableName"])
-        raise TableNotFoundException(f"Table not found: {name}")
+    named = request["TableName"]
+    table = yield from _table_to_back_up(named, fetch.plain_name(named))
     description = {
         "ContinuousBackupsStatus": "DISABLED" if moment.now < table.active_at else "ENABLED",
         "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
     }
     return answer({"ContinuousBackupsDescription": description})
+
+
+# ---- Kinesis destinations and policies ----
 
 
 def _of_table(show: Callable[[Table, Request, Moment], Response]) -> Callable[..., Decide]:
@@ -155,6 +218,10 @@ def _of_table(show: Callable[[Table, Request, Moment], Response]) -> Callable[..
 
 def _kinesis_destinations(table: Table, request: Request, moment: Moment) -> Response:
     return {"TableName": table.name, "KinesisDataStreamDestinations": []}
+
+
+def _enable_destination(table: Table, request: Request, moment: Moment) -> Response:
+    raise _not_supported("EnableKinesisStreamingDestination")
 
 
 def _no_destination(state: str) -> Callable[[Table, Request, Moment], Response]:
@@ -175,6 +242,11 @@ def _resource_policy(request: Request, moment: Moment) -> Decide:
     raise PolicyNotFoundException(
         f"Resource-based policy not found for the provided ResourceArn: {arn}"
     )
+
+
+def _put_resource_policy(request: Request, moment: Moment) -> Decide:
+    yield from _with_policy(request["ResourceArn"])
+    raise _not_supported("PutResourcePolicy")
 
 
 def _delete_resource_policy(request: Request, moment: Moment) -> Decide:
@@ -198,9 +270,14 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(_list, name) for name in LISTS},
         **{name: partial(_not_found, name) for name in NOT_FOUND},
         **{name: partial(_unsupported, name) for name in UNSUPPORTED},
+        "CreateBackup": _create_backup,
         "CreateGlobalTable": _create_global_table,
         "UpdateGlobalTable": _update_global_table,
         "DescribeContinuousBackups": _continuous_backups,
+        "UpdateContinuousBackups": _update_continuous_backups,
+        "ExportTableToPointInTime": _export,
+        "RestoreTableToPointInTime": _restore_to_point_in_time,
+        "EnableKinesisStreamingDestination": _of_table(_enable_destination),
         "DescribeKinesisStreamingDestination": _of_table(_kinesis_destinations),
         "DisableKinesisStreamingDestination": _of_table(
             _no_destination(
@@ -214,6 +291,7 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
             )
         ),
         "GetResourcePolicy": _resource_policy,
+        "PutResourcePolicy": _put_resource_policy,
         "DeleteResourcePolicy": _delete_resource_policy,
     }
 
