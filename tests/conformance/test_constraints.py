@@ -146,6 +146,7 @@ QUIRKS: dict[tuple[str, str, str], str] = {
             ("UpdateContributorInsights", "indexName", "IndexName"),
             ("DescribeGlobalTable", "globalTableName", "TableName"),
             ("DescribeGlobalTableSettings", "globalTableName", "TableName"),
+            ("RestoreTableFromBackup", "targetTableName", "TableName"),
         )
         for constraint in (LENGTH.format("greater", 3), LENGTH.format("less", 255))
     },

@@ -35,6 +35,14 @@ CAPPED = {"OnDemandThroughput": MAXIMA}
 STREAMED = {"StreamSpecification": STREAM}
 MODE = {"BillingMode": "PAY_PER_REQUEST"}
 UNITS = {"ProvisionedThroughput": MORE_CAPACITY}
+CONSISTENCY = {"MultiRegionConsistency": "STRONG"}
+COLD_INDEX = {
+    "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "ghost", "WarmThroughput": {}}}]
+}
+COLD = INVALID + (
+    "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified"
+    " for index: ghost"
+)
 NEW_INDEX = {
     "AttributeDefinitions": attribute_definitions("owner"),
     "GlobalSecondaryIndexUpdates": [{"Create": gsi("byOwner", "owner").definition()}],
@@ -57,6 +65,9 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
         NOTHING,
     ),
     ("no units", {"OnDemandThroughput": {}, "GlobalSecondaryIndexUpdates": []}, NOTHING),
+    ("a region's consistency", CONSISTENCY, NOTHING.replace("MultiRegionConsistency, ", "")),
+    ("witnesses", {"GlobalTableWitnessUpdates": [{}]}, NOTHING),
+    ("class, no warm throughput of an index", CLASS | COLD_INDEX, COLD),
     ("encryption, class", SSE | CLASS, SSE_ALONE),
     ("encryption, protection", SSE | PROTECTED, SSE_ALONE),
     ("encryption, throughput", SSE | UNITS, SSE_ALONE),

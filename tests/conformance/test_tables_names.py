@@ -49,6 +49,33 @@ NAMING: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+ABOUT_TABLES = ("CreateTable", "DescribeTable", "UpdateTable", "DeleteTable")
+
+
+@pytest.mark.parametrize("name", ["", "a!"])
+@pytest.mark.parametrize(
+    ("operation", "parameters"), [each for each in NAMING if each[0] in ABOUT_TABLES]
+)
+def test_both_faults_of_a_short_name_are_told(
+    client: Client, operation: str, parameters: dict[str, Any], name: str
+) -> None:
+    """Operations on items tell of one of them alone."""
+    value = f"Value '{name}' at 'tableName' failed to satisfy constraint: "
+    told = f"…validation errors detected: …{value}{LEAST}; {value}{PATTERN}…"
+    refused(f"ValidationException: {told}", call, client, operation, TableName=name, **parameters)
+
+
+def test_both_faults_of_the_name_of_an_index_are_told(client: Client) -> None:
+    faults = [
+        f"Value '' at 'globalSecondaryIndexes.1.member.indexName' failed to satisfy "
+        f"constraint: {constraint}"
+        for constraint in (LEAST, PATTERN)
+    ]
+    parameters = definition("pk", gsi("", "a"))
+    told = f"ValidationException: 2 validation errors detected: {'; '.join(faults)}"
+    refused(told, call, client, "CreateTable", TableName="short-names", **parameters)
+
+
 @pytest.mark.parametrize(("operation", "parameters"), NAMING)
 @cases("name, fault", UNFIT)
 def test_a_name_is_refused(

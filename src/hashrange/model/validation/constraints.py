@@ -6,12 +6,19 @@ with all constraints it had to satisfy.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from hashrange.model.validation import arns, java, shapes
 from hashrange.model.validation.shapes import Shape
 
 NOT_NULL = "Member must not be null"
+_OF_ITEMS = frozenset(
+    f"{operation}Input"
+    for operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan")
+)
+"""Requests whose TableName is told to be of one character at least if it is empty."""
 
 
 class Violation(NamedTuple):
@@ -34,7 +41,23 @@ class Violation(NamedTuple):
 
 def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
     """All violations in a request of this shape, whose JSON types are right."""
-    return _in_members(request, shapes.of(name), "")
+    found = _in_members(request, shapes.of(name), "")
+    return found if name in _OF_ITEMS else _of_definitions(found)
+
+
+def _of_definitions(found: Iterable[Violation]) -> Iterator[Violation]:
+    """In requests about tables, an empty name breaks both constraints of names.
+
+    The length of a table's or an index's name is reported before its characters.
+    """
+    for path, group in groupby(found, attrgetter("path")):
+        faults = list(group)
+        if path == "tableName" and faults[0].value == "''":
+            told = _broken("", shapes.of("TableName"))
+            faults = [Violation(path, "''", constraint) for constraint in told]
+        if path == "tableName" or path.endswith(".indexName"):
+            faults.sort(key=lambda each: "pattern" in each.constraint)
+        yield from faults
 
 
 # ---- where to look ----

@@ -58,6 +58,7 @@ _OWN_MESSAGES = {
     ("BatchWriteItem", "requestItems", _NOT_EMPTY): (
         "The requestItems parameter is required for BatchWriteItem"
     ),
+    ("ExportTableToPointInTime", "tableArn", _NOT_EMPTY): "Invalid TableArn: Invalid Table ARN",
     **{
         (operation, "tableName", NOT_NULL): (
             "The parameter 'TableName' is required but was not present in the request"
@@ -74,6 +75,7 @@ _OWN_MESSAGES = {
             ("UpdateContributorInsights", "indexName", "IndexName"),
             ("DescribeGlobalTable", "globalTableName", "TableName"),
             ("DescribeGlobalTableSettings", "globalTableName", "TableName"),
+            ("RestoreTableFromBackup", "targetTableName", "TableName"),
         )
         for bound in ("greater than or equal to 3", "less than or equal to 255")
     },

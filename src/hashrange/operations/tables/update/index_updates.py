@@ -49,18 +49,11 @@ def parse(given: requests.UpdateTable) -> IndexUpdates:
                 f"Index: {name}"
             )
         names.add(name)
-    updates = tuple(update.update for update in wanted if update.update)
-    for change in updates:
-        if change.warm_throughput and not table_capacity.units(change.warm_throughput):
-            raise invalid_parameter(
-                "WarmThroughput must have at least one of ReadUnitsPerSecond or "
-                f"WriteUnitsPerSecond specified for index: {change.index_name}"
-            )
     definitions = given.attribute_definitions
     return IndexUpdates(
         tuple(update.create for update in wanted if update.create),
         tuple(update.delete for update in wanted if update.delete),
-        updates,
+        tuple(update.update for update in wanted if update.update),
         None if definitions is None else table_schema.attribute_types(definitions),
     )
 

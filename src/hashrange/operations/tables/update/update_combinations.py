@@ -28,9 +28,11 @@ def check(given: requests.UpdateTable) -> None:
     members = _members(given)
     replica_updates.check(given, members)
     if given.replica_updates is None and not members:
-        raise ValidationException(NOTHING)
+        given_alone = "MultiRegionConsistency, " if given.multi_region_consistency else ""
+        raise ValidationException(NOTHING.replace(given_alone, ""))
     if given.global_secondary_index_updates == []:
         raise invalid_parameter("List of GlobalSecondaryIndexUpdates is empty")
+    _check_warm_throughput(given)
     for member, message in ALONE.items():
         if member in members and len(members) > 1:
             raise invalid_parameter(message)
@@ -53,6 +55,16 @@ def _members(given: requests.UpdateTable) -> set[str]:
         "TableClass": given.table_class,
     }
     return {member for member, value in values.items() if value is not None}
+
+
+def _check_warm_throughput(given: requests.UpdateTable) -> None:
+    for update in given.global_secondary_index_updates or ():
+        change = update.update
+        if change and change.warm_throughput and not table_capacity.units(change.warm_throughput):
+            raise invalid_parameter(
+                "WarmThroughput must have at least one of ReadUnitsPerSecond or "
+                f"WriteUnitsPerSecond specified for index: {change.index_name}"
+            )
 
 
 def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:

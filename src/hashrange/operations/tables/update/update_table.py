@@ -29,10 +29,13 @@ from hashrange.operations.tables.update.index_updates import IN_USE, IndexUpdate
 UNSUPPORTED = {
     "disassociation_protection_enabled": "DisassociationProtectionEnabled",
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
-    "global_table_witness_updates": "GlobalTableWitnessUpdates",
-    "multi_region_consistency": "MultiRegionConsistency",
     "vector_index_updates": "VectorIndexUpdates",
 }
+UNSUPPORTED_WITH_REPLICAS = {
+    "global_table_witness_updates": "GlobalTableWitnessUpdates",
+    "multi_region_consistency": "MultiRegionConsistency",
+}
+"""Members that the service does not count as changes of a table."""
 
 
 class Request(NamedTuple):
@@ -44,6 +47,7 @@ def parse(body: bytes) -> Request:
     given = decode(body, requests.UpdateTable)
     table_schema.check_supported(given, UNSUPPORTED)
     update_combinations.check(given)
+    table_schema.check_supported(given, UNSUPPORTED_WITH_REPLICAS)
     stream_settings.check_change(given.stream_specification)
     table_encryption.check(given.sse_specification)
     table_schema.check_class(given.table_class)
