@@ -6,11 +6,11 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+from waiting import wait_until
 
 from hashrange.testing.postgres_server import PostgresServer
 
@@ -34,13 +34,6 @@ def readiness(server: Serving) -> tuple[int, str]:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_two_servers_are_one_database(dsn: str) -> None:
@@ -124,7 +117,7 @@ def test_a_rolling_restart_under_load_fails_no_request(dsn: str) -> None:
         load = Load([server.url for server in servers])
         for round_ in range(4):
             done = load.acknowledged
-            until(lambda done=done: load.acknowledged > done + 20)  # type: ignore[misc]
+            wait_until(lambda done=done: load.acknowledged > done + 20)  # type: ignore[misc]
             old = servers[round_ % 2]
             assert not old.end()
             servers[round_ % 2] = Serving(dsn, old.port)
@@ -141,15 +134,15 @@ def test_a_database_that_goes_away_is_waited_for(mortal_postgres_server: Postgre
     with serving(postgres.new_schema()) as server:
         client_of(server.url).create_table(**CREATE)
         load = Load([server.url])
-        until(lambda: load.acknowledged > 20)
+        wait_until(lambda: load.acknowledged > 20)
         assert readiness(server) == (200, "ready\n")
         postgres.kill()
-        until(lambda: readiness(server)[0] == 503)
+        wait_until(lambda: readiness(server)[0] == 503)
         assert "cannot be reached" in readiness(server)[1]
         postgres.start()
         done = load.acknowledged
-        until(lambda: load.acknowledged > done + 20)
-        until(lambda: readiness(server)[0] == 200)
+        wait_until(lambda: load.acknowledged > done + 20)
+        wait_until(lambda: readiness(server)[0] == 200)
         load.end()
         assert set(load.problems) <= {"InternalServerError"}
         assert total(client_of(server.url)) == load.acknowledged
@@ -207,7 +200,7 @@ def test_an_error_names_no_password(durable_postgres_server: PostgresServer) -> 
     try:
         rules.write_text(f"local all careful scram-sha-256\n{before}")
         server.run("SELECT pg_reload_conf()")
-        until(lambda: "password" in told("check", server.dsn(user="careful:wrong")))
+        wait_until(lambda: "password" in told("check", server.dsn(user="careful:wrong")))
         line = told("check", server.dsn(user=f"careful:{SECRET}x"))
         assert SECRET not in line
     finally:

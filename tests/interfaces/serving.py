@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar, cast
@@ -72,14 +71,6 @@ def on_an_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def eventually(condition: Callable[[], object]) -> None:
-    """Wait until the condition holds, for ten seconds at most."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 class Running:

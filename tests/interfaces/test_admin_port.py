@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 import pytest
-from serving import eventually, request, running
+from serving import request, running
+from waiting import wait_until
 
 from hashrange import Database, Settings
 from hashrange.interfaces.admin import (
@@ -187,18 +188,18 @@ def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyP
     with admin_port({"/large": Route(lambda query: large, open=True)}) as admin:
         with admin.connect() as client:
             client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            eventually(lambda: not admin._admin._serving)
+            wait_until(lambda: not admin._admin._serving)
         assert admin.get("/healthz")[0] == 200
 
 
 def test_more_clients_than_allowed(admin: Admin) -> None:
     clients = [admin.connect() for _ in range(port.CONNECTIONS_MAX)]
-    eventually(lambda: len(admin._admin._serving) == port.CONNECTIONS_MAX)
+    wait_until(lambda: len(admin._admin._serving) == port.CONNECTIONS_MAX)
     with admin.connect() as one_more:
         assert disconnected(one_more)
     for client in clients:
         client.close()
-    eventually(lambda: not admin._admin._serving)
+    wait_until(lambda: not admin._admin._serving)
     assert admin.get("/healthz")[0] == 200
 
 
@@ -292,7 +293,7 @@ def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         assert runtime.probes == 1
     finally:
         release.set()
-    eventually(lambda: ready(health) == (200, "ready"))
+    wait_until(lambda: ready(health) == (200, "ready"))
 
 
 def test_a_disk_with_little_room() -> None:

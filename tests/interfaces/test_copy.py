@@ -15,6 +15,7 @@ import drawn_items
 import pytest
 from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
 from test_command_line import command
+from waiting import wait_until
 
 import hashrange
 from hashrange import Settings
@@ -161,11 +162,8 @@ def following(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
 
 def equal_soon(client: Any, copied: Any) -> None:
     """The copy has every change within some seconds after the last one."""
-    end = time.monotonic() + 20
-    while (found := scanned(copied)) != (wanted := scanned(client)):
-        assert time.monotonic() < end, f"{len(found)} items, not {len(wanted)}"
-        time.sleep(0.1)
-    assert wanted
+    wait_until(lambda: scanned(copied) == scanned(client))
+    assert scanned(client)
 
 
 def scanned(client: Any) -> dict[str, Item]:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 from running_workers import WORKERS, client, create, ended, metric, workers, workers_of
-from serving import eventually, request
+from serving import request
 from test_command_line import Serving, fault
+from waiting import wait_until
 
 import hashrange
 
@@ -63,7 +64,7 @@ class Writers:
     def go_on(self) -> None:
         """Until some more are acknowledged."""
         enough = len(self.acknowledged) + 20
-        eventually(lambda: len(self.acknowledged) > enough)
+        wait_until(lambda: len(self.acknowledged) > enough)
 
     def stop(self) -> None:
         self._stop.set()
@@ -97,8 +98,8 @@ def test_workers_that_are_killed_lose_nothing_acknowledged(path: Path) -> None:
         for kill in range(4):
             writers.go_on()
             os.kill(workers_of(server)[kill % WORKERS], signal.SIGKILL)
-            eventually(partial(restarted, server, kill + 1))
-            eventually(lambda: metric(server, "hashrange_workers") == WORKERS)
+            wait_until(partial(restarted, server, kill + 1))
+            wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         writers.stop()
         status, said = server.end(signal.SIGTERM)
     assert status == 0
@@ -149,7 +150,7 @@ def test_an_end_under_load(path: Path, number: signal.Signals) -> None:
         writers = Writers(server, 2)
         for thread in threads:
             thread.start()
-        eventually(lambda: len(writers.acknowledged) > 50 and answers["whole"] > 50)
+        wait_until(lambda: len(writers.acknowledged) > 50 and answers["whole"] > 50)
         status, said = server.end(number)
         stopped.set()
         writers.stop()
@@ -166,7 +167,7 @@ def test_workers_end_with_their_supervisor(path: Path) -> None:
         assert len(pids) == WORKERS
         server.process.kill()
         for pid in pids:
-            eventually(partial(ended, pid))
+            wait_until(partial(ended, pid))
     with workers(path):  # the port and the file are free
         pass
 

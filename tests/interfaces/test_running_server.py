@@ -17,8 +17,8 @@ import pytest
 import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from serving import eventually
 from test_command_line import Serving, fault, path, run, serving
+from waiting import wait_until
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow
@@ -242,7 +242,7 @@ class TestReload:
             assert self.accepts(server, "old")
             self.keys(keys, "new secret\n")
             server.process.send_signal(signal.SIGHUP)
-            eventually(lambda: self.accepts(server, "new"))
+            wait_until(lambda: self.accepts(server, "new"))
             assert not self.accepts(server, "old")
             self.keys(keys, "this is not a key file\n")
             server.process.send_signal(signal.SIGHUP)
@@ -280,7 +280,7 @@ class TestReload:
             assert "first.example" in served()
             issue("second.example")
             server.process.send_signal(signal.SIGHUP)
-            eventually(lambda: "second.example" in served())
+            wait_until(lambda: "second.example" in served())
             certificate.write_text("not a certificate")
             server.process.send_signal(signal.SIGHUP)
             assert "second.example" in served()

@@ -10,7 +10,8 @@ from typing import cast
 import boto3
 import pytest
 import uvloop
-from serving import Client, EchoRuntime, Running, eventually, request, running
+from serving import Client, EchoRuntime, Running, request, running
+from waiting import wait_until
 
 from hashrange import wire
 from hashrange.interfaces.server import connection as client_connection
@@ -67,7 +68,7 @@ def test_a_pipelined_request_starts_when_its_predecessor_is_answered(
     server: Running, client: Client
 ) -> None:
     client.send(request("UpdateItem"), request("GetItem"))
-    eventually(lambda: server.runtime.bodies)
+    wait_until(lambda: server.runtime.bodies)
     time.sleep(0.05)
     assert len(server.runtime.bodies) == 1
     server.runtime.release()
@@ -151,11 +152,11 @@ def test_a_refused_client_can_read_why_while_it_sends_on(client: Client) -> None
 def test_a_client_that_disconnects_early_affects_no_other(server: Running, client: Client) -> None:
     leaving = server.connect()
     leaving.send(request("UpdateItem"))
-    eventually(lambda: server.runtime.bodies)
+    wait_until(lambda: server.runtime.bodies)
     leaving.close()
     assert client.ask(request("GetItem"))[0] == 200
     server.runtime.release()
-    eventually(lambda: len(server.connections()) == 1)
+    wait_until(lambda: len(server.connections()) == 1)
     assert client.ask(request("GetItem"))[0] == 200
     assert len(server.runtime.bodies) == 3
 
@@ -172,7 +173,7 @@ def test_stopping_finishes_running_requests(server: Running, client: Client) -> 
     idle = server.connect()
     assert idle.ask(request("GetItem"))[0] == 200
     client.send(request("PutItem", b'{"a":1}'), request("GetItem"))
-    eventually(lambda: len(server.runtime.bodies) == 2)
+    wait_until(lambda: len(server.runtime.bodies) == 2)
     server.run(server.server.stop())
     _, headers, body = client.receive()
     assert (headers["connection"], body) == ("close", b'{"a":1}')
@@ -200,7 +201,7 @@ def test_stopping_starts_no_queued_requests(
     clients = [server.connect() for _ in range(2)]
     for client in clients:
         client.send(request("PutItem", b"{}".ljust(1_000_000)))
-    eventually(lambda: sum(each._call is not None for each in server.connections()) == 2)
+    wait_until(lambda: sum(each._call is not None for each in server.connections()) == 2)
     server.run(server.server.stop())
     go.set()
     server.server.clients._aside.shutdown(wait=True)
@@ -233,7 +234,7 @@ def test_no_more_is_read_from_a_client_while_its_requests_wait(
     # One turn of the loop had read some of the hundred megabytes before it stopped.
     assert server.call(lambda: len(serving._waiting)) < 250
     client.close()
-    eventually(lambda: (server.runtime.release(), not server.server.clients.connected)[1])
+    wait_until(lambda: (server.runtime.release(), not server.server.clients.connected)[1])
 
 
 UNFINISHED = b"POST / HTTP/1.1\r\n"
@@ -257,7 +258,7 @@ def test_an_idle_client_is_disconnected(
     server.call(lambda: serving.sweep(seconds_max - 1))
     client.ask(b"Host: x\r\n\r\n" if sent else request("GetItem"))  # it moves again
     client.send(sent)
-    eventually(lambda: server.call(lambda: serving._wire.reading) == bool(sent))
+    wait_until(lambda: server.call(lambda: serving._wire.reading) == bool(sent))
     server.call(lambda: serving.sweep(10))
     server.call(lambda: serving.sweep(seconds_max - 1))
     assert server.connections() == [serving]
@@ -270,7 +271,7 @@ def test_a_client_that_waits_for_its_answer_is_not_disconnected(
     server: Running, client: Client
 ) -> None:
     client.send(request("UpdateItem"))
-    eventually(lambda: server.runtime.bodies)
+    wait_until(lambda: server.runtime.bodies)
     [serving] = server.connections()
     for _ in range(3):
         server.call(lambda: serving.sweep(client_connection.IDLE_SECONDS_MAX))

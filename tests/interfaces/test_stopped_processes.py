@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from running_workers import WORKERS, client, create, metric, workers, workers_of
-from serving import eventually
 from test_command_line import Serving, serving
 from test_ends_of_workers import Writers, restarted, stored
+from waiting import wait_until
 
 from hashrange.engine import price
 
@@ -130,8 +130,8 @@ def test_a_worker_that_is_stopped_with_the_write_lock_is_replaced(path: Path) ->
         for stops in (1, 2):
             writers.go_on()
             flag.touch()
-            eventually(partial(restarted, server, stops))
-            eventually(lambda: metric(server, "hashrange_workers") == WORKERS)
+            wait_until(partial(restarted, server, stops))
+            wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         writers.go_on()
         writers.stop()
         status, said = server.end(signal.SIGTERM)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 import uvloop
-from serving import Running, eventually, request, running
+from serving import Running, request, running
+from waiting import wait_until
 
 from hashrange import wire
 from hashrange.interfaces.server.access_log import access_log, log_access
@@ -46,10 +47,10 @@ def test_a_client_that_leaves_takes_its_unfinished_request_with_it(server: Runni
         for _ in range(20):
             client = server.connect()
             client.send(unfinished)
-            eventually(lambda: any(served._wire.reading for served in server.connections()))
+            wait_until(lambda: any(served._wire.reading for served in server.connections()))
             client.close()
-            eventually(lambda: not server.connections())
-        eventually(lambda: connections_in_memory() == connections_before)
+            wait_until(lambda: not server.connections())
+        wait_until(lambda: connections_in_memory() == connections_before)
         bytes_after, _ = tracemalloc.get_traced_memory()
         assert bytes_after - bytes_before < len(unfinished)
 

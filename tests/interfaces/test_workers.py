@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from running_workers import TOKEN, WORKERS, client, connected, create, metric, workers, workers_of
-from serving import eventually
 from test_command_line import Serving, fault, run, serving
 from test_running_server import get
+from waiting import wait_until
 
 import hashrange
 from hashrange.interfaces.service.shared import Shared
@@ -239,8 +239,8 @@ def test_the_admin_port_tells_of_all_workers(path: Path) -> None:
         assert hottest == {"key": {"pk": {"S": "x"}}, "count": a_write_counts * len(clients)}
 
         os.kill(workers_of(server)[0], signal.SIGKILL)
-        eventually(lambda: metric(server, "hashrange_worker_restarts_total") == 1)
-        eventually(lambda: metric(server, "hashrange_workers") == WORKERS)
+        wait_until(lambda: metric(server, "hashrange_worker_restarts_total") == 1)
+        wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         # What the worker that has ended had counted still counts.
         assert metric(server, "aws_dynamodb_consumed_write_capacity_units_total") == len(clients)
         assert get(server.admin_port, "/readyz") == (200, "ready\n")
@@ -291,12 +291,12 @@ def test_damage_that_one_finds_stops_the_writes_of_all(path: Path) -> None:
 
     with workers(path) as server:
         clients = [client(server, retries={"total_max_attempts": 1}) for _ in range(4)]
-        eventually(lambda: all(refuses(one) for one in clients))
+        wait_until(lambda: all(refuses(one) for one in clients))
         assert get(server.admin_port, "/readyz")[0] == 503
         restarted = workers_of(server)[0]
         os.kill(restarted, signal.SIGKILL)
-        eventually(lambda: metric(server, "hashrange_workers") == WORKERS)
-        eventually(lambda: all(refuses(client(server)) for _ in range(4)))
+        wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
+        wait_until(lambda: all(refuses(client(server)) for _ in range(4)))
 
 
 def test_new_keys_hold_at_every_worker(path: Path) -> None:
@@ -315,7 +315,7 @@ def test_new_keys_hold_at_every_worker(path: Path) -> None:
                 return bool(error.response["Error"]["Code"] == "InvalidSignatureException")
             return False
 
-        eventually(lambda: all(refused(one) for one in clients))
+        wait_until(lambda: all(refused(one) for one in clients))
         _, said = server.end(signal.SIGTERM)
     assert said.count("SIGHUP: the file of keys was read again") == WORKERS
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, create_table, get, increment, put
+from waiting import wait_until_async
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER
@@ -79,11 +80,6 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(scenario(), 20))
 
 
-async def until(condition: Callable[[], object]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
-
-
 def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -> None:
     async def scenario() -> None:
         store = Gate(inner)
@@ -96,7 +92,7 @@ def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -
         for number in range(6):
             answers.append(send(runtime, "UpdateItem", increment(str(number % 3))))
             await asyncio.sleep(0.01)
-        await until(lambda: len(store.committing) == 3)
+        await wait_until_async(lambda: len(store.committing) == 3)
         await asyncio.sleep(0.01)
         assert len(store.committing) == 3  # one for each item: its second request waits
         store.open.set()
@@ -189,7 +185,7 @@ def test_too_many_requests_are_refused_and_the_others_answered(
         for operation, request in (("PutItem", put("a")), ("GetItem", get("a"))):
             store.open.clear()
             answers = [send(runtime, operation, request) for _ in range(8)]
-            await until(partial(_told, answers, 3))
+            await wait_until_async(partial(_told, answers, 3))
             assert all(isinstance(one.result(), ThrottlingException) for one in answers[5:])
             store.open.set()
             assert all(isinstance(one, bytes) for one in await asyncio.gather(*answers[:5]))

@@ -1,12 +1,12 @@
 """Work that becomes due with time is done by one of the processes that have a file open."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from waiting import wait_until
 
 import hashrange
 from hashrange import Database
@@ -16,13 +16,6 @@ from hashrange.runtime.upkeep import Upkeep
 pytestmark = pytest.mark.slow
 
 TABLE = "Things"
-
-
-def wait_until(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 class Recorder:

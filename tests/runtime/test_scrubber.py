@@ -3,12 +3,12 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from running import create_table, get, increment, put, scanned
+from waiting import wait_until
 
 import hashrange
 from hashrange import Database, kv
@@ -116,13 +116,6 @@ def test_a_changed_row_is_found(store: MemoryStore, space: int) -> None:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrubber, "SHARE", 1.0)
     monkeypatch.setattr(scrubber, "PASS_SECONDS_MIN", 0.0)
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @pytest.mark.usefixtures("eager")

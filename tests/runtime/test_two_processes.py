@@ -1,7 +1,6 @@
 """Two processes on one file: each sees the other's commits, including tables and indexes."""
 
 import time
-from collections.abc import Callable
 
 import pytest
 from other_process import COLORS, colored, other_process
@@ -16,6 +15,7 @@ from running import (
     put,
     scanned,
 )
+from waiting import wait_until
 
 import hashrange
 from hashrange import Database
@@ -23,13 +23,6 @@ from hashrange.engine import fetch
 from hashrange.model.errors import ResourceNotFoundException
 
 pytestmark = pytest.mark.slow
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def check_index(database: Database) -> None:

@@ -1,7 +1,5 @@
 """Work in the background: in bounded steps, any of which any process may do."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,6 +15,7 @@ from running import (
     put,
     scanned,
 )
+from waiting import wait_until
 
 from hashrange import Database, kv
 from hashrange.engine import fetch
@@ -152,10 +151,7 @@ def test_it_runs_by_itself(path: str) -> None:
                 create_table(database.execute)
                 fill(database, 100)
                 add_index(database.execute)
-            deadline = time.monotonic() + 20
-            while index_status(database.execute) != "ACTIVE":
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_until(lambda: index_status(database.execute) == "ACTIVE")
             assert len(scanned(database.execute, IndexName="by-color")) == 100
 
 
@@ -211,26 +207,19 @@ class Watched:
         return self._runtime.call_upkeep(name, body)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_one_of_several_processes_does_the_upkeep(store: kv.Store) -> None:
     first, second = Watched(Runtime(store)), Watched(Runtime(store))
     one, other = Upkeep(first, shared=True), Upkeep(second, shared=True)
     one.wake()
-    until(lambda: "upkeep.Pending" in first.called)
+    wait_until(lambda: "upkeep.Pending" in first.called)
     other.wake()
-    until(lambda: bool(second.called))
+    wait_until(lambda: bool(second.called))
     other.wake()
-    until(lambda: len(second.called) > 1)
+    wait_until(lambda: len(second.called) > 1)
     assert set(second.called) == {"upkeep.Lease"}
     one.close()
     other.wake()
-    until(lambda: "upkeep.Pending" in second.called)
+    wait_until(lambda: "upkeep.Pending" in second.called)
     other.close()
 
 

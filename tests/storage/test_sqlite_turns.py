@@ -4,13 +4,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from hashrange.kv import SYSTEM_SPACE, Busy, Put
 from hashrange.storage import SqliteStore
@@ -48,13 +48,6 @@ def waiting(path: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
             yield process, elected
         finally:
             process.kill()
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def some_wait(path: Path) -> bool:

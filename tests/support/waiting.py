@@ -1,0 +1,24 @@
+"""Waiting in tests for what happens in another thread, process or task."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+SECONDS_MAX = 60.0
+"""Enough on any machine: a test that waits so long has failed."""
+
+_PAUSE_SECONDS = 0.005
+
+
+def wait_until(happened: Callable[[], object]) -> None:
+    end = time.monotonic() + SECONDS_MAX
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(_PAUSE_SECONDS)
+
+
+async def wait_until_async(happened: Callable[[], object]) -> None:
+    """The same, in turns of the event loop."""
+    async with asyncio.timeout(SECONDS_MAX):
+        while not happened():
+            await asyncio.sleep(_PAUSE_SECONDS)
