@@ -39,7 +39,7 @@ GATHERING_SECONDS_MAX = SLICE_SECONDS
 commit costs nearly the same for one request as for sixteen, and a turn without new requests ends
 the wait. But while a long read runs, each turn includes a slice of it, so the wait is limited."""
 
-ATTEMPTS_MAX = 8
+PROPOSAL_ATTEMPTS_MAX = 8
 """How often a costly write is decided aside before its caller is told to try again."""
 
 
@@ -277,7 +277,7 @@ class Committer(forks.Forkable):
         name, body = submission.operation.name, submission.body
         done = partial(self._proposed, submission)
         try:
-            if submission.attempts >= ATTEMPTS_MAX:
+            if submission.attempts >= PROPOSAL_ATTEMPTS_MAX:
                 raise ThrottlingException("The items of a costly write keep changing. Try again.")
             entropy, account = submission.entropy, submission.account
             self._jobs.add(Job(name, body, entropy, submission.caller, True, done, account))

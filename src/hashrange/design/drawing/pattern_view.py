@@ -74,10 +74,10 @@ class _PatternPicture:
         self.canvas.text(x, y + 13, row.pattern, "ink bold", size=12.5)
         self.canvas.text(x, y + 29, _call(plan.pattern), "muted mono", size=11)
         x += self.title_width
-        said = " ".join(part for part in (row.hash, row.sort) if part).replace("`", "")
+        condition = " ".join(part for part in (row.hash, row.sort) if part).replace("`", "")
         self.canvas.text(x, y + 13, row.operation, "ink bold", size=12)
         start = x + 70
-        self.canvas.text(start, y + 13, said, "ink mono", size=11.5, most=CONDITION_CHARS)
+        self.canvas.text(start, y + 13, condition, "ink mono", size=11.5, most=CONDITION_CHARS)
         other = row.other.replace("`", "")
         if other:
             self.canvas.text(start, y + 29, other, "muted mono", size=11, most=CONDITION_CHARS)

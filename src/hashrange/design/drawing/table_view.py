@@ -270,8 +270,8 @@ class _TablePicture:
                 (cut(read.call, CALL_CHARS), "ink mono", 11),
                 (count, "muted", 11),
             )
-            said = " ".join(part for part in (row.hash, row.sort, row.other) if part)
-            text = f"{row.operation} {said}".replace("`", "")
+            condition = " ".join(part for part in (row.hash, row.sort, row.other) if part)
+            text = f"{row.operation} {condition}".replace("`", "")
             self.canvas.text(MARGIN + 30, y + 27, text, "muted mono", size=11, most=SAID_CHARS)
             y += 38
 

@@ -55,5 +55,5 @@ def _handle(dispatcher: Dispatcher, record: Event, reader: str) -> Steps[None]:
 def _report(table: Table, sequence: str, error: Exception) -> None:
     import json  # only for an error
 
-    said = f"{type(error).__name__}: {error}"
-    print(json.dumps({"table": table.name, "sequence": sequence, "error": said}))
+    message = f"{type(error).__name__}: {error}"
+    print(json.dumps({"table": table.name, "sequence": sequence, "error": message}))

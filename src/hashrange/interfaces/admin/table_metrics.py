@@ -34,8 +34,8 @@ THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
 CONFLICT = "TransactionConflict"
 BY = ["table_name", "operation"]
 
-Place = tuple[str, str]
-"""The name of a table, and of an operation."""
+TableOperation = tuple[str, str]
+"""The names of both."""
 
 
 class _Page(msgspec.Struct):
@@ -60,8 +60,8 @@ class TableCounts(msgspec.Struct):
     `expired` how many items were deleted for their age, by table.
     """
 
-    served: dict[Place, Served] = msgspec.field(default_factory=dict)
-    failed: dict[str, Counter[Place]] = msgspec.field(default_factory=dict)
+    served: dict[TableOperation, Served] = msgspec.field(default_factory=dict)
+    failed: dict[str, Counter[TableOperation]] = msgspec.field(default_factory=dict)
     user_errors: int = 0
     records: Counter[str] = msgspec.field(default_factory=Counter)
     record_bytes: Counter[str] = msgspec.field(default_factory=Counter)

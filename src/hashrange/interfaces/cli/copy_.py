@@ -72,7 +72,7 @@ def copy_(
         progress = copy.run(segments, threads(copied, parallel), rate)
         for name, state in copy.states.items():
             print(f"{name}: {counted(state.items)}, {between(state.began, state.ended)}")
-        print(f"{copied.name}: copied {progress.said()}", flush=True)
+        print(f"{copied.name}: copied {progress.speed()}", flush=True)
         if follow:
             _follow(copy)
         else:

@@ -52,6 +52,6 @@ def export_(
             done = export(target, table, output, chosen, threads(target, parallel), rate)
     again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
     print(
-        f"{output}: {counted(done.items)}{again} of {table} {done.said}, "
+        f"{output}: {counted(done.items)}{again} of {table} {done.speed}, "
         f"{between(done.began, done.ended)}"
     )

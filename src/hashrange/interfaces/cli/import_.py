@@ -99,7 +99,7 @@ def import_(
                 rate,
             )
     again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
-    print(f"{table}: {counted(done.items)}{again} of {path} {done.said}")
+    print(f"{table}: {counted(done.items)}{again} of {path} {done.speed}")
 
 
 def _table(target: "Target", name: str, path: Path, create: Path | None) -> "TableInfo":

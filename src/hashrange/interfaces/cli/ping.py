@@ -28,11 +28,11 @@ def ping(db: str) -> None:
     """Tell whether a server answers, or a file opens. Exit status 1 if not."""
     began = perf_counter()
     if db.startswith(("http://", "https://")):
-        said = _ask(db)
+        answer = _ask(db)
     else:
         _open(existing(Path(db)))
-        said = "opens"
-    print(f"{db}: {said} ({(perf_counter() - began) * 1000:.1f} ms)")
+        answer = "opens"
+    print(f"{db}: {answer} ({(perf_counter() - began) * 1000:.1f} ms)")
 
 
 def _ask(url: str) -> str:

@@ -33,16 +33,16 @@ THROTTLED = frozenset(
 class Refused(DataError):
     """An operation failed. `code` is the name of the service's error; empty if none came."""
 
-    def __init__(self, code: str, said: str) -> None:
-        super().__init__(f"{code}: {said}" if code else said)
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"{code}: {reason}" if code else reason)
         self.code = code
-        self.said = said
+        self.reason = reason
 
 
 Outcome = bytes | Refused
 
 
-class Connection(Protocol):
+class JsonConnection(Protocol):
     in_process: bool
 
     def call(self, operation: str, body: bytes, /) -> bytes:
@@ -56,7 +56,7 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-def connection(target: "Target", threads: int) -> Connection:
+def connection(target: "Target", threads: int) -> JsonConnection:
     """Up to so many requests at once go to a server."""
     if target.database is None:
         return _Remote(target.client, target.name, threads)
@@ -152,7 +152,7 @@ def _api_errors() -> Iterator[None]:
 def _refused(error: BaseException) -> Refused:
     if not isinstance(error, ApiError):
         raise error
-    if error.__cause__ is not None:  # of an internal error: what the disk said, which it says again
+    if error.__cause__ is not None:  # of an internal error: the message of the disk
         return Refused("", one_line(error.__cause__))
     return Refused(error.code, one_line(error.message))
 
@@ -170,8 +170,10 @@ class refusals:  # noqa: N801  used as a word: `with refusals(name)`
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
         if isinstance(error, ClientError):
-            said = error.response.get("Error", {})
-            raise Refused(str(said.get("Code", "")), one_line(said.get("Message", error))) from None
+            found = error.response.get("Error", {})
+            raise Refused(
+                str(found.get("Code", "")), one_line(found.get("Message", error))
+            ) from None
         if isinstance(error, BotoCoreError | HTTPClientError):
             raise Refused("", f"{self._name}: {one_line(error)}") from None
 

@@ -41,7 +41,7 @@ class Exported(NamedTuple):
     resumed: int
     began: float
     ended: float
-    said: str
+    speed: str
 
 
 def export(
@@ -78,7 +78,7 @@ def export(
     tables.write(tables.beside(output), found)
     collection.spool.path.unlink(missing_ok=True)
     bookmark.remove()
-    return Exported(collection.state.items, resumed, began, time.time(), progress.said())
+    return Exported(collection.state.items, resumed, began, time.time(), progress.speed())
 
 
 class _Collection:

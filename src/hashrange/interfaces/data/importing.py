@@ -36,7 +36,7 @@ class _State(msgspec.Struct):
 class Imported(NamedTuple):
     items: int
     resumed: int
-    said: str
+    speed: str
 
 
 class _Source(NamedTuple):
@@ -84,7 +84,7 @@ def import_(
     finally:
         writing.close()
     bookmark.remove()
-    return Imported(state.items, resumed, progress.said())
+    return Imported(state.items, resumed, progress.speed())
 
 
 def _store(reading: "_Reading", sink: Sink, state: _State) -> Iterator[int]:

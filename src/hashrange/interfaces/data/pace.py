@@ -4,7 +4,7 @@ import random
 import threading
 import time
 
-from hashrange.interfaces.data.connection import THROTTLED, Connection, Refused
+from hashrange.interfaces.data.connection import THROTTLED, JsonConnection, Refused
 
 ATTEMPTS_MAX = 12
 _FIRST_SECONDS = 0.05
@@ -36,7 +36,7 @@ def pause(attempt: int) -> None:
     time.sleep(random.uniform(most / 2, most))
 
 
-def patiently(connection: Connection, operation: str, body: bytes) -> bytes:
+def patiently(connection: JsonConnection, operation: str, body: bytes) -> bytes:
     """Make a request again for as long as the service throttles it. Raises Refused."""
     for attempt in range(ATTEMPTS_MAX):
         try:

@@ -240,8 +240,8 @@ def _known(field: Any) -> tuple[str, str] | None:
     meta = (field.metadata or {}).get(_META)
     if meta is None:
         return None
-    said = msgspec.json.decode(meta, type=_Meta)
-    return said.attribute, said.type
+    known = msgspec.json.decode(meta, type=_Meta)
+    return known.attribute, known.type
 
 
 def _item(

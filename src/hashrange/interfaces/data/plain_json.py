@@ -72,8 +72,8 @@ class _Text:
         self._at = 0
         self._ended = False
 
-    def fault(self, said: str) -> DataError:
-        return DataError(f"{self._source.name}:{self.line}: {said}")
+    def fault(self, message: str) -> DataError:
+        return DataError(f"{self._source.name}:{self.line}: {message}")
 
     def skip(self, letters: str) -> str:
         """Move to the first character that is none of these, and return it: "" at the end."""

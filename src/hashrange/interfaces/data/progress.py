@@ -64,7 +64,7 @@ class Progress:
             left = f", {_clock(took * (1 - share) / (share - self._from))} left"
         return f"{self.items:,} items, {rate:,.0f}/s, {share:.0%}{left}"
 
-    def said(self) -> str:
+    def speed(self) -> str:
         """How many items in which time, for the last line."""
         took = max(time.monotonic() - self._began, 1e-9)
         return f"in {took:,.1f} s ({(self.items - self._before) / took:,.0f}/s)"

@@ -58,12 +58,12 @@ def data_files(path: Path) -> list[DataFile]:
     """The data files that the manifests in a folder name. Raises DataError."""
     folder = _export(path)
     summary = _manifest(folder, SUMMARY)
-    said = _object(folder / SUMMARY, summary)
-    if said.get("exportType", "FULL_EXPORT") != "FULL_EXPORT":
+    export = _object(folder / SUMMARY, summary)
+    if export.get("exportType", "FULL_EXPORT") != "FULL_EXPORT":
         raise DataError(f"{folder / SUMMARY}: an incremental export; only full ones are read")
-    if said.get("outputFormat") != "DYNAMODB_JSON":
+    if export.get("outputFormat") != "DYNAMODB_JSON":
         raise DataError(
-            f"{folder / SUMMARY}: the format is {said.get('outputFormat')}, not DYNAMODB_JSON"
+            f"{folder / SUMMARY}: the format is {export.get('outputFormat')}, not DYNAMODB_JSON"
         )
     found = []
     for number, line in enumerate(_manifest(folder, FILES).splitlines(), 1):
@@ -115,8 +115,8 @@ def _manifest(folder: Path, name: str) -> bytes:
         raise DataError(f"{folder / name}: {error.strerror}") from None
     for suffix in ("md5", "checksum"):
         with suppress(FileNotFoundError):
-            said = (folder / name).with_suffix(f".{suffix}").read_text().strip()
-            if said != _md5(content):
+            stored = (folder / name).with_suffix(f".{suffix}").read_text().strip()
+            if stored != _md5(content):
                 raise DataError(f"{folder / name}: the checksum differs; it was changed")
     return content
 

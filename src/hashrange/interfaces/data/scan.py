@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from hashrange.interfaces.data.connection import Connection
+from hashrange.interfaces.data.connection import JsonConnection
 from hashrange.interfaces.data.items import encode
 from hashrange.interfaces.data.pace import Pace, patiently
 
 
-class Page(Struct):
+class ScanPage(Struct):
     """`items` are the bytes of each item's DynamoDB JSON."""
 
     items: list[bytes]
@@ -43,7 +43,7 @@ class Scan:
     """A scan of a table that can go on from `positions`, one for each segment."""
 
     def __init__(
-        self, connection: Connection, table: str, positions: list[Position], pace: Pace
+        self, connection: JsonConnection, table: str, positions: list[Position], pace: Pace
     ) -> None:
         self.positions = positions
         self._connection = connection
@@ -57,7 +57,7 @@ class Scan:
         """
         pool = ThreadPoolExecutor(len(self.positions), "hashrange-scan")
         try:
-            waiting: dict[int, Future[Page]] = {
+            waiting: dict[int, Future[ScanPage]] = {
                 number: pool.submit(self._fetch, number, position.after)
                 for number, position in enumerate(self.positions)
                 if not position.done
@@ -72,7 +72,7 @@ class Scan:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _fetch(self, number: int, after: dict[str, Any] | None) -> Page:
+    def _fetch(self, number: int, after: dict[str, Any] | None) -> ScanPage:
         request: dict[str, Any] = {"TableName": self._table}
         if len(self.positions) > 1:
             request |= {"Segment": number, "TotalSegments": len(self.positions)}
@@ -84,4 +84,4 @@ class Scan:
         answer = _decode(patiently(self._connection, "Scan", body))
         if answer.consumed_capacity is not None:
             self._pace.consumed(answer.consumed_capacity.capacity_units)
-        return Page([bytes(item) for item in answer.items], answer.last_evaluated_key)
+        return ScanPage([bytes(item) for item in answer.items], answer.last_evaluated_key)

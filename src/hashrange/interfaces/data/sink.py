@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from hashrange.interfaces.data.connection import THROTTLED, Connection, Outcome, Refused
+from hashrange.interfaces.data.connection import THROTTLED, JsonConnection, Outcome, Refused
 from hashrange.interfaces.data.items import DataError, Record, encode, one_line, shown
 from hashrange.interfaces.data.pace import ATTEMPTS_MAX, Pace, patiently, pause
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
@@ -57,7 +57,7 @@ class Keyed(Protocol):
 class Sink:
     """`place` is put before the line of a record in a message: a file, or nothing."""
 
-    def __init__(self, connection: Connection, table: Keyed, place: str, pace: Pace) -> None:
+    def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
         self.place = place
         self._connection = connection
         self._table = table
@@ -173,7 +173,7 @@ class Sink:
         except (msgspec.DecodeError, UnicodeDecodeError):
             key = ""
         where = f"{self.place}:{record.line}: " if self.place else ""
-        return DataError(f"{where}item {one_line(key)[:200]}: {refusal.said}")
+        return DataError(f"{where}item {one_line(key)[:200]}: {refusal.reason}")
 
 
 def _position(value: Raw) -> bytes:

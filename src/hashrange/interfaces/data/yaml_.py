@@ -50,8 +50,8 @@ def read(source: Input) -> Iterator[Record]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else line
-        said = getattr(error, "problem", None) or error
-        raise DataError(f"{source.name}:{line}: not YAML: {one_line(said)}") from None
+        problem = getattr(error, "problem", None) or error
+        raise DataError(f"{source.name}:{line}: not YAML: {one_line(problem)}") from None
     except RecursionError:
         raise DataError(f"{source.name}:{line}: it is nested too deep") from None
     except (ValueError, UnicodeDecodeError) as error:

@@ -16,7 +16,7 @@ _ASKED_MAX = 100_000
 _WAKING_SECONDS = 0.1
 
 
-class Page(NamedTuple):
+class ResultPage(NamedTuple):
     """The items of one answer, what it consumed (if asked for), and whether another follows."""
 
     items: list[Item]
@@ -31,7 +31,7 @@ def pages(
     *,
     first: int | None = None,
     capacity: bool = False,
-) -> Iterator[Page]:
+) -> Iterator[ResultPage]:
     """Run a statement, page by page.
 
     `first` bounds how many items the first page evaluates, so that a glance at a large table costs
@@ -51,7 +51,7 @@ def pages(
         token = answer.get("NextToken")
         if "Items" not in answer and is_select(statement):
             raise Failed(f"{client.meta.endpoint_url} does not answer as DynamoDB does")
-        yield Page(answer.get("Items", []), answer.get("ConsumedCapacity"), token is not None)
+        yield ResultPage(answer.get("Items", []), answer.get("ConsumedCapacity"), token is not None)
         if token is None:
             return
         request["NextToken"] = token

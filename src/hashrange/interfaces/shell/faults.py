@@ -21,7 +21,7 @@ ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000
-"""More is said by what is no DynamoDB: a page for browsers, for example."""
+"""Servers that are no DynamoDB may send more: a page for browsers, for example."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(
@@ -35,7 +35,7 @@ class Failed(Exception):
     """A statement or command failed; the message is for the user, and may have several lines."""
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """A part of the statement: offset and length in characters."""
 
     start: int
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> Failed:
-    """What to say of one of `ERRORS`. `key` is that of the statement's table, if it is known."""
+    """The message for one of `ERRORS`. `key` is that of the statement's table, if it is known."""
     if isinstance(error, ApiError):
         code, message = error.code, error.message
     elif isinstance(error, ClientError):
@@ -52,33 +52,33 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
     else:
         return Failed(printable(" ".join(str(error).split())))
     advice = advise(blanked(statement), code, message, key)
-    place = None
+    span = None
     if advice and advice.length:
-        place = Place(advice.start, advice.length)
+        span = Span(advice.start, advice.length)
     elif statement and code == "ValidationException":
-        place = place_of(message, statement)
-    said = " ".join(f"{code}: {message}".split()).rstrip(": ")
-    lines = [shortened(printable(said), MESSAGE_CHARACTERS_MAX)]
-    if place:
-        lines += pointed(statement, place)
+        span = span_of(message, statement)
+    text = " ".join(f"{code}: {message}".split()).rstrip(": ")
+    lines = [shortened(printable(text), MESSAGE_CHARACTERS_MAX)]
+    if span:
+        lines += pointed(statement, span)
     if advice:
         lines += wrap(advice.text, min(LINE_CHARACTERS_MAX, shutil.get_terminal_size().columns))
-    elif place and (word := _keyword_at(statement, place, message)):
+    elif span and (word := _keyword_at(statement, span, message)):
         lines.append(f'{word} is a keyword. As a name it has double quotes: "{word}"')
     return Failed("\n".join(lines))
 
 
-def place_of(message: str, statement: str) -> Place | None:
+def span_of(message: str, statement: str) -> Span | None:
     """Where an error is: by its message, or by our own parser, or by a word that it names."""
     if found := _PLACE.search(message):
         line, column, length = map(int, found.groups())
-        return Place(_offset(statement, line, column), length)
+        return Span(_offset(statement, line, column), length)
     if token := place_of_fault(statement):
-        return Place(_offset(statement, token.line, token.column), token.length)
+        return Span(_offset(statement, token.line, token.column), token.length)
     if found := _NAMED.search(message):
         word = next(group for group in found.groups() if group)
         seen = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", statement, re.IGNORECASE)
-        return Place(seen.start(), len(word)) if seen else None
+        return Span(seen.start(), len(word)) if seen else None
     return None
 
 
@@ -86,17 +86,17 @@ def _offset(statement: str, line: int, column: int) -> int:
     return sum(len(each) + 1 for each in statement.split("\n")[: line - 1]) + column - 1
 
 
-def pointed(statement: str, place: Place) -> list[str]:
-    """The line of the statement with the place, and a line with carets under the place."""
-    start = min(place.start, len(statement))
+def pointed(statement: str, span: Span) -> list[str]:
+    """The line of the statement with the span, and a line with carets under it."""
+    start = min(span.start, len(statement))
     begin = statement.rfind("\n", 0, start) + 1
     end = statement.find("\n", start)
     line = statement[begin : len(statement) if end < 0 else end]
     at = start - begin
     cut = max(0, min(at - LINE_CHARACTERS_MAX // 2, len(line) - LINE_CHARACTERS_MAX))
     line, at = line[cut : cut + LINE_CHARACTERS_MAX], at - cut
-    before, marked = line[:at], line[at : at + place.length]
-    before, marked, after = _plain(before), _plain(marked), _plain(line[at + place.length :])
+    before, marked = line[:at], line[at : at + span.length]
+    before, marked, after = _plain(before), _plain(marked), _plain(line[at + span.length :])
     return [
         f"{_INDENT}{before}{marked}{after}".rstrip(),
         f"{_INDENT}{' ' * _width(before)}{'^' * max(1, _width(marked))}",
@@ -111,8 +111,8 @@ def _width(text: str) -> int:
     return sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
-def _keyword_at(statement: str, place: Place, message: str) -> str:
+def _keyword_at(statement: str, span: Span, message: str) -> str:
     if "keyword" not in message and "identifier" not in message:
         return ""
-    word = statement[place.start : place.start + place.length]
+    word = statement[span.start : span.start + span.length]
     return word if word.isidentifier() else ""

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.interfaces.shell import parsed
 from hashrange.interfaces.shell.catalog import Catalog
-from hashrange.interfaces.shell.execution import Consumed, Item, Page, interruptible, pages
+from hashrange.interfaces.shell.execution import Consumed, Item, ResultPage, interruptible, pages
 from hashrange.interfaces.shell.faults import ERRORS, Failed, failure
 from hashrange.interfaces.shell.output import Mode, Output, Writer, writer
 from hashrange.interfaces.shell.splitting import blanked, is_select
@@ -83,7 +83,7 @@ class Session:
         )
         consumed = Consumed()
         try:
-            told = self._told(found, statement, table)
+            told = self._pages(found, statement, table)
             count, more = self._show(table, told, out, screen, consumed)
             out.end(more)
             self.output.file.flush()
@@ -107,8 +107,10 @@ class Session:
         if not self._confirm(f"{shown}\nThis may write to {self.target.name}. Run it? [y/N] "):
             raise Failed("not run")
 
-    def _told(self, found: Iterator[Page], statement: str, table: str) -> Iterator[Page]:
-        """The pages, with errors of boto3 and of the store told as `Failed`."""
+    def _pages(
+        self, found: Iterator[ResultPage], statement: str, table: str
+    ) -> Iterator[ResultPage]:
+        """The pages. Errors of boto3 and of the store are raised as `Failed`."""
         try:
             yield from found
         except ERRORS as error:
@@ -118,7 +120,7 @@ class Session:
     def _show(
         self,
         table: str,
-        found: Iterator[Page],
+        found: Iterator[ResultPage],
         out: Writer,
         screen: Screen | None,
         consumed: Consumed,

@@ -21,8 +21,8 @@ from hashrange.model.tables import Index, Table
 from hashrange.operations.common.parse import decode
 from hashrange.operations.contributor_insights import subject
 
-Place = tuple[str, str]
-"""The names of a table and of its index, which is empty for the table itself."""
+Names = tuple[str, str]
+"""Of a table, and of its index: empty for the table itself."""
 
 _INVALID_TOKEN = "Invalid NextToken"  # (?)
 
@@ -37,36 +37,36 @@ def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
     else:
         table = yield from fetch.described_table(given.table_name)
         tables = [table]
-    after = _place(given.next_token)
+    after = _names_in(given.next_token)
     found = {
-        place: subject.shown(table, owner, status)
+        names: subject.shown(table, owner, status)
         for table in sorted(tables, key=attrgetter("name"))
         for owner in table.with_global_indexes()
-        for place in [_place_of(table, owner)]
-        if (after is None or place > after)
+        for names in [_names_of(table, owner)]
+        if (after is None or names > after)
         and (status := subject.status(owner, moment.now)) != "DISABLED"
     }
     limit = max(given.max_results or 0, 0) or LIST_INSIGHTS_MAX
-    places = list(found)[:limit]
-    summaries = [found[place] for place in places]
+    listed = list(found)[:limit]
+    summaries = [found[names] for names in listed]
     if len(found) > limit:
-        return answer({"ContributorInsightsSummaries": summaries, "NextToken": _token(places[-1])})
+        return answer({"ContributorInsightsSummaries": summaries, "NextToken": _token(listed[-1])})
     return answer({"ContributorInsightsSummaries": summaries})
 
 
-def _place_of(table: Table, owner: Table | Index) -> Place:
+def _names_of(table: Table, owner: Table | Index) -> Names:
     return (table.name, owner.name if isinstance(owner, Index) else "")
 
 
-def _token(place: Place) -> str:
-    return urlsafe_b64encode(msgspec.json.encode(place)).decode()
+def _token(names: Names) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(names)).decode()
 
 
-def _place(token: str | None) -> Place | None:
+def _names_in(token: str | None) -> Names | None:
     if token is None:
         return None
     try:
-        place: Place = msgspec.json.decode(urlsafe_b64decode(token), type=Place)
+        names: Names = msgspec.json.decode(urlsafe_b64decode(token), type=Names)
     except (ValueError, msgspec.MsgspecError):
         raise ValidationException(_INVALID_TOKEN) from None
-    return place
+    return names

@@ -28,7 +28,7 @@ from hashrange.runtime.batch import (
     internal_error,
     tell,
 )
-from hashrange.runtime.committer import ATTEMPTS_MAX
+from hashrange.runtime.committer import PROPOSAL_ATTEMPTS_MAX
 from hashrange.runtime.decisions import Proposal, begin
 from hashrange.runtime.environment import Environment
 
@@ -201,7 +201,7 @@ class Writes:
         name, body, caller = submission.operation.name, submission.body, submission.caller
         done = partial(self._proposed, request)
         try:
-            if submission.attempts >= ATTEMPTS_MAX:
+            if submission.attempts >= PROPOSAL_ATTEMPTS_MAX:
                 raise ThrottlingException("The items of a costly write keep changing. Try again.")
             self._jobs.add(Job(name, body, submission.entropy, caller, True, done))
         except ApiError as refusal:

@@ -58,8 +58,8 @@ def _run(path: Path) -> ModuleType:
     except DeclarationError as error:
         fail(error)
     except Exception as error:  # the user's program can raise any error
-        said = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
-        fail(f"{path}{_line(error, loader.path)}: {said}")
+        message = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+        fail(f"{path}{_line(error, loader.path)}: {message}")
     return module
 
 

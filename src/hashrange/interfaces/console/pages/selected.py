@@ -69,10 +69,10 @@ def copy(visit: Visit) -> Response:
     shape, keys = _selected(visit)
     other = visit.console.table(visit.given.get("to", ""))
     outcomes = visit.console.each(lambda key: _copy(visit, shape, other, key), keys)
-    said = dict.fromkeys(("copied", *outcomes), 0)
+    counts = dict.fromkeys(("copied", *outcomes), 0)
     for outcome in outcomes:
-        said[outcome] += 1
-    return _done(visit, shape, [(count, text) for text, count in said.items()], other.name)
+        counts[outcome] += 1
+    return _done(visit, shape, [(count, text) for text, count in counts.items()], other.name)
 
 
 def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
