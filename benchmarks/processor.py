@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -12,7 +13,11 @@ BUSY = (0, 1, 2, 7)
 
 def seconds_of(pid: int) -> float:
     """Processor time that a process and its descendants have used so far, in all threads."""
-    return sum(time.clock_gettime(clock_of(member)) for member in family(pid))
+    seconds = 0.0
+    for member in family(pid):
+        with suppress(OSError):  # it has just ended
+            seconds += time.clock_gettime(clock_of(member))
+    return seconds
 
 
 def clock_of(pid: int) -> int:
@@ -24,8 +29,9 @@ def family(pid: int) -> Iterator[int]:
     """A running process and all its descendants."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in children.read_text().split():
-            yield from family(int(child))
+        with suppress(FileNotFoundError):  # the process, or a thread of it, has just ended
+            for child in children.read_text().split():
+                yield from family(int(child))
 
 
 def seconds_of_all() -> float:

@@ -154,6 +154,12 @@ class PostgresServer:
                 raise RuntimeError((self.folder / "log").read_text()[-2000:])
             time.sleep(0.02)
 
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server descend from."""
+        assert self._process is not None, "the server is stopped"
+        return self._process.pid
+
     def kill(self) -> None:
         """End it with all its backends at once, so that the next start has to recover."""
         if self._process is not None:
