@@ -15,9 +15,8 @@ from .test_databases import CREATE, TABLE, get, put
 
 asyncpg = pytest.importorskip("asyncpg")
 
-from hashrange.storage.postgres import settle, transaction, writes  # noqa: E402
+from hashrange.storage.postgres import script, settle, transaction  # noqa: E402
 from hashrange.storage.postgres.transaction import PostgresTransaction  # noqa: E402
-from hashrange.storage.postgres.writes import Plan  # noqa: E402
 
 Promise = Callable[[Database, Database], Awaitable[None]]
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -117,10 +116,10 @@ def test_a_write_that_loses_many_races_lands(dsn: str, monkeypatch: pytest.Monke
 
 
 def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Plan, "unmet", lambda *_: None)
-    text, parameters = writes._PARTS[writes.UPDATES]
+    monkeypatch.setattr(script, "GUARDED", frozenset())
+    text, parameters = script._PARTS[script.UPDATES]
     unguarded = text.replace("AND r.version = q.expected", "")
-    monkeypatch.setitem(writes._PARTS, writes.UPDATES, (unguarded, parameters))
+    monkeypatch.setitem(script._PARTS, script.UPDATES, (unguarded, parameters))
 
     async def create(connection: Any, write: Any) -> None:
         await connection.execute(
@@ -158,10 +157,10 @@ def _is_of_token(write: Write) -> bool:
 def test_a_planted_bug_breaks_it(
     dsn: str, plant: Plant, promise: Promise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writes._statement.cache_clear()
+    script._statement.cache_clear()
     plant(monkeypatch)
     try:
         with pytest.raises(AssertionError):
             keep(dsn, promise, monkeypatch)
     finally:
-        writes._statement.cache_clear()
+        script._statement.cache_clear()

@@ -8,6 +8,7 @@ import pytest
 
 from hashrange.kv import Answer, Read, Write
 from hashrange.storage.postgres import PostgresStore, settle
+from hashrange.storage.postgres.script import Script
 
 Scenario = Callable[..., Awaitable[None]]
 
@@ -53,11 +54,15 @@ class Stall:
         """The next transaction is held up."""
         commit = settle.commit
 
-        async def stalled(*arguments: Any) -> bool:
+        async def stalled(connection: Any, script: Script, *arguments: Any) -> bool:
             self._monkeypatch.setattr(settle, "commit", commit)
+            if not script.begun:
+                await connection.execute("BEGIN")
+                script.begun = True
+            await script.run(connection)
             self.reached.set()
             await self.go.wait()
-            return await commit(*arguments)
+            return await commit(connection, script, *arguments)
 
         self._monkeypatch.setattr(settle, "commit", stalled)
 

@@ -17,6 +17,7 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.storage.postgres import PostgresStore, pool, settle
+from hashrange.storage.postgres.script import Script
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
 
@@ -26,7 +27,8 @@ KEY = (SPACE, b"key")
 
 
 class Cut:
-    """A connection that is lost at COMMIT: before the server has seen it, or before it answers."""
+    """A connection that is lost at its last message: before the server has seen that, or before it
+    answers."""
 
     def __init__(self, connection: Any, landed: bool) -> None:
         self._connection = connection
@@ -35,11 +37,9 @@ class Cut:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    async def execute(self, statement: str, *arguments: Any) -> Any:
-        if statement != "COMMIT":
-            return await self._connection.execute(statement, *arguments)
+    async def executemany(self, statement: str, arguments: Any) -> Any:
         if self._landed:
-            await self._connection.execute(statement)
+            await self._connection.executemany(statement, arguments)
         else:
             self._connection.terminate()
         raise ConnectionResetError("the connection is lost")
@@ -85,7 +85,7 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
         commit = settle.commit
         late: list[asyncio.Task[Any]] = []
 
-        async def cut(connection: Any, *arguments: Any) -> bool:
+        async def cut(connection: Any, script: Script, *arguments: Any) -> bool:
             async def land() -> None:
                 await asyncio.sleep(0.3)
                 await connection.execute("COMMIT")
@@ -98,7 +98,10 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
                 def terminate(self) -> None:
                     """The server does not know yet that the connection is lost."""
 
-            await commit(Lost(), *arguments)
+            await connection.execute("BEGIN")
+            await script.run(connection)
+            script.begun = True
+            await commit(Lost(), script, *arguments)
             return True
 
         monkeypatch.setattr(settle, "commit", cut)

@@ -23,9 +23,8 @@ from hashrange.kv import (
     Put,
     Range,
 )
-from hashrange.storage.postgres import PostgresStore, guards, settle, writes
+from hashrange.storage.postgres import PostgresStore, guards, script, settle
 from hashrange.storage.postgres.guards import Guards
-from hashrange.storage.postgres.writes import Plan
 from hashrange.testing.store_model import value_of
 
 from .stores import SPACE, Scenario, Stall, read, run, settled, write
@@ -272,14 +271,14 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def a_write_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Plan, "unmet", lambda *_: None)
-    _replace(monkeypatch, writes.UPDATES, "AND r.version = q.expected", "")
+    monkeypatch.setattr(script, "GUARDED", frozenset())
+    _replace(monkeypatch, script.UPDATES, "AND r.version = q.expected", "")
 
 
 def versions_restart_after_a_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
-    for part in (writes.INSERTS, writes.UPSERTS):
-        _replace(monkeypatch, part, "$2", "1")
-    _replace(monkeypatch, writes.UPDATES, "version = $2", "version = r.version + 1")
+    for part in (script.INSERTS, script.UPSERTS):
+        _replace(monkeypatch, part, "q.version,", "1,")
+    _replace(monkeypatch, script.UPDATES, "version = q.version", "version = r.version + 1")
 
 
 def numbers_come_from_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +287,7 @@ def numbers_come_from_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
         "prefix FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[]) "
         "AS q (space, slot, number, prefix)"
     )
-    monkeypatch.setitem(writes._PARTS, writes.HEADS, (text, 4))
+    monkeypatch.setitem(script._PARTS, script.HEADS, (text, 4))
 
 
 def there_is_no_fence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,9 +309,9 @@ def the_answer_comes_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _replace(monkeypatch: pytest.MonkeyPatch, part: int, old: str, new: str) -> None:
-    text, parameters = writes._PARTS[part]
+    text, parameters = script._PARTS[part]
     assert old in text
-    monkeypatch.setitem(writes._PARTS, part, (text.replace(old, new), parameters))
+    monkeypatch.setitem(script._PARTS, part, (text.replace(old, new), parameters))
 
 
 @pytest.mark.parametrize(
@@ -335,13 +334,13 @@ def test_a_planted_bug_breaks_it(
             await connection.execute("CREATE TABLE numbers (number bigserial)")
 
     run(postgres_dsn, opened)
-    writes._statement.cache_clear()
+    script._statement.cache_clear()
     plant(monkeypatch)
     try:
         with pytest.raises((AssertionError, pytest.fail.Exception)):
             keep(postgres_dsn, promise, monkeypatch)
     finally:
-        writes._statement.cache_clear()
+        script._statement.cache_clear()
 
 
 def test_the_time_is_the_databases(postgres_dsn: str) -> None:

@@ -100,12 +100,3 @@ class Guards:
         elif CATALOG in self.versions:
             shared = shared | {FENCE}
         return {number: number in alone for number in sorted(shared | alone | self.spaces())}
-
-
-def lock_statements(namespace: int, locks: dict[int, bool]) -> str:
-    """SQL that takes advisory locks until the end of the transaction."""
-    calls = [
-        f"pg_advisory_xact_lock{'' if alone else '_shared'}({namespace}, {number})"
-        for number, alone in locks.items()
-    ]
-    return f"SELECT {', '.join(calls)}" if calls else ""

@@ -48,6 +48,7 @@ def limits(synchronous_commit: str) -> dict[str, str]:
         "lock_timeout": f"{LOCK_SECONDS_MAX}s",
         "idle_in_transaction_session_timeout": f"{IDLE_SECONDS_MAX}s",
         "synchronous_commit": synchronous_commit,
+        "default_transaction_isolation": "read committed",
     }
 
 
@@ -56,12 +57,12 @@ class Pool:
         self, dsn: str, name: str, size: int, settings: dict[str, str], pgbouncer: bool
     ) -> None:
         self.size = size
+        self.pgbouncer = pgbouncer
         self.waiting = 0
         self.opened = 0
         """How many connections have ever been opened."""
         self._dsn = dsn
         self._name = name
-        self._pooled = pgbouncer
         self._idle: list[Any] = []
         self.configure(settings)
         self._free = asyncio.Semaphore(size)
@@ -75,7 +76,7 @@ class Pool:
         """Use other settings for all connections. None may be in use."""
         self._options: dict[str, Any] = {"server_settings": settings}
         self._settings = ""
-        if self._pooled:
+        if self.pgbouncer:
             self._options = {"statement_cache_size": 0}
             self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in settings.items())
         while self._idle:
@@ -113,7 +114,7 @@ class Pool:
 
     @asynccontextmanager
     async def _use(self, connection: Any) -> AsyncIterator[None]:
-        if not self._pooled:
+        if not self.pgbouncer:
             yield
             return
         await connection.execute(self.begin("READ COMMITTED"))

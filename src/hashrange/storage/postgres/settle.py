@@ -1,9 +1,9 @@
-"""The end of a transaction: COMMIT, and how its outcome is found if the connection is lost.
+"""The end of a transaction, and how its outcome is found if the connection is lost.
 
-Each transaction inserts a random id. If no answer to COMMIT arrives, another connection inserts the
-same id. That waits for the backend of the lost connection, if it is still at work, and then tells:
-if the id is there, the transaction was committed; if not, it never will be, because the id is now
-taken.
+Each transaction inserts a random id. If no answer to its last message arrives, another connection
+inserts the same id. That waits for the backend of the lost connection, if it is still at work, and
+then tells: if the id is there, the transaction was committed; if not, it never will be, because the
+id is now taken.
 """
 
 import asyncio
@@ -16,7 +16,8 @@ import asyncpg
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
 from hashrange.storage.postgres import routed
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
-from hashrange.storage.postgres.problems import CONFLICTS, ERRORS, LOST
+from hashrange.storage.postgres.problems import ERRORS, is_lost
+from hashrange.storage.postgres.script import Script
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """Enough for a backend that waits in vain to be ended, and for the database to come back."""
@@ -36,16 +37,25 @@ def new_id(milliseconds: int) -> bytes:
     return milliseconds.to_bytes(_TIME_BYTES, "big") + os.urandom(10)
 
 
-async def commit(connection: Any, slot: int, id_: bytes, pool: Pool, name: str) -> bool:
-    """`slot` is where the id was left. Returns whether the connection is still sound. Raises
-    Conflict if nothing was committed, and OutcomeUnknown if that cannot be found out in time."""
+async def commit(
+    connection: Any, script: Script, slot: int, id_: bytes, pool: Pool, name: str
+) -> bool:
+    """Run the last steps of a transaction, and commit it. `slot` is where its id is left.
+
+    Returns whether the connection is still sound. Raises Conflict if nothing was committed because
+    of others or the connection, OutcomeUnknown if it cannot be found out in time, and otherwise
+    the error of a step that has failed.
+    """
     try:
+        await script.run(connection)
+        if not script.begun:
+            return True
         status = await connection.execute("COMMIT")
-    except asyncpg.PostgresError as error:
-        if error.sqlstate in CONFLICTS or (error.sqlstate or "").startswith("23"):
-            raise Conflict("another transaction was in the way") from None
-    except LOST:
-        pass
+    except asyncpg.IntegrityConstraintViolationError:
+        raise Conflict("another transaction was in the way") from None
+    except ERRORS as error:
+        if not is_lost(error):
+            raise
     else:
         if status != "COMMIT":
             raise Conflict("the transaction had already failed")

@@ -5,9 +5,8 @@ statement. When it is read from again, a transaction of PostgreSQL with one snap
 what was read before is compared with that snapshot: if nothing has changed, all reads come from its
 moment.
 
-A commit takes these round trips: one begins it and takes the advisory locks; one locks the rows
-that were read, where the statement that writes does not do so itself; one writes; one commits.
-Ranges that must still hold, and rows that must stay absent, take one more each.
+A commit is one round trip: see `script`. It takes a few more if ranges that were read must still
+hold, or if spaces are created, dropped or purged.
 """
 
 import asyncio
@@ -29,10 +28,11 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.postgres import routed, settle
-from hashrange.storage.postgres.guards import Guards, lock_statements
+from hashrange.storage.postgres.guards import Guards
 from hashrange.storage.postgres.problems import ERRORS, is_lost
-from hashrange.storage.postgres.reads import Question, columns
-from hashrange.storage.postgres.writes import CLEAR, LOCK, SPACES, Folded, Plan
+from hashrange.storage.postgres.reads import Question
+from hashrange.storage.postgres.script import ADVISORY, CHANGED, NO_SPACE, Script
+from hashrange.storage.postgres.writes import Folded, Plan
 
 if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
@@ -136,17 +136,20 @@ class PostgresTransaction:
         if folded.is_empty and not store.citus:
             await self._compare(store)
             return
-        plan = Plan(folded, self._guards)
         connection = await store.take()
         sound = False
         try:
-            sound = await self._land(connection, folded, plan)
+            sound = await self._land(connection, folded)
         except BaseException as error:
-            problem = _problem(error, store)
-            if isinstance(problem, Conflict):
-                store.conflicts += 1
             if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
                 sound = await _rolled_back(connection)
+            problem: BaseException
+            if isinstance(error, NO_SPACE) and sound:
+                problem = await self._missing_space(connection, folded)
+            else:
+                problem = _problem(error, store)
+            if isinstance(problem, Conflict):
+                store.conflicts += 1
             raise problem from None
         finally:
             store.pool.give(connection, sound)
@@ -159,14 +162,19 @@ class PostgresTransaction:
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
 
-    async def _land(self, connection: Any, folded: Folded, plan: Plan) -> bool:
+    async def _land(self, connection: Any, folded: Folded) -> bool:
         """Returns whether the connection is still sound after the commit."""
         guards, store = self._guards, self._store
-        locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
-        await connection.execute(
-            f"{store.pool.begin('READ COMMITTED')}; {lock_statements(store.namespace, locks)}"
+        looks_again = bool(guards.ranges) or guards.dropped is not None
+        script = Script(
+            looks_again or bool(folded.on_spaces) or store.pool.pgbouncer or store.citus
         )
-        if guards.ranges or guards.dropped is not None:
+        if script.begun:
+            await connection.execute(store.pool.begin("READ COMMITTED"))
+        locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
+        script.add(ADVISORY, [(store.namespace, *lock) for lock in locks.items()])
+        if looks_again:
+            await script.run(connection)
             question = guards.question(rows=False)
             await store.ask_on(connection, question, values=False)
             guards.compare(question, rows=False)
@@ -174,7 +182,8 @@ class PostgresTransaction:
         version = int.from_bytes(os.urandom(8), "big") >> 1 or 1
         slot = settle.PLAIN_SLOT
         if store.citus:
-            await self._check_spaces(connection, plan)
+            await script.run(connection)
+            await self._check_spaces(connection, folded)
             async with asyncio.timeout(WRITE_SECONDS_MAX):
                 await routed.write(connection, folded, guards, version)
             if folded.is_empty:
@@ -183,49 +192,37 @@ class PostgresTransaction:
             slot = routed.slot_of_commit(folded)
             await connection.execute(settle.MARK, slot, id_)
         else:
-            await self._write(connection, plan, id_, version)
+            Plan(folded, guards, version).add_to(script, id_)
+        if folded.on_spaces:
+            await script.run(connection)
         for write in folded.on_spaces:
             if store.citus and isinstance(write, Purge):
                 await routed.purge(connection, write.space, write.rows_max)
             else:
                 await _ON_SPACES[type(write)](connection, write)
-        return await settle.commit(connection, slot, id_, store.pool, store.name)
+        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
 
-    async def _write(self, connection: Any, plan: Plan, id_: bytes, version: int) -> None:
-        if plan.locks:
-            locked = await connection.fetch(LOCK, *columns(plan.locks))
-            if len(locked) != len(plan.locks):
-                raise Conflict("a row that was read has changed")
-        statement, arguments = plan.statement(id_, version)
-        counts = await connection.fetchrow(statement, *arguments)
-        unmet = plan.unmet(counts)
-        if unmet == SPACES:
-            await self._explain_spaces(connection, plan)
-        elif unmet is not None:
-            raise Conflict("a row that was read has changed")
-        if plan.absent:
-            await connection.execute(CLEAR, *columns(plan.absent))
-
-    async def _check_spaces(self, connection: Any, plan: Plan) -> None:
+    async def _check_spaces(self, connection: Any, folded: Folded) -> None:
+        spaces = folded.shared | self._guards.spaces()
         there = await connection.fetchval(
-            "SELECT count(*) FROM spaces WHERE space = ANY ($1)", sorted(plan.spaces)
+            "SELECT count(*) FROM spaces WHERE space = ANY ($1)", sorted(spaces)
         )
-        if there != len(plan.spaces):
-            await self._explain_spaces(connection, plan)
+        if there != len(spaces):
+            raise await self._missing_space(connection, folded)
 
-    async def _explain_spaces(self, connection: Any, plan: Plan) -> None:
+    async def _missing_space(self, connection: Any, folded: Folded) -> BaseException:
         """A space that is written to is not there: it has just been dropped, or never existed."""
         found = await connection.fetch(
             "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
         )
-        missing = plan.spaces - {row["space"] for row in found} - self._guards.spaces()
-        if missing:
-            raise LookupError(min(missing))
-        raise Conflict("a space has been dropped")
+        missing = folded.shared - {row["space"] for row in found} - self._guards.spaces()
+        return LookupError(min(missing)) if missing else Conflict("a space has been dropped")
 
 
 def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
     """What a commit raises for an error before COMMIT. Nothing was written."""
+    if isinstance(error, CHANGED):
+        return Conflict("something that was read has changed")
     if isinstance(error, ERRORS) and is_lost(error):
         return Conflict("the connection was lost before the commit")
     return store.explained(error)

@@ -1,0 +1,196 @@
+"""The statements of a commit, all sent in one message.
+
+A round trip costs more than what most statements of a commit do. asyncpg sends one statement with
+many sets of arguments in one message, and PostgreSQL carries them out one after the other, each
+with a snapshot of its own, as one transaction. So the steps of a commit are one statement, made of
+parts: each step has values for some parts, and empty arrays for the others.
+
+A part that is guarded must change as many rows as the step expects. Nobody sees the counts before
+the transaction is committed, so the statement itself fails, and undoes everything, if another
+number was changed: it divides by zero. If a space is not there, it takes the logarithm of zero.
+
+A script that has `begun` is part of a transaction that an earlier statement began. Any other one is
+a transaction by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import asyncpg
+
+from hashrange.storage.postgres.reads import columns
+
+# The parts, in the order in which they are carried out. Rows that are there are locked before
+# absent ones are inserted, in every transaction.
+(
+    ADVISORY,
+    LOCKS,
+    IDS,
+    FENCE,
+    SPACES,
+    UPDATES,
+    DELETES,
+    INSERTS,
+    UPSERTS,
+    CLEARS,
+    COUNTERS,
+    HEADS,
+    APPENDS,
+) = range(13)
+
+GUARDED = frozenset({LOCKS, FENCE, UPDATES, DELETES, INSERTS})
+
+CHANGED = asyncpg.DivisionByZeroError
+"""Something is no longer as it was read."""
+NO_SPACE = asyncpg.InvalidArgumentForLogarithmError
+"""A space that is written to is not there."""
+
+_AT = "r.space = q.space AND r.slot = q.slot AND r.key = q.key"
+
+_PUT = """INSERT INTO rows (space, slot, key, rest, version, weight, value)
+SELECT q.space, q.slot, q.key, q.rest, q.version, q.weight, q.value
+FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::bytea[], ${4}::bigint[],
+    ${5}::int[], ${6}::bytea[]) AS q (space, slot, key, rest, version, weight, value)"""
+
+_PARTS: dict[int, tuple[str, int]] = {
+    ADVISORY: (
+        """SELECT CASE WHEN q.alone THEN pg_advisory_xact_lock(q.namespace, q.number)::text
+    ELSE pg_advisory_xact_lock_shared(q.namespace, q.number)::text END
+FROM unnest(${0}::int[], ${1}::int[], ${2}::bool[]) AS q (namespace, number, alone)""",
+        3,
+    ),
+    LOCKS: (
+        # In the order in which they are given, if they still have the version.
+        f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
+    ${{3}}::bigint[]) WITH ORDINALITY AS q (space, slot, key, expected, i)
+JOIN rows r ON {_AT} AND r.version = q.expected ORDER BY q.i FOR UPDATE OF r""",
+        4,
+    ),
+    IDS: ("INSERT INTO batches (id) SELECT unnest(${0}::bytea[]) RETURNING 1", 1),
+    FENCE: (
+        f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
+    ${{3}}::bigint[]) AS q (space, slot, key, expected)
+JOIN rows r ON {_AT} AND (r.version = q.expected OR q.expected = 0)""",
+        4,
+    ),
+    SPACES: ("SELECT 1 FROM unnest(${0}::int[]) AS q (space) JOIN spaces USING (space)", 1),
+    UPDATES: (
+        f"""UPDATE rows r SET version = q.version, weight = q.weight, value = q.value
+FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::bigint[],
+    ${{4}}::bigint[], ${{5}}::int[], ${{6}}::bytea[])
+    AS q (space, slot, key, expected, version, weight, value)
+WHERE {_AT} AND r.version = q.expected RETURNING 1""",
+        7,
+    ),
+    DELETES: (
+        f"""DELETE FROM rows r
+USING unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::bigint[])
+    AS q (space, slot, key, expected)
+WHERE {_AT} AND r.version = q.expected RETURNING 1""",
+        4,
+    ),
+    INSERTS: (_PUT + " ON CONFLICT DO NOTHING RETURNING 1", 7),
+    UPSERTS: (
+        _PUT
+        + """ ON CONFLICT (space, slot, key) DO UPDATE
+SET version = excluded.version, weight = excluded.weight, value = excluded.value RETURNING 1""",
+        7,
+    ),
+    CLEARS: (
+        f"""DELETE FROM rows r
+USING unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[]) AS q (space, slot, key)
+WHERE {_AT} RETURNING 1""",
+        3,
+    ),
+    COUNTERS: (
+        # A backend always adds to the same place, so that backends do not wait for each other.
+        """INSERT INTO counters (name, slot, value)
+SELECT q.name, pg_backend_pid() % 64, q.delta
+FROM unnest(${0}::bytea[], ${1}::bigint[]) AS q (name, delta)
+ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value RETURNING 1""",
+        2,
+    ),
+    HEADS: (
+        """INSERT INTO log_heads (space, slot, number, prefix)
+SELECT q.* FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[]) AS q
+ON CONFLICT (space, slot) DO UPDATE SET number = log_heads.number + excluded.number,
+    prefix = greatest(log_heads.prefix, excluded.prefix)
+RETURNING space, slot, number, prefix""",
+        4,
+    ),
+    APPENDS: (
+        f"""INSERT INTO rows (space, slot, key, version, weight, value)
+SELECT q.space, (get_byte(k.key, 0) * 256 + get_byte(k.key, 1)) / 64, k.key, q.version, q.weight,
+    q.value
+FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bigint[], ${{3}}::bigint[], ${{4}}::int[],
+    ${{5}}::bytea[]) AS q (space, slot, later, version, weight, value)
+JOIN part{HEADS} h ON h.space = q.space AND h.slot = q.slot
+CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RETURNING 1""",
+        6,
+    ),
+}
+"""The text of each part, and how many parameters it has: an array for each column of its values."""
+
+Values = Sequence[tuple[Any, ...]]
+
+
+class Step:
+    """The values of some parts, and how many rows the guarded ones must change, if not all."""
+
+    def __init__(self, values: Mapping[int, Values], changed: Mapping[int, int] | None = None):
+        self.values = {part: rows for part, rows in values.items() if rows}
+        self._changed = changed or {}
+
+    def arguments(self, parts: Sequence[int]) -> list[Any]:
+        found: list[Any] = []
+        for part in parts:
+            rows = self.values.get(part, ())
+            found += columns(rows) if rows else [[]] * _PARTS[part][1]
+            if part in GUARDED or part == SPACES:
+                found.append(self._changed.get(part, len(rows)))
+        return found
+
+
+class Script:
+    def __init__(self, begun: bool) -> None:
+        self.begun = begun
+        self._steps: list[Step] = []
+
+    def add(self, part: int, values: Values) -> None:
+        """A step of one part, if there are values for it."""
+        self.add_step(Step({part: values}))
+
+    def add_step(self, step: Step) -> None:
+        if step.values:
+            self._steps.append(step)
+
+    async def run(self, connection: Any) -> None:
+        """Raises CHANGED, NO_SPACE, and the errors of asyncpg. Nothing is written then."""
+        steps, self._steps = self._steps, []
+        if steps:
+            parts = tuple(sorted({part for step in steps for part in step.values}))
+            await connection.executemany(
+                _statement(parts), [step.arguments(parts) for step in steps]
+            )
+
+
+@lru_cache(maxsize=256)
+def _statement(parts: tuple[int, ...]) -> str:
+    texts: list[str] = []
+    met: list[str] = []
+    there: list[str] = []
+    count = 1
+    for part in parts:
+        text, parameters = _PARTS[part]
+        texts.append(f"part{part} AS ({text.format(*range(count, count + parameters))})")
+        count += parameters
+        changed = f"(SELECT count(*) FROM part{part})"
+        if part in GUARDED or part == SPACES:
+            (there if part == SPACES else met).append(f"{changed} = ${count}")
+            count += 1
+        else:
+            met.append(f"{changed} >= 0")
+    results = [f"1 / ({' AND '.join(met)})::int" if met else "1"]
+    results += [f"ln(({each})::int)" for each in there]
+    return f"WITH {', '.join(texts)}\nSELECT {', '.join(results)}"
