@@ -1,8 +1,8 @@
 """Decoders of typed JSON, built one at a time.
 
-What msgspec learns about a type is kept in the type, and other threads run while it learns. One
-that uses a type of which msgspec knows half crashes the process. So a type is only given to msgspec
-by `decoder`, or by `prepare` before it is used in any other way.
+When msgspec sees a type for the first time, it stores what it learns in the type itself, step by
+step, and other threads can run meanwhile. If one of them uses the same type then, the process
+crashes. So a type is given to msgspec only by `decoder`, or by `prepare` before any other use.
 """
 
 from functools import cache

@@ -40,7 +40,7 @@ class Charge(Struct, gc=False):
 
 
 class Receipt(Struct, gc=False):
-    """What a request consumed, whether or not the client asked for it.
+    """The units that a request consumed, whether or not the client asked for them.
 
     `returned` is the number of items that Query, Scan or SELECT returned.
     `collections` holds the sizes in bytes, after the changes, of the item collections that were

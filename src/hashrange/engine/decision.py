@@ -22,7 +22,7 @@ NO_BODY = Raw(b"")
 
 
 class ItemChange(Struct, gc=False):
-    """What a write does to one item: `old` is its row, `new` its new image (None: deleted).
+    """The change of one item: `old` is its row, `new` its new image (None: deleted).
 
     A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
     the item's collection before the change, if the table has local indexes. An `expired` item
@@ -145,7 +145,7 @@ Respond = Callable[[Receipt], Response | Raw]
 
 
 class Decision(Struct, gc=False):
-    """What an operation changes, its response, and the receipt of what it consumed.
+    """The changes of an operation, its response, and the receipt of the units it consumed.
 
     If the response depends on what the changes consume, `respond` makes it from the receipt.
     A decision without changes comes with its receipt (None if no caller reads it); for one with

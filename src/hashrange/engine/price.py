@@ -22,7 +22,7 @@ _QUOTES_PER_VALUE = 4
 
 
 def units(value: bytes) -> int:
-    """What a row costs each time that it is gone through."""
+    """The price of going through a row once."""
     return value.count(b'"') // _QUOTES_PER_VALUE + len(value) // 256
 
 

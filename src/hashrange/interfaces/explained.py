@@ -1,10 +1,10 @@
-"""What `Database.explain` has found, as text."""
+"""Explanations of `Database.explain` as text."""
 
 from typing import Any
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:
-    """What `Database.explain` found, as text."""
+    """An explanation in lines of text."""
     lines = [
         f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
         f"  {found['rows_read']:,} rows read ({found['bytes_read']:,} bytes), "

@@ -1,4 +1,4 @@
-"""What the server writes on stderr: lines of text, or one JSON object for each line."""
+"""The log that the server writes on stderr: lines of text, or one JSON object for each line."""
 
 import logging
 from contextlib import AbstractContextManager, nullcontext

@@ -101,7 +101,7 @@ def _installed_by(package: str) -> Iterator[None]:
 
 
 def _hostile_settings() -> dict[str, Any]:
-    """What DynamoDB may do to a program at any time; a marker can change each of these settings."""
+    """All that DynamoDB may do to a program at any time; a marker can change each setting."""
     from hashrange import Eventual, Faults
 
     rates = {"unprocessed": 0.3, "throttle": 0.05}

@@ -187,7 +187,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return tuple(sorted(self.indexes, key=attrgetter("name")))
 
     def with_global_indexes(self) -> "Iterator[Table | Index]":
-        """What has throughput of its own: the table, then its global indexes by name."""
+        """The table, then its global indexes by name: each has throughput of its own."""
         yield self
         for index in self.sorted_indexes:
             if not index.local:

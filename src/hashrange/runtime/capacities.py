@@ -1,4 +1,4 @@
-"""What is provisioned for tables and global indexes, and how far index builds are, for metrics."""
+"""The provisioned capacity of tables and indexes, and the progress of builds, for metrics."""
 
 from contextlib import closing
 from typing import Any

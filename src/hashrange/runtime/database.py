@@ -97,7 +97,7 @@ class Database:
             raise
 
     def explain(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """What a request would consume now, and why. Nothing is written or charged.
+        """Explain what a request would consume now. Nothing is written or charged.
 
         Returns the members of `hashrange.runtime.explain.Explanation`: units read and written, the
         partitions they are consumed in, rows read and items returned, and what a write does to
@@ -109,7 +109,7 @@ class Database:
         return found
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """What each table holds, or one of them: partitions, largest item collections, indexes.
+        """Describe each table, or one: its partitions, largest item collections and indexes.
 
         Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal. With
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process

@@ -68,7 +68,7 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(NamedTuple):
-    """What a decision would write and answer, if it were to read the same now.
+    """The writes and the response of a decision, valid if its reads have the same answers.
 
     One that `changes_tables` cannot be carried out, because batches have more to do for those.
     """

@@ -1,4 +1,4 @@
-"""What a request would consume now, and why: decided on a snapshot, with nothing written."""
+"""Explanations of requests: what they would consume now, and why. Nothing is written."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -59,7 +59,7 @@ def explain(
     snapshot: kv.Snapshot,
     environment: Environment,
 ) -> Explanation:
-    """What a request, also one that writes, would consume over a snapshot."""
+    """Explain a request, which may be one that writes, over a snapshot."""
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
     # Only what is measured fills receipts.
     settings = environment.settings._replace(throughput="measured")

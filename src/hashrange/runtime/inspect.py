@@ -1,4 +1,4 @@
-"""What is stored, and how it is used: partitions, item collections, indexes, load.
+"""The contents of a database and their use: partitions, item collections, indexes, load.
 
 Source of the figures: counters of the partitions, which are exact, and the meter of this process.
 """

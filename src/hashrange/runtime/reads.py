@@ -65,7 +65,7 @@ class ReadSnapshot:
         return steps
 
     def source(self) -> Source:
-        """What answers the reads of one request."""
+        """Answers the reads of one request."""
         meter = self._meter
         if meter is not None and meter.enforced:
             return AdmittedReads(meter, self.now, self.snapshot)
@@ -252,7 +252,7 @@ class Reads:
         return None
 
     def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
-        """What a request, also one that writes, would consume now."""
+        """Explain what a request would consume now; it may be one that writes."""
         with closing(self._store.snapshot()) as snapshot:
             return explain(operation, request, caller, snapshot, self._environment)
 

@@ -138,7 +138,7 @@ class Runtime(forks.Forkable):
             done(outcome)
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
-        """What a request would consume now; nothing is written. Raises ApiError if it is invalid.
+        """Explain what a request would consume now. Nothing is written. Raises ApiError.
 
         A refusal by the state of the database is part of the explanation.
         """
@@ -148,15 +148,15 @@ class Runtime(forks.Forkable):
         return self._reads.explain(operation, operation.request(body), caller)
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
+        """The contents and the load of tables: see `hashrange.runtime.inspect`."""
         return inspect(self._store, self._meter, self.environment.clock.now(), table_name)
 
     def capacities(self) -> list[Capacity]:
-        """What is provisioned for tables and global indexes."""
+        """The provisioned capacity of tables and global indexes."""
         return capacities(self._store)
 
     def usage(self) -> list[SourceReport]:
-        """What was consumed and refused since the start, if throughput is measured."""
+        """The units consumed and refused since the start, if throughput is measured."""
         return self._meter.usage.reports() if self._meter is not None else []
 
     def turn(self) -> Turn:

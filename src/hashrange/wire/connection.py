@@ -39,7 +39,7 @@ HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; it answers 4
 HEADERS_MAX = 64
 
 HEADER_OVERHEAD_BYTES = 128
-"""What a header costs in memory besides its characters."""
+"""Bytes that a header takes in memory besides its characters."""
 
 _DECODED_AT_ONCE_BYTES_MAX = 1024 * 1024
 """A compressed body that is larger is not decoded while it is read, because that takes long."""

@@ -63,7 +63,7 @@ class Credential(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a request claims about its signature. `expires` (seconds): only in presigned queries."""
+    """The signature that a request states. `expires` (seconds): only in presigned queries."""
 
     credential: Credential
     date: str

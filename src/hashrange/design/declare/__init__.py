@@ -1,1 +1,1 @@
-"""What a model declares: items, keys, indexes, access patterns, and the numbers behind them."""
+"""The declarations of a model: items, keys, indexes, access patterns, and their numbers."""

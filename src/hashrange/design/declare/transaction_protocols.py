@@ -1,4 +1,4 @@
-"""What an application sees of a transaction, as Protocols: see `protocols`."""
+"""The Protocols of transactions, as applications use them: see `protocols`."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager

@@ -1,4 +1,4 @@
-"""What each pattern reads: an example call on the drawn items, and the rows in its range."""
+"""The reads of patterns: an example call on the drawn items, and the rows in its range."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
 
 
 def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
-    """What each pattern that uses the source reads. A pattern that finds nothing is left out."""
+    """The reads of each pattern that uses the source. A pattern that finds nothing is left out."""
     items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
     found = []
     for number, plan in numbered(table):

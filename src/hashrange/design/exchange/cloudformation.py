@@ -163,7 +163,7 @@ def _types(properties: Json, schema: Sequence[Json]) -> list[tuple[str, str, str
 
 
 def _shape(index: Json) -> str:
-    """What cannot be changed in an index."""
+    """The parts of an index that cannot be changed."""
     projection = index["Projection"]
     return json.dumps(
         [

@@ -1,4 +1,4 @@
-"""What no format of infrastructure can say."""
+"""The parts of a model that no format of infrastructure can express."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What `table.open(..., observe=...)` reports of each call."""
+"""The report of each call that `table.open(..., observe=...)` gives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a described table tells about itself: its keys, its indexes and its TTL attribute."""
+"""The keys, the indexes and the TTL attribute of a described table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -278,7 +278,7 @@ def _texts(key: EntityKey) -> list[str]:
 
 
 def _rule(key: EntityKey | None) -> Any:
-    """What decides about an entry: its templates, and the condition with its values."""
+    """The templates and the condition of an index entry, with their values."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()

@@ -57,7 +57,7 @@ class Operation(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """What a server has counted since its start.
+    """The counts of a server since its start.
 
     `others` are answers to requests that did not become a call, by status; `usage` is what tables
     and indexes have consumed, and `capacities` what is provisioned for them.

@@ -1,4 +1,4 @@
-"""What the admin port answers: a path, and the function that answers it."""
+"""The paths of the admin port, and the functions that answer them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

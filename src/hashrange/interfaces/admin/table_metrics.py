@@ -1,4 +1,4 @@
-"""What CloudWatch counts of requests, by table and operation, with the names that it has for it.
+"""CloudWatch's metrics of requests, by table and operation, with its names for them.
 
 A table is known for each request that consumed something, if throughput is measured. For a request
 that got an error it is looked for in the request. Source: developer guide, DynamoDB metrics and

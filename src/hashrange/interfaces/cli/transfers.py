@@ -1,4 +1,4 @@
-"""What the commands that move data have in common: arguments, questions, and how they fail."""
+"""The common parts of the commands that move data: arguments, questions, and failures."""
 
 import argparse
 import sys

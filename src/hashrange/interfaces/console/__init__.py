@@ -19,19 +19,19 @@ from which the navigation, the tabs of a table, the routes and their tests are m
     PAGE = Page("Streams", "/table/{table}/streams", (Route("/table/{table}/streams", show),))
 
 Functions of pages run in threads and call boto3 by `visit.console.call`, which refuses methods that
-write if the console is read-only. A route that writes is made by `writes(...)` and has no other
-door. Mistakes of the user are raised as `Mistake`. Nothing that comes from an item is logged.
+write if the console is read-only. A route that writes must be made by `writes(...)`. Mistakes of
+the user are raised as `Mistake`. Nothing that comes from an item is logged.
 
 A template extends `layout`, which is `base.html` or, if htmx asks, `partial.html`, and fills the
 block `content`. If it is given a `shape`, the page shows the tabs of that table. `macros.html` (as
 `m`) shows values, keys, items and forms. Text of items goes through the filter `shown`, which makes
-characters visible that are not.
+invisible characters visible.
 
 The content security policy allows no inline script or style, `style=` included: use classes, SVG's
 own attributes (`fill`, `width`), `<meter>`, `<progress>`. `static/console.css` has its colours as
-custom properties with `light-dark()`; a test computes their contrast. What moves is htmx (`hx-get`,
-`hx-trigger="every 1s"`). `static/console.js` has the keyboard and the theme: `data-row`,
-`data-search`, `data-edit` and `data-next` say what the keys act on.
+custom properties with `light-dark()`; a test computes their contrast. Parts that change by
+themselves use htmx (`hx-get`, `hx-trigger="every 1s"`). `static/console.js` has the keyboard and
+the theme: `data-row`, `data-search`, `data-edit` and `data-next` say what the keys act on.
 """
 
 from hashrange.interfaces.console.console import Console

@@ -1,4 +1,4 @@
-"""What all pages share: the open database, whether it may be written, and its tables."""
+"""The state that all pages share: the open database, whether it may be written, its tables."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence

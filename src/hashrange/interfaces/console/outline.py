@@ -11,7 +11,7 @@ from hashrange.interfaces.console.values import Value, pretty, size
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000
-"""What a page shows of an item; the rest is in its JSON."""
+"""The limits of an item on a page; the rest is in its JSON."""
 
 COMPARED_LINES_MAX = 2_000
 CONTEXT_CHARS = 40
@@ -63,7 +63,7 @@ def _text(kind: str, content: Any) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Change:
-    """What changes in one attribute. `lines` have a sign and a text each: - old, + new."""
+    """The change of one attribute. `lines` have a sign and a text each: - old, + new."""
 
     name: str
     sign: str

@@ -11,7 +11,7 @@ Item = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Source:
-    """What can be read: the table itself (`name` is empty) or one of its indexes."""
+    """A table (`name` is empty) or one of its indexes, which can be read."""
 
     name: str
     hash: str

@@ -17,7 +17,7 @@ from hashrange.interfaces.console.shapes import Item
 
 RECORDS_KEPT = 50
 CHANGES_KEPT, LINES_KEPT, CHARS_KEPT = 40, 40, 500
-"""What is kept of a stream, of a record, of the change of an attribute, and of a line of it."""
+"""The limits of what is kept: of a stream, a record, the change of an attribute, a line."""
 
 TAILS_MAX = 8
 """How many streams are remembered; the one that was asked for longest ago is forgotten."""

@@ -28,7 +28,7 @@ TYPES = {
 }
 
 CELL_CHARS = 160
-"""What a cell shows of a value."""
+"""The limits of a value in a cell."""
 
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"

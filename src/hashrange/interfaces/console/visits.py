@@ -16,7 +16,7 @@ FIELDS_MAX = 20_000
 
 
 class Mistake(Exception):
-    """What the user asked for cannot be done; the message is shown on a page."""
+    """The request of the user cannot be carried out; the message is shown on a page."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a transfer tells while it runs, on a terminal, and the file by which it goes on later."""
+"""The progress of a transfer: on a terminal while it runs, and in a file, to go on later."""
 
 import os
 import sys

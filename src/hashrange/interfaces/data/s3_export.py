@@ -46,7 +46,7 @@ class DataFile(NamedTuple):
 
 
 class About(NamedTuple):
-    """What an export says of its table."""
+    """The table of an export, as its manifest describes it."""
 
     table_arn: str
     table_id: str

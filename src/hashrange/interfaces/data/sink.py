@@ -45,7 +45,7 @@ _OF_AN_ITEM = frozenset(
 
 
 class Keyed(Protocol):
-    """What the sink needs to know of a table."""
+    """The parts of a table that the sink uses."""
 
     @property
     def name(self) -> str: ...

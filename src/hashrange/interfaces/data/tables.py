@@ -63,7 +63,7 @@ def names(client: Any, place: str) -> list[str]:
 
 
 def description(client: Any, place: str, name: str) -> Description:
-    """What is needed to create the table `name` again."""
+    """The parameters that create the table `name` again."""
     with refusals(place):
         found = client.describe_table(TableName=name)["Table"]
         tags = _tags(client, found.get("TableArn"))

@@ -27,7 +27,7 @@ Factory = Callable[[], asyncio.BaseProtocol]
 
 
 class Accepting(Protocol):
-    """What accepts connections until it is closed."""
+    """An object that accepts connections until it is closed."""
 
     def close(self) -> None: ...
 

@@ -61,7 +61,7 @@ class Waiting(Protocol):
 
 
 class Pot:
-    """Bytes that some clients share. What does not fit waits, first come first served."""
+    """Bytes that some clients share. A body that does not fit waits, first come first served."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -159,7 +159,7 @@ class Unsent:
 
 
 class Budget:
-    """What the clients of one server share."""
+    """The memory that the clients of one server share."""
 
     def __init__(self) -> None:
         self.lanes = Lane(24 * MB), Lane(32 * MB)

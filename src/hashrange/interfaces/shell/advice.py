@@ -1,4 +1,4 @@
-"""What DynamoDB offers instead of what users of SQL try.
+"""Advice for users of SQL: what DynamoDB offers instead.
 
 Each entry of `BY_TEXT` is a pattern of something that no statement of DynamoDB has; it is looked
 for only in a statement that was refused. Those of `BY_MESSAGE` are patterns of errors.

@@ -1,4 +1,4 @@
-"""What a session knows of the tables: their names, keys and the attributes that were seen."""
+"""The tables as a session knows them: their names, keys and the attributes that it has seen."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

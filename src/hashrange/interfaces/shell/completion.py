@@ -97,7 +97,7 @@ def _bare(name: str) -> str:
 
 
 class ShellCompleter(Completer):
-    """What prompt_toolkit asks for completions."""
+    """The completer that prompt_toolkit calls."""
 
     def __init__(self, catalog: Catalog, commands: Sequence[str]) -> None:
         self._catalog = catalog

@@ -83,7 +83,7 @@ def interruptible(function: Callable[[], T]) -> T:
 
 
 class Consumed:
-    """What the pages of a statement consumed together."""
+    """The units that the pages of a statement consumed together."""
 
     def __init__(self) -> None:
         self._units: dict[str, float] = {}

@@ -17,7 +17,7 @@ from hashrange.interfaces.shell.values import printable, shortened
 from hashrange.model.errors import ApiError
 
 ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
-"""What requests raise: refusals, closed ports, a file that cannot be read."""
+"""The errors of requests: refusals, closed ports, a file that cannot be read."""
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000

@@ -1,4 +1,4 @@
-"""What hashrange's own parser tells of a statement, also of one for another server.
+"""Statements, also those for other servers, as hashrange's own parser reads them.
 
 A server may accept what this parser does not, so nothing here refuses a statement.
 """

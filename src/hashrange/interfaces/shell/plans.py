@@ -16,7 +16,7 @@ Described = Mapping[str, Any]
 
 
 def explain(statement: str, target: Target, catalog: Catalog) -> str:
-    """What the statement would consume; nothing is run. Raises ApiError for a faulty statement.
+    """Explain what the statement would consume. Nothing is run. Raises ApiError if it is faulty.
 
     A database in this process decides the statement on a snapshot. Of any other only the
     description of the table is known, from which one line follows.

@@ -109,7 +109,7 @@ def _padded(texts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -
 
 
 def _print_line(console: Console, texts: Sequence[str], styles: Sequence[str]) -> None:
-    """Print what belongs on a line. What has no colours does without rich, which takes longer."""
+    """Print the cells of a line. Without colours, rich is not used, because it is slower."""
     if console.color_system is None:
         console.file.write(f"{_BETWEEN.join(texts).rstrip()}\n")
         return

@@ -1,8 +1,8 @@
 """Attribute values as text: for eyes, as JSON and as CSV.
 
-Values are those of boto3's client: `{"S": "a"}`, `{"N": "1"}`, `{"B": b"..."}`. What is meant for
-eyes is safe on a terminal whatever a value contains, and bounded: no more of a large value is
-looked at than is shown.
+Values are those of boto3's client: `{"S": "a"}`, `{"N": "1"}`, `{"B": b"..."}`. Text for eyes is
+safe on a terminal, whatever a value contains. It is also bounded: of a large value, only the part
+that is shown is looked at.
 """
 
 import json
@@ -39,7 +39,7 @@ def _escape(character: str) -> str:
 def cell(value: AttributeValue | None, length: int) -> str:
     """A value on one line of a table, at most `length` characters; empty if there is none.
 
-    Strings have quotes only if they could be mistaken for another type. What is nested is in
+    Strings have quotes only if they could be mistaken for another type. A nested value is in
     PartiQL's notation.
     """
     if value is None:

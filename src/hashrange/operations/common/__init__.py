@@ -1,1 +1,1 @@
-"""What all operations share: parsing request bodies, checking inputs, and building responses."""
+"""Shared by all operations: parsing request bodies, checking inputs, building responses."""

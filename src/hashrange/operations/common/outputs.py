@@ -19,7 +19,7 @@ LARGE_BYTES = 4 * 1024
 
 
 def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
-    """What a projection shows of one of several rows. After a large one, others have a turn."""
+    """The projection of one of several rows. After a large row, other requests get a turn."""
     found = projected(row, project)
     if row.size > LARGE_BYTES:
         row.forget()
@@ -28,7 +28,7 @@ def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
 
 
 def projected(row: Row, project: Callable[[Item], Item]) -> Any:
-    """What a projection shows of a row, as JSON if it is large."""
+    """The projection of a row, as JSON if it is large."""
     picked = project(row.item)
     return Raw(json.encode(picked)) if row.size > LARGE_BYTES and picked else picked
 

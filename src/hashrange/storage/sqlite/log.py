@@ -128,7 +128,7 @@ Look = Callable[["Log", int, apsw.Connection], str | None]
 
 
 def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
-    """What `look` finds in a log that nobody writes to meanwhile.
+    """The findings of `look` in a log that nobody writes to meanwhile.
 
     A frame that is just being written looks damaged. Then the end of the log has moved afterwards,
     or another log has begun.

@@ -5,7 +5,7 @@ pause, and one that writes without a pause always takes it before the others loo
 has to wait draws a number, and looks only when the process that drew the number before has begun
 its transaction. As long as somebody waits, all others draw numbers too, each after a slice of time:
 a turn of many short transactions costs less than many turns, because the pages that a process has
-read stay valid while no other one writes. What this needs is in a file beside the database:
+read stay valid while no other one writes. The state of the queue is in a file beside the database:
 
     byte 0           1 while a process waits
     bytes 1 to 8     the number that was drawn last

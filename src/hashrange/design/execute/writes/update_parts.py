@@ -33,7 +33,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class UpdateParts:
-    """What an update does with each attribute.
+    """The change of each attribute in an update.
 
     `adds` are numbers to add or members to add to sets, `discards` members to remove from sets,
     `appends` elements to append to lists, `assigns` values of nested members.

@@ -1,1 +1,1 @@
-"""What a model costs: capacity units, requests, storage and money, before there is a table."""
+"""The cost of a model before there is a table: capacity units, requests, storage and money."""

@@ -38,7 +38,7 @@ def cost(
     prices: Path | None = None,
     examples: Sequence[Item] = (),
 ) -> Cost:
-    """What the table costs, by its `st.rate`, `st.writes` and `st.volumes`.
+    """The cost of the table, by its `st.rate`, `st.writes` and `st.volumes`.
 
     Sizes that are not declared, and those of index entries that hold only some fields, are taken
     from `examples`: items of any entities, the first one of each for its sizes, and a second one

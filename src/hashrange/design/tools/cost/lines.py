@@ -11,7 +11,7 @@ SECONDS_PER_MONTH = 730 * 60 * 60
 
 @dataclass(frozen=True)
 class CostLine:
-    """What one call consumes on average, and how often it is made.
+    """The average cost of one call, and how often it is made.
 
     `reads` and `writes` are capacity units by table and index. `copies` is the number of items with
     copied fields that it writes; `transaction` says whether it needs one. `rate` is in calls per

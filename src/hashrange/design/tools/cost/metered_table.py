@@ -39,7 +39,7 @@ class MeteredWrite:
 
 @dataclass
 class Meter:
-    """What a call has sent and consumed."""
+    """The requests of a call, and the units that they consumed."""
 
     operations: list[str] = field(default_factory=list)
     reads: list[MeteredRead] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a call of a pattern reads, from the declared numbers of items and their sizes."""
+"""The cost of a call of a pattern, computed from the declared numbers and sizes of items."""
 
 import math
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ STREAM_READS_PER_SECOND = 4
 
 @dataclass(frozen=True)
 class Expense:
-    """What something costs in a month, and how to lower it."""
+    """The cost of one line in a month, and how to lower it."""
 
     name: str
     usd: float
@@ -29,7 +29,7 @@ class Expense:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a table costs. `unchecked` are numbers that the model does not declare.
+    """The cost of a table. `unchecked` are numbers that the model does not declare.
 
     `features` are paid features that the table declares: name and dollars per month. `utilisation`
     is the share of the provisioned capacity that is used on average.

@@ -14,7 +14,7 @@ from hashrange.model.values import Item, equal, item_size
 
 TABLE = "table"
 OVERHEAD_BYTES = 100
-"""What DynamoDB adds to each item and to each index entry in its storage."""
+"""Bytes that DynamoDB adds to each item and each index entry in its storage."""
 
 
 def read_units(size: float, consistent: bool) -> float:

@@ -1,4 +1,4 @@
-"""What a write sends and consumes: its requests are made for examples, on a metered table.
+"""The cost of writes: their requests are made for examples, on a metered table.
 
 If the write updates copied fields, there is one copy in the metered table; its part of the requests
 and units is then multiplied by the declared number of copies.

@@ -44,7 +44,7 @@ def _add_output(parser: ArgumentParser) -> None:
 def export(
     model: Path, to: str, deployed: Path | None, tenant: str | None, output: Path | None
 ) -> None:
-    """Write the model in another format. What the format cannot say is a warning on stderr."""
+    """Write the model in another format, and warn of parts that the format cannot express."""
     from hashrange.design import DesignError
     from hashrange.design.exchange import cloudformation, iam
     from hashrange.design.exchange.export import export as written

@@ -139,7 +139,7 @@ def _read(visit: Visit) -> Item | None:
 
 
 def review(visit: Visit) -> Response:
-    """What the form would change. Nothing is written yet."""
+    """Show the changes that the form would make. Nothing is written yet."""
     shape = visit.console.table(visit.path["table"])
     read = _read(visit)
     try:

@@ -19,7 +19,7 @@ def show(visit: Visit) -> Response:
 
 
 def now(visit: Visit) -> Response:
-    """What the page asks for again and again."""
+    """The part that the page asks for repeatedly."""
     return visit.page("partitions_now.html", **_found(visit))
 
 

@@ -61,7 +61,7 @@ def _form(visit: Visit, shape: TableShape, source: Source) -> dict[str, Any]:
 
 
 def explained(console: Console, request: builder.Request) -> dict[str, Any] | None:
-    """What the first page of the request would read and consume; None of a remote database."""
+    """Explain the first page of the request; None if the database is remote."""
     database = console.target.database
     if database is None:
         return None

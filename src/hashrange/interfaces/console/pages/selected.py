@@ -76,7 +76,7 @@ def copy(visit: Visit) -> Response:
 
 
 def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
-    """What became of one item."""
+    """The outcome of one item."""
     call = visit.console.call
     item = call("get_item", TableName=shape.name, Key=key, ConsistentRead=True).get("Item")
     if item is None:

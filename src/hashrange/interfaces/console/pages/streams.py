@@ -15,7 +15,7 @@ def show(visit: Visit) -> Response:
 
 
 def records(visit: Visit) -> Response:
-    """What the page asks for again and again: nothing, status 204, if nothing is new."""
+    """The records, which the page asks for repeatedly: status 204 if nothing is new."""
     shape = visit.console.table(visit.path["table"])
     found = _tail(visit, shape.description)
     tail = found["tail"]

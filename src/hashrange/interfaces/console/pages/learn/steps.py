@@ -1,4 +1,4 @@
-"""What the steps of the tour share: their order, and requests to its database."""
+"""The common parts of the steps of the tour: their order, and requests to its database."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ def execute(visit: Visit, operation: str, request: dict[str, Any]) -> dict[str, 
 
 
 def explain(visit: Visit, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-    """What a request would read and cost. Raises `Mistake` if it would be refused."""
+    """Explain what a request would read and cost. Raises `Mistake` if it would be refused."""
     try:
         found = database(visit).explain(operation, request)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""What a write costs: the table pays by the size of the item, and each index that it touches."""
+"""The cost of a write: the table pays by the size of the item, and so does each index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
