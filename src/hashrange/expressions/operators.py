@@ -17,6 +17,7 @@ from hashrange.expressions.tree import (
     Values,
     invalid,
 )
+from hashrange.model.errors import ValidationException
 from hashrange.model.limits import IN_OPERANDS_MAX
 from hashrange.model.values import AttributeValue, compare
 
@@ -25,8 +26,13 @@ LOGICAL = frozenset(("AND", "OR", "NOT"))
 
 TYPES = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
 _ORDERED = frozenset("SNB")
-_TYPE_NAMES_TEXT = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
-_PATH_TYPES_TEXT = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
+_TYPE_NAMES = "{S,SS,N,NS,B,BS,BOOL,NULL,L,M}"
+_TYPE_NAMES_OF_LEGACY = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+_PATH_TYPES = (
+    "{S,SS,N,NS,B,BS,BOOL,NULL,L,M,HD,DOUBLE,FLOAT,HDS,FS,DOUBLESET,DICT,DECIMAL,INT,DECIMALSET,"
+    "INTSET}"
+)
+_PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 """The type of a path, which is not known before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
@@ -78,16 +84,19 @@ def _check_bounds(parameter: Parameter, operation: Operation, values: Values) ->
 
 
 def _check_type_name(parameter: Parameter, operation: Operation, values: Values) -> None:
-    name = value_of(operation.operands[1], values)
+    operand = operation.operands[1]
+    name = value_of(operand, values)
     if name is None or "S" not in name:
-        kind = static_type(operation.operands[1]) or _PATH_TYPES_TEXT
-        raise _wrong_type(parameter, operation, kind)
+        kind = static_type(operand)
+        if kind is not None:
+            raise _wrong_type(parameter, operation, kind)
+        legacy = _wrong_type(parameter, operation, _PATH_TYPES_OF_LEGACY).message
+        told = _wrong_type(parameter, operation, _PATH_TYPES).message
+        raise ValidationException(told, legacy)
     if name["S"] not in TYPES:
-        raise invalid(
-            parameter,
-            f"Invalid attribute type name found; type: {name['S']}, "
-            f"valid types: {_TYPE_NAMES_TEXT}",
-        )
+        fault = f"Invalid attribute type name found; type: {name['S']}, valid types: "
+        legacy = invalid(parameter, fault + _TYPE_NAMES_OF_LEGACY).message
+        raise ValidationException(invalid(parameter, fault + _TYPE_NAMES).message, legacy)
 
 
 _equality = Operator(distinct=True)
@@ -221,7 +230,7 @@ def value_of(node: Node, values: Values) -> AttributeValue | None:
     return node.value if isinstance(node, Value) else None
 
 
-def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> Exception:
+def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> ValidationException:
     return invalid(
         parameter,
         "Incorrect operand type for operator or function; "
