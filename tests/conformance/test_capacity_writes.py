@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from .capacity import KB, Arms, arms, filled
-from .support import NewTable, Table, call, cases, drop_none, gsi, item, lsi
+from .support import NewTable, Table, call, cases, drop_none, gsi, item, lsi, unique_name
 
 # ---- the table ----
 
@@ -306,3 +306,25 @@ def test_a_repeated_token_costs_reads(table: Table) -> None:
     again = transact(table, put, ClientRequestToken="token")
     assert again["CapacityUnits"] == again["ReadCapacityUnits"] == 4
     assert "WriteCapacityUnits" not in again
+
+
+def test_a_repeated_token_costs_what_it_read_or_wrote_then(table: Table) -> None:
+    """The larger of the images before and after; what is written later does not count."""
+
+    def units(token: str, *actions: Any) -> float:
+        consumed = transact(table, *actions, ClientRequestToken=token)
+        return float(consumed["CapacityUnits"])
+
+    token = unique_name("t")[:33]
+    small = {"Put": {"Item": item({"pk": "a"})}}
+    large = {"Put": {"Item": item(filled(9 * KB, pk="b"))}}
+    remove = {"Delete": {"Key": item(pk="b")}}
+    units(token, small)
+    assert units(token, small) == 2
+    table.put(filled(5 * KB, pk="a"))
+    assert units(token, small) == 2
+    units(token + "b", large)
+    units(token + "c", remove)
+    assert units(token + "c", remove) == 6
+    assert units(token + "b", large) == 6
+    assert units(token + "b", large) == 6

@@ -322,7 +322,10 @@ def test_a_token_makes_a_repetition_harmless(one: Table) -> None:
     assert first["ConsumedCapacity"][0]["WriteCapacityUnits"] == 2.0
     assert second["ConsumedCapacity"][0]["ReadCapacityUnits"] == 2.0
     assert second["Responses"] == []
+    assert transact(one, f" {text} ", **token) == second
     refused("IdempotentParameterMismatchException: …", transact, one, U, **token)
+    token["ReturnConsumedCapacity"] = "INDEXES"
+    refused("IdempotentParameterMismatchException: …", transact, one, text, **token)
 
 
 def test_a_parameter_that_is_not_a_value(one: Table) -> None:

@@ -90,10 +90,47 @@ def test_a_token_belongs_to_its_request(table: Table) -> None:
     assert table.all() == [{"pk": "a"}]
 
 
-def test_the_capacity_asked_for_does_not_belong_to_the_request(table: Table) -> None:
+REUSED = (
+    "IdempotentParameterMismatchException: Specified idempotent token was used with different "
+    "request parameters within the idempotency window"
+)
+
+
+@cases(
+    "member, value", [("ReturnConsumedCapacity", "TOTAL"), ("ReturnItemCollectionMetrics", "SIZE")]
+)
+def test_what_is_to_be_returned_belongs_to_the_request(
+    table: Table, member: str, value: str
+) -> None:
+    for first, others in [({}, value), ({member: value}, "NONE")]:
+        token = unique_name("t")[:36]
+        write(table, put({"pk": "a"}), ClientRequestToken=token, **first)
+        write(table, put({"pk": "a"}), ClientRequestToken=token, **first or {member: "NONE"})
+        again = {"ClientRequestToken": token, member: others}
+        refused(REUSED, write, table, put({"pk": "a"}), **again)
+
+
+def test_a_token_does_not_tell_none_from_nothing(table: Table) -> None:
+    token = unique_name("t")[:36]
+    none = put({"pk": "a"}, ReturnValuesOnConditionCheckFailure="NONE")
+    write(table, none, ClientRequestToken=token)
+    write(table, put({"pk": "a"}), ClientRequestToken=token)
+    old = put({"pk": "a"}, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+    refused(REUSED, write, table, old, ClientRequestToken=token)
+
+
+def test_a_token_is_for_one_operation(table: Table) -> None:
     token = unique_name("t")[:36]
     write(table, put({"pk": "a"}), ClientRequestToken=token)
-    write(table, put({"pk": "a"}), ClientRequestToken=token, ReturnConsumedCapacity="TOTAL")
+    statement = {"Statement": f"INSERT INTO \"{table.name}\" VALUE {{'pk': 'a'}}"}
+    refused(
+        REUSED,
+        call,
+        table.client,
+        "ExecuteTransaction",
+        TransactStatements=[statement],
+        ClientRequestToken=token,
+    )
 
 
 def test_a_cancelled_transaction_keeps_no_token(table: Table) -> None:

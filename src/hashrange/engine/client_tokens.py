@@ -19,10 +19,15 @@ FORGET_ROWS_MAX = 1000
 
 
 class UsedToken(Struct):
-    """The last use of a token."""
+    """The last use of a token.
+
+    `sizes` are those that the actions are charged for, in bytes, when the request is repeated. A
+    token that an older version has remembered has none.
+    """
 
     fingerprint: bytes
     now: float
+    sizes: list[int] = []
 
     def is_current(self, moment: Moment) -> bool:
         return moment.now - self.now < TRANSACTION_TOKEN_SECONDS
@@ -36,8 +41,11 @@ def find(token: str) -> Fetch[UsedToken | None]:
     return (yield from fetch.system_row(system.token_row(_digest(token)), UsedToken))
 
 
-def remember(token: str, fingerprint: bytes, moment: Moment, before: UsedToken | None) -> Remember:
-    return Remember(_digest(token), fingerprint, moment.now, before.now if before else None)
+def remember(
+    token: str, fingerprint: bytes, sizes: list[int], moment: Moment, before: UsedToken | None
+) -> Remember:
+    earlier = before.now if before else None
+    return Remember(_digest(token), fingerprint, sizes, moment.now, earlier)
 
 
 def forget_old(moment: Moment) -> Fetch[Forget]:

@@ -57,11 +57,13 @@ class TableChange(NamedTuple):
 class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
-    `before` is when it was used for an earlier transaction, which is forgotten.
+    `sizes` are what a repetition is charged for. `before` is when the token was used for an
+    earlier transaction, which is forgotten.
     """
 
     token: bytes
     fingerprint: bytes
+    sizes: list[int]
     now: float
     before: float | None
 

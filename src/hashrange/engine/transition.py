@@ -141,7 +141,7 @@ def _recount(change: Recount) -> list[kv.Write]:
 
 def _remember(change: Remember) -> list[kv.Write]:
     by_time = system.token_by_time(ceil(change.now * 1000), change.token)
-    record = {"fingerprint": change.fingerprint, "now": change.now}
+    record = {"fingerprint": change.fingerprint, "now": change.now, "sizes": change.sizes}
     writes: list[kv.Write] = [
         kv.Put(kv.SYSTEM_SPACE, system.token_row(change.token), system.encode(record)),
         kv.Put(kv.SYSTEM_SPACE, by_time, system.encode(None)),

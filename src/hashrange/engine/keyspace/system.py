@@ -1,7 +1,7 @@
 """Names of counters, and the rows of the system space.
 
     T<table name>              a table's definition, JSON
-    K<digest>                  a transaction token: fingerprint and time, JSON
+    K<digest>                  a transaction token: fingerprint, time, sizes of its items, JSON
     L<milliseconds><digest>    the same tokens by time, for trimming
     S<table name>/<label>      a stream, JSON
     upkeep                     which process does the upkeep, and until when, JSON

@@ -3,7 +3,7 @@
 Each write becomes the same `ItemWrite` as in TransactWriteItems; EXISTS becomes a condition check.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -65,16 +65,17 @@ def parse(body: bytes) -> Request:
     reads = [statement for statement in bound if isinstance(statement, Select)]
     changes = [statement for statement in bound if not isinstance(statement, Select)]
     cancellation.check_size(size)
-    return Request(given, reads, changes, _fingerprint(members))
+    return Request(given, reads, changes, _fingerprint(given))
 
 
-def _fingerprint(members: Sequence[requests.ParameterizedStatement]) -> bytes:
+def _fingerprint(given: requests.ExecuteTransaction) -> bytes:
     """ReturnValuesOnConditionCheckFailure takes part in it; NONE is the same as no value."""
-    content = msgspec.to_builtins(members)
+    content = msgspec.to_builtins(given.transact_statements)
     for member in content:
+        member["Statement"] = member["Statement"].strip()
         if member.get(_MODE) == "NONE":
             del member[_MODE]
-    return transaction.fingerprint(content)
+    return transaction.fingerprint(content, given.return_consumed_capacity)
 
 
 @inputs.legacy_validation

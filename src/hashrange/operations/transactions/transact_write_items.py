@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.engine import fetch, keys, writes
 from hashrange.engine.capacity import Receipt
@@ -54,6 +55,9 @@ _OF_UPDATE = ("UpdateExpression", "ConditionExpression")
 _OF_OTHERS = ("ConditionExpression",)
 
 
+_ACTIONS = ("condition_check", "put", "delete", "update")
+
+
 class Request(Struct, gc=False):
     given: requests.TransactWriteItems
     actions: list[TransactAction]
@@ -72,7 +76,21 @@ def _fingerprint(given: requests.TransactWriteItems) -> bytes:
     """The fingerprint of a request with a token; empty if it has no token."""
     if given.client_request_token is None:
         return b""
-    return transaction.fingerprint(given.transact_items)
+    return transaction.fingerprint(
+        [_with_meaning(item) for item in given.transact_items],
+        given.return_consumed_capacity,
+        given.return_item_collection_metrics,
+    )
+
+
+def _with_meaning(item: requests.TransactWriteItem) -> requests.TransactWriteItem:
+    """Without a ReturnValuesOnConditionCheckFailure of NONE, which means the same as none."""
+    for name in _ACTIONS:
+        given = getattr(item, name)
+        if given is not None and given.return_values_on_condition_check_failure == "NONE":
+            plain = replace(given, return_values_on_condition_check_failure=None)
+            return replace(item, **{name: plain})
+    return item
 
 
 def _action(item: requests.TransactWriteItem) -> TransactAction:

@@ -36,12 +36,14 @@ class ClientToken(NamedTuple):
     fingerprint: bytes
 
 
-def fingerprint(content: Any) -> bytes:
+def fingerprint(content: Any, *returned: str | None) -> bytes:
     """A digest of what a request writes, regardless of the order of its attributes.
 
-    Some SDKs, such as Go's, write the members of a map in a different order each time.
+    `returned` is what else shall be in the response. Some SDKs, such as Go's, write the members
+    of a map in a different order each time.
     """
-    canonical = msgspec.json.encode(content, order="deterministic")
+    wanted = [mode for mode in returned if mode not in (None, "NONE")]
+    canonical = msgspec.json.encode([content, wanted] if wanted else content, order="deterministic")
     return blake2b(canonical, digest_size=32).digest()
 
 
@@ -56,10 +58,10 @@ def decide(
     if used and used.is_current(moment):
         if used.fingerprint != token.fingerprint:
             raise IdempotentParameterMismatchException(
-                "DynamoDB rejected the request because you retried a request with a different "
-                "payload but with an idempotent token that was already used."
+                "Specified idempotent token was used with different request parameters within "
+                "the idempotency window"
             )
-        return (yield from _repeat(item_writes, respond))
+        return (yield from _repeat(item_writes, respond, used.sizes))
     tables, wanted = yield from item_writes()
     if moment.settings.throughput == "enforced":
         yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
@@ -74,19 +76,24 @@ def decide(
             writes.condition_failed() if write.failed_if_absent and old.row is None else result
             for write, old, result in zip(wanted, before, results, strict=True)
         ]
-    changes: list[AnyChange] = list(cancellation.succeeded(results))
+    item_changes = cancellation.succeeded(results)
+    changes: list[AnyChange] = list(item_changes)
     if token.text is not None:
-        changes.append(client_tokens.remember(token.text, token.fingerprint, moment, used))
+        sizes = [
+            max(change.new_size, change.old.size if change.old else 0) for change in item_changes
+        ]
+        changes.append(client_tokens.remember(token.text, token.fingerprint, sizes, moment, used))
     return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
 
 
 def _repeat(
-    item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]], respond: Respond
+    item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]],
+    respond: Respond,
+    sizes: list[int],
 ) -> Decide:
-    """The answer to a repeated request: success, charged as reads of the items as they are now."""
+    """The answer to a repeated request: success, charged as reads of what was written then."""
     tables, wanted = yield from item_writes()
-    rows = yield from fetch.items([(write.table, write.key) for write in wanted])
     receipt = Receipt(transactional=True)
-    for write, row in zip(wanted, rows, strict=True):
-        receipt.add_read(write.table, write.key, row.size if row else 0, consistent=True)
+    for write, size in zip(wanted, sizes or [0] * len(wanted), strict=True):
+        receipt.add_read(write.table, write.key, size, consistent=True)
     return answer(respond(receipt, tables), receipt)
