@@ -4,9 +4,9 @@ A child process has one thread, so locks that other threads held are never relea
 work that they began is never finished. SQLite's connections and file locks do not survive a fork
 either: they have to be closed before it and opened again after it, on both sides.
 
-When the main thread has ended, Python takes the interpreter down while daemon threads still run.
-One that comes back from SQLite then finds no interpreter, and the process may crash. So their work
-must be over by then, and no more may begin.
+When the main thread has ended, Python shuts the interpreter down while daemon threads still run.
+If one of them returns from SQLite after that, the process may crash. So their work must have ended
+by then, and no more may begin.
 """
 
 import atexit

@@ -25,7 +25,7 @@ have many writers at once:
 - The clock is either raised, which commutes too, or the store's own.
 - Appended rows are ordered within one slot of one space, not over the whole store: one order for
   all would be one counter that every commit waits for.
-- It may remain unknown whether a commit landed, because a connection can be lost just then.
+- The outcome of a commit may stay unknown, because a connection can be lost just then.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,7 +1,7 @@
 """The reads of operations. Each function is a generator that yields reads and returns the result.
 
 Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtime answers from its
-cache of the catalog, as of the same snapshot, and `Admit`, which its meter answers.
+cache of the catalog as of the same snapshot, and `Admit`, which the meter of the runtime answers.
 """
 
 from collections.abc import Callable, Generator, Sequence

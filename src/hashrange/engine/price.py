@@ -1,4 +1,4 @@
-"""An estimate of what an evaluation costs, from what it will look at, before any of it is paid.
+"""An estimate of the cost of an evaluation, made beforehand, from the rows that it will look at.
 
 The weight of a request is how often it goes through each row that it reads: once to decode it,
 and once for each operator of its expressions; 0 if it passes rows on as they are stored. A row

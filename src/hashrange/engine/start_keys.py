@@ -1,4 +1,4 @@
-"""ExclusiveStartKey: checks it, and finds the rows that a Query or Scan has still to read.
+"""Checks an ExclusiveStartKey, and finds the rows that a Query or Scan still has to read.
 
 Messages and the order of the checks were observed on the service. A Query checks the partition
 key before its key condition, and the rest of the key after it. A Scan checks the types of index

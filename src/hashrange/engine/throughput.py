@@ -1,8 +1,9 @@
-"""Throughput: an operation asks whether it is admitted before it reads, and pays afterwards.
+"""Throughput: an operation asks before it reads whether it is admitted, and is charged afterwards.
 
-Reads and writes are admitted while there is credit, whatever they will consume; then there is a
-debt until it is paid off. The runtime's meter answers, if throughput is enforced. The errors, with
-their reasons, were captured on the service in 2026, except those marked (?).
+Reads and writes are admitted while there is any credit, no matter how much they will consume. If
+they leave a debt, others are refused until it is paid off. The runtime's meter answers, if
+throughput is enforced. The errors, with their reasons, were captured on the service in 2026, except
+those marked (?).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Key conditions: they say which partition a Query reads, and which part of it.
+"""Key conditions: the partition that a Query reads, and the range within it.
 
 Source: developer guide, "Query.KeyConditionExpressions" and the pages on multi-attribute keys. The
 messages were observed.

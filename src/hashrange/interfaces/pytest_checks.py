@@ -1,7 +1,7 @@
-"""Mistakes in tests that are told in one line, instead of being found out later.
+"""Hooks of pytest that report two mistakes in tests at once, in one line.
 
-They are hooks of pytest: a fixture that lasts longer than the fixture of ours that it uses, and
-a mock that a test leaves open.
+The mistakes are a fixture that lasts longer than the fixture of ours that it uses, and a mock that
+a test leaves open.
 """
 
 import sys

@@ -10,8 +10,8 @@
                             while the test runs, as `hashrange.mock` does
     hashrange_server        an endpoint on a free port, for the whole run: `url`, `reset`
 
-With `module_` or `session_` before its name, a fixture is of one database for the tests of a
-module, or of the run. The marker `hashrange` makes tables from a file, and takes settings.
+With `module_` or `session_` before its name, a fixture uses one database for all tests of a module,
+or of the run. The marker `hashrange` makes tables from a file, and takes settings.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,7 @@
     postgresql://host/name      a database over PostgreSQL, opened in this process
     aws, aws:profile@region     AWS, with the credentials that boto3 finds
 
-All of them are used through boto3's clients, so what works with one works with each.
+All of them are used through boto3's clients, so a command that works with one works with all.
 """
 
 import re

@@ -1,6 +1,6 @@
 """One file for each operation of the API, to be read from top to bottom: parse, decide, respond.
 
-`OPERATIONS` is the registry: it maps the name of an operation to what the runtime needs to run it.
+`OPERATIONS` is the registry: it maps the name of each operation to its `Operation`.
 """
 
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""The pending writes of a batch, laid over what its transaction reads.
+"""The pending writes of a batch, laid over the reads of its transaction.
 
 An asynchronous store gets all writes of a batch at its end. Until then, later decisions of the
 batch have to see what earlier ones write, and the overlay answers their reads: it asks the store

@@ -1,9 +1,9 @@
 """A thread that runs upkeep: at once when a table has changed, and at intervals.
 
-If several processes use one file, each of them does at once what follows from its own changes. What
-becomes due with time, such as the deletion of expired items, is done by the one that the store has
-elected, so that its rate does not multiply. A database that is on another machine elects nobody:
-there the upkeep has a lease.
+If several processes use one file, each does the work that its own changes make at once. Work that
+becomes due with time, such as the deletion of expired items, is done by the one process that the
+store has elected, so that its rate does not multiply. A database on another machine elects no
+process: there the upkeep takes a lease.
 """
 
 import os

@@ -2,8 +2,8 @@
 
     pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 
-The tests of a process share one server, and another one that syncs. Each test has a schema of its
-own, and a test that kills its server has that to itself.
+The tests of a process share two servers, one of which syncs. Each test has a schema of its own. A
+test that kills its server has a server of its own.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 A client sends the same headers in the same order with each request; only the operation, the
 body, the signature and, once a second, the date change. So only the first request of a
-connection, and each one that differs in anything else, is checked in full (`connection`,
+connection, and any request that differs in something else, is checked in full (`connection`,
 `routing`, `authentication`); the others are admitted by comparing a few strings. The cache is
 not used where signatures are verified.
 """

@@ -1,4 +1,4 @@
-"""Which web pages may call the server.
+"""Decides which web pages may call the server.
 
 A browser sends the requests of any page, also to servers that only its own machine can reach. Two
 rules keep foreign pages out:

@@ -1,4 +1,4 @@
-"""How a value is written in a key: its text, whether texts keep their order, and how to read it.
+"""Formats of values in keys: how they are written and read, and whether they keep the order.
 
 Format specifications are Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. DynamoDB
 sorts texts by bytes, so only some formats keep the order of the values: numbers of fixed width

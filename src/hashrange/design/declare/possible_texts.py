@@ -1,4 +1,4 @@
-"""Which texts a key template can produce, and whether two templates can produce the same text.
+"""The texts that key templates can produce, and whether two templates can produce the same.
 
 A template is a sequence of runs, each of `least` to `most` characters from a set. Two sequences
 are compared as finite automata, so the answer is exact for the given sets and lengths.

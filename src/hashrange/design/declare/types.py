@@ -9,7 +9,7 @@
     dict[str, ...], nested models                   M
     T | None                                        None is absent
 
-`float` is refused: DynamoDB's numbers are decimal, and 0.1 is not one of Python's floats.
+`float` is refused, because DynamoDB's numbers are decimal, and no float is exactly 0.1.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Reading NoSQL Workbench model files: facets are entities, and their templates come from items.
 
-A facet's aliases are free text, so they are taken for templates only if they make the keys of the
-facet's items. Items can be in facets or beside them.
+A facet's aliases are free text, so they are taken as templates only if they produce the keys of the
+facet's items. Some items of a file may belong to no facet.
 """
 
 import json

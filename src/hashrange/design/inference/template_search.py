@@ -1,8 +1,8 @@
 """Finding the template of a key attribute: constant text, and attributes that its text contains.
 
-A key that was written by a template contains the texts of other attributes. Some items propose
-templates, each way to read their key as constants and attributes; the template that makes most keys
-again, byte for byte, wins.
+A key that was written by a template contains the texts of other attributes. The candidates are all
+ways to read the keys of some items as constants and attributes. The template that reproduces the
+most keys, byte for byte, is chosen.
 """
 
 import re

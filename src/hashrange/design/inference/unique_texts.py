@@ -1,7 +1,7 @@
 """Finding the `st.unique` declarations that wrote the markers among a table's items.
 
 The key of a marker is `unique#namespace#text`, and the namespace is by default the template of the
-text. So a declaration is found if the beginning of the key is a template that gives the rest of it.
+text. So a declaration is found if the beginning of a key is a template that produces its end.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The entities below another one, and how the children of an item are found.
+"""The entities below another entity, and the ways to find the children of an item.
 
 The children of an entity are those whose primary key contains its primary key: fields of the same
 names, or fields with st.ref. If the child's key has no further field, only st.ref makes it a child.

@@ -1,9 +1,9 @@
-"""Where a reader of a stream is, and which records it has handled: items in the table itself.
+"""The progress of a reader of a stream: checkpoints and receipts, which are items of the table.
 
 A checkpoint `checkpoint#reader#shard` has the sequence number of the last handled record of a
 shard. A receipt `handled#reader#digest` has that of the last handled change of an item, for readers
-that can get a record twice and do not know its shard. Patterns leave both out, since their type is
-not an entity's.
+that can get a record twice and do not know its shard. Patterns never return either, because their
+type is not that of an entity.
 """
 
 import hashlib

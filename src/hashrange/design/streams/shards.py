@@ -1,4 +1,4 @@
-"""The shards of a stream: the order in which they are read, and how far each has been read.
+"""The shards of a stream: the order in which they are read, and the last record read of each.
 
 A shard is read after its parent has ended, so the records of each item come in the order of its
 changes.

@@ -1,4 +1,4 @@
-"""`st.diff`: what the change of a model means for the items that are already stored.
+"""`st.diff`: the consequences of a change of a model for items that are already stored.
 
 Each change is one of four kinds, from harmless to costly:
 

@@ -1,6 +1,6 @@
 """Testing every pattern on generated items against a search through all of them.
 
-The search knows nothing of keys and indexes, except which items an index holds.
+The search does not use keys or indexes; it only needs to know which items an index holds.
 """
 
 import operator

@@ -1,6 +1,6 @@
 """Keys of the records of a change log: slot (1) | milliseconds (8) | the store's number (8).
 
-Which slot a record belongs to follows from the hash: see `hashrange.model.streams.Slot`.
+The slot of a record depends on the hash: see `hashrange.model.streams.Slot`.
 """
 
 from struct import Struct

@@ -10,8 +10,8 @@
     format                     the version of what the engine stores, 8 bytes
 
 A system row's value is crc32 | weight 0 | content. Counters hold statistics and the clock alone.
-A number that decisions rely on is a row: what a transaction has read of a row still holds when
-it commits, while a store may keep a counter in several places at once and sum them up.
+A number that decisions rely on is a row: a row that a transaction has read is unchanged when it
+commits, while a store may keep a counter in several places at once and sum them up.
 """
 
 from typing import Any, TypeVar

@@ -1,9 +1,9 @@
 """The division of a stream's records into shards.
 
-A shard is one slot of the log for one period: shards roll over at a fixed pace, and end when
-their slot is closed because its partition was split. The list of shards, their parents, and which
-of them are closed follow from the stream's slots and the time of the latest commit, so nothing
-is stored when a shard rolls over. Source: shapes StreamDescription and Shard.
+A shard is one slot of the log for one period: shards roll over at a fixed pace, and end when their
+slot is closed because its partition was split. The list of shards, their parents, and which of them
+are closed are computed from the stream's slots and the time of the latest commit, so nothing is
+stored when a shard rolls over. Source: shapes StreamDescription and Shard.
 """
 
 from collections.abc import Iterator

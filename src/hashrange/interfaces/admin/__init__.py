@@ -1,7 +1,6 @@
-"""The admin port: health checks, and whatever else operators look at, apart from the API's port.
+"""The admin port: health checks, metrics and inspections for operators, apart from the API's port.
 
-A part of the program that has something to show adds one entry to the routes that
-`interfaces/service/alone` passes to `AdminPort`.
+To add a page, add an entry to the routes that `interfaces/service/alone` passes to `AdminPort`.
 """
 
 from hashrange.interfaces.admin.health import Health

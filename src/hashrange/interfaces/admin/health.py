@@ -1,10 +1,10 @@
 """Readiness: whether the database can read and write now.
 
 A probe reads from the store and commits to it, because only a commit tells that a sync has failed.
-The commit is small, so that it may still succeed on a disk that is nearly full. Therefore the room
-that is left counts too, and so do requests that have just failed for want of it. Probes that
-arrive together, or within a second, share one. It is made in a thread of its own, so that every
-caller has an answer in time when the store hangs.
+The commit is small and may succeed on a disk that is nearly full, so the probe also looks at the
+free space, and at requests that have just failed for lack of it. Probes that arrive together, or
+within a second, share one result. It is made in a thread of its own, so that every caller gets an
+answer in time even if the store hangs.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`/metrics`: what the server counts, in the text format of Prometheus.
+"""`/metrics`: the server's counts, in the text format of Prometheus.
 
 Requests are counted on the event loop, into plain numbers; `prometheus-client` renders them in a
 thread of the admin port when they are asked for. Operations, tables and indexes are the only names

@@ -2,7 +2,7 @@
 
 Connections are few and limited in time, and routes are answered in threads, so a slow client or
 a slow answer delays no client of the API. Unless there is a route for it, `GET /healthz` is
-answered by the event loop itself: it says that the loop which serves the API goes round.
+answered by the event loop itself, which proves that the loop that serves the API is running.
 """
 
 import asyncio

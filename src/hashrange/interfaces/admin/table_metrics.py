@@ -1,7 +1,7 @@
 """CloudWatch's metrics of requests, by table and operation, with its names for them.
 
-A table is known for each request that consumed something, if throughput is measured. For a request
-that got an error it is looked for in the request. Source: developer guide, DynamoDB metrics and
+If throughput is measured, the receipt of a request names its table. The table of a request that
+got an error is read from the request. Source: developer guide, DynamoDB metrics and
 dimensions.
 """
 

@@ -1,4 +1,4 @@
-"""The parser of the command line, and how a command runs and ends.
+"""The parser of the command line, and the start and end of each command.
 
 Each command is a module that imports what it needs only when it runs, so that starting is quick.
 Argparse is used for the same reason: Typer took longer to start than the server.

@@ -1,7 +1,7 @@
-"""Options by environment: `--admin-port` of a command is also HASHRANGE_ADMIN_PORT.
+"""Options from the environment: `--admin-port` of a command is also HASHRANGE_ADMIN_PORT.
 
-The command line wins over the environment, and the environment over the default. An empty value
-counts as none, because compose files pass one for a variable that is not set.
+The command line takes precedence over the environment, and the environment over the default. An
+empty value counts as none, because compose files pass one for a variable that is not set.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """An item as the fields of a form, one for each attribute, and back.
 
 A form cannot carry every text: browsers change line ends and lose U+0000. A string with such
-characters is edited in JSON's notation, and an item whose attributes have such names as a whole.
+characters is edited as a JSON string. If the name of an attribute has such characters, the whole
+item is edited as JSON.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""From one database to another: tables with all that belongs to them, and their items.
+"""Copies tables with their settings and items from one database to another.
 
-A file of progress says how far it has come; it is beside the target if that is a file, otherwise in
-the current folder. If a copy is followed, the file stays, so that following goes on later.
+A file of progress says how far the copy is. It is beside the target if that is a file, otherwise in
+the current folder. With `--follow` the file stays, so that a later run can continue.
 """
 
 import os

@@ -6,10 +6,10 @@
     SS, NS, BS     a JSON array of texts
     L, M           the content as DynamoDB JSON
 
-An empty cell is no attribute. An attribute that has several types in a table has a column for each.
-In a file from elsewhere a column without a type has the one that is given for it, such as a key
-attribute's; otherwise each cell is a number if it is one in its usual spelling, `true` or `false`,
-or a text.
+An empty cell means that the item has no such attribute. An attribute that has several types in a
+table has a column for each. In a file from elsewhere, columns have no types. If a type is given for
+a column, such as that of a key attribute, it is used. Otherwise each cell is a number if it has the
+usual spelling of one, `true`, `false`, or a text.
 """
 
 import csv

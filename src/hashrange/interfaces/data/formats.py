@@ -1,7 +1,7 @@
 """The formats by name, and the format of a file.
 
 A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and returns chunks of
-bytes. Those that go through the items twice need an iterable that can begin again, such as a list.
+bytes. Some writers read the items twice, and need an iterable that can begin again, such as a list.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""YAML, for small fixtures: a list of items. `plain` says what stands for what.
+"""YAML, for small fixtures: a list of items, whose values are written as in `plain`.
 
 It is read as YAML 1.2 does: `yes` and `2026-11-21` are texts. Aliases are refused, because a small
 file could stand for an enormous one.

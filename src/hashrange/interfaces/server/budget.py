@@ -1,10 +1,10 @@
-"""The memory that the clients of a server may use, together and each.
+"""The memory that the clients of a server may use, each of them and all together.
 
     bodies   requests that are being received, or that wait until they are run
     work     requests that have been decoded and are not answered yet
     unsent   answers that their clients do not take
 
-A body has its room before it is read, so what has been admitted can always be completed. Small
+A body gets its room before it is read, so a body that is admitted can always be completed. Small
 requests need no room, larger ones do not queue behind the largest, and strangers (clients that
 have not sent a valid request yet) have a share of their own. docs/reference/limits.md has the sum.
 """

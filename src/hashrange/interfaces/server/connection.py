@@ -2,8 +2,8 @@
 
 Pipelined requests wait, parsed, until the requests before them are answered: a read sees the
 write before it, and answers leave in order. While a request waits, nothing more is read from the
-client; while the client does not read its answers, none of its requests is run. How much it may
-send is the matter of `intake`, and what all clients share is in `budget`.
+client; while the client does not read its answers, none of its requests is run. `intake`
+limits how much it may send, and `budget` has the memory that all clients share.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""How much one client may send: the buffer of its next read, and the room for its request.
+"""Limits how much one client may send: the buffer of its next read, the room for its request.
 
-A request that is larger than a client may hold has its room in the budget before it is read, and
-until it is answered. Nothing more is read from the client while it waits for room, or while
+A request that is larger than a client may hold gets room in the budget before it is read, and keeps
+it until it is answered. Nothing more is read from the client while it waits for room, or while
 a request that has room is run.
 """
 

@@ -1,4 +1,4 @@
-"""The listener: the address that clients connect to, and what they need to be served.
+"""The listener: the address that clients connect to, with its keys and TLS settings.
 
 The address is bound before anything else is opened, so that a second server on the same port
 fails before it touches a file.

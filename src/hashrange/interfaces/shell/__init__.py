@@ -4,12 +4,12 @@ splitting    text -> statements and dot commands
 execution    a statement -> pages of items, through boto3
 values       an attribute value -> text that is safe on a terminal, JSON, CSV
 tables       items -> a table as wide as the terminal
-output       where results go, and the writers of the modes table, json and csv
+output       the destination of results, and the writers of the modes table, json and csv
 faults       an error -> the statement with a caret, and advice (`advice`)
-catalog      what is known of tables: names, keys, attributes that were seen
+catalog      the tables as far as they are known: names, keys, attributes that were seen
 schema       a table -> the text of `.schema` and `.indexes`
 plans        `.explain`
-completion   text before the cursor -> what may follow
+completion   text before the cursor -> possible continuations
 history      statements of earlier sessions
 session      runs statements; `commands` has the dot commands
 terminal     the prompt

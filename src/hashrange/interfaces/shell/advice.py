@@ -1,7 +1,7 @@
 """Advice for users of SQL: what DynamoDB offers instead.
 
-Each entry of `BY_TEXT` is a pattern of something that no statement of DynamoDB has; it is looked
-for only in a statement that was refused. Those of `BY_MESSAGE` are patterns of errors.
+Each entry of `BY_TEXT` is a pattern of SQL that no statement of DynamoDB has; it is searched only
+in statements that were refused. The entries of `BY_MESSAGE` are patterns of errors.
 """
 
 import re

@@ -1,7 +1,8 @@
 """The statements of earlier sessions, in a file that only its owner can read.
 
-The values in a statement are data, so `.history off` keeps nothing from then on, and
-`.history clear` removes what was kept. A history that cannot be kept does not hinder anybody.
+Statements contain values of the user's data, so `.history off` keeps nothing from then on, and
+`.history clear` removes the statements that were kept. If the file cannot be written, the shell
+works without a history.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 Since 2026 the service moves to a newer layer, operation by operation and region by region. An
 operation is listed here when most regions have moved it; docs/differences.md says which have not.
-A request that the newer layer cannot read is handed to the older one, whole, which words faults
-in its own way. Source: requests captured on the service in September and October 2026.
+A request that the newer layer cannot read is handed to the older one as a whole, which words
+faults in its own way. Source: requests captured on the service in September and October 2026.
 """
 
 from typing import Any

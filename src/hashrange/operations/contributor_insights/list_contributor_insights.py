@@ -1,8 +1,8 @@
 """ListContributorInsights: the tables and global indexes whose insights are not disabled.
 
 A table comes before its indexes. NextToken is base64 of JSON: the names of the last table and index
-of the page. The service may answer empty pages that have a NextToken; here no page but the only one
-is empty.
+of the page. On the service, an empty page may have a NextToken; here only the last page can be
+empty.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

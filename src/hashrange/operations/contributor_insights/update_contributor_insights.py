@@ -1,8 +1,8 @@
 """UpdateContributorInsights: enables the reports of a table or global index, or disables them.
 
-The operation may be repeated: what is already so is answered with its status. To enable insights
-without a mode means the default mode, whatever the mode was before. A mode that comes with DISABLE
-is ignored. Captured on the service in October 2026.
+The operation may be repeated: if nothing changes, the answer is the current status. Enabling
+without a mode sets the default mode, whatever the mode was before. A mode together with DISABLE is
+ignored. Captured on the service in October 2026.
 """
 
 from msgspec.structs import replace

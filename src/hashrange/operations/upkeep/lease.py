@@ -1,7 +1,7 @@
-"""Let one of several processes do the upkeep for some seconds, unless another one already does.
+"""Takes or renews the lease of the process that does the upkeep, unless another process holds it.
 
-Steps of upkeep may be done by several processes at once, but they would do the same work, and
-their rates would add up.
+Several processes may do steps of upkeep at once, but they would do the same work, and their rates
+would add up.
 """
 
 import msgspec

@@ -1,11 +1,11 @@
-"""Costly requests take turns: each makes one step, up to its next read, and then the next one does.
+"""Costly requests take turns: one step of each, up to its next read, is made in turn.
 
 A request is costly if evaluating a row that it has read, or all its rows together, takes longer
 than others should wait (`engine.price`). It begins again here, over a snapshot of its own. A read
-is answered from it. A write is decided outside the write lock, and what it has read is remembered:
-its writes go into a batch, where they stand if the same reads still have the same answers. Writes
-are decided one after the other, each when the one before it has been committed, because costly
-writes are often to the same item.
+is answered from the snapshot. A write is decided outside the write lock, and its reads are
+remembered: its writes go into a batch, and are committed if the same reads still have the same
+answers. Writes are decided one after the other, each after the one before it has been committed,
+because costly writes are often to the same item.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Work on a file that no other process has open: making it smaller, and replacing it by a backup.
 
-SQLite's exclusive lock keeps everybody else out: other processes that have the file open hold a
-shared lock for as long as they do, so it is also how they are noticed.
+SQLite's exclusive lock keeps all other processes out. A process that has the file open holds a
+shared lock, so the exclusive lock also shows whether there is one.
 """
 
 import os

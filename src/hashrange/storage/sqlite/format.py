@@ -6,9 +6,9 @@
     sequence     number                          the last number that `Append` used
 
 In version 1 `statistics` was called `counters`, and the engine also kept numbers there that
-decisions rely on. Since version 2 those numbers are rows. The table has a new name to stop an
-older program that has the file open while a newer one upgrades it: its next statement fails,
-instead of counting in a table that is no longer read.
+decisions rely on. Since version 2 those numbers are rows. The table has a new name to stop an older
+program that has the file open while a newer one upgrades it: the next statement of the older one
+fails, instead of counting in a table that is no longer read.
 """
 
 import os

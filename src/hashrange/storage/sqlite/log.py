@@ -1,18 +1,18 @@
-"""Looks for damage in the write-ahead log, of which SQLite says nothing.
+"""Looks for damage in the write-ahead log, which SQLite does not report.
 
     header   magic, format, page size, checkpoint, salt 1, salt 2 | checksum 1, checksum 2
     frame    page number, pages in the file after a commit or 0 |
              salt 1, salt 2 | checksum 1, checksum 2 | the page
 
 All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead_log). A checksum is
-over the header or frame and all frames before it. When SQLite opens a log after a crash, it takes
-the frames up to the first bad one, as if nothing followed. An interrupted write explains a bad
-frame in the last transaction. It cannot explain one before that if each commit was synced before
-the next one began. So the frames that follow tell damage from a power cut: if, behind the bad
-frame, a whole transaction follows the end of another one, there were later commits.
+over the header or frame and all frames before it. When SQLite opens a log after a crash, it uses
+the frames up to the first bad one and ignores the rest. An interrupted write explains a bad frame
+in the last transaction. It cannot explain one before that if each commit was synced before the next
+one began. So the frames that follow distinguish damage from a power cut: if, behind the bad frame,
+a whole transaction follows the end of another one, there were later commits.
 
-Frames with other salts are from before the log was last started again, and say nothing. Nor do
-those that a transaction left which was undone, failed, or was cut off by an earlier power cut: it
+Frames with other salts are from before the log was last started again, and prove nothing. Neither
+do the frames of a transaction that was undone, failed, or was cut off by an earlier power cut: it
 has at most one commit frame, its last.
 """
 

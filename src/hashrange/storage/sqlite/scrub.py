@@ -1,8 +1,8 @@
 """Looks for damage a part at a time: rows that cannot be found, and values that have changed.
 
 Each table has two trees, its rows and its index by key. A damaged page usually hides rows of one of
-them, so a read finds nothing and says nothing. Therefore each row is looked for by its key, and
-each key in the rows.
+them, and then a read finds no row and raises no error. Therefore each row is looked up by its key,
+and each key among the rows.
 """
 
 from collections.abc import Callable, Iterator

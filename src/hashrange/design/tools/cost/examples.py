@@ -1,7 +1,7 @@
 """Example items of every entity, from which the sizes of items and index entries are taken.
 
-An item has its declared size; without one, it has the size of its example. Examples are given by
-the caller or generated; of the generated ones, the one that is in the most indexes is taken.
+An item has its declared size, or else the size of its example. Examples are given by the caller or
+generated. Of the generated ones, the one in the most indexes is used.
 """
 
 from collections.abc import Iterator, Sequence

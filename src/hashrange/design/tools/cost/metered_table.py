@@ -1,7 +1,7 @@
 """A table with a few items that answers the requests of a write and counts their units.
 
-It does only what the toolkit's writes ask for. Conditions are taken to hold, since the writes that
-are counted are those that succeed.
+It supports only the requests of the toolkit's writes. Conditions are assumed to hold, because only
+writes that succeed are counted.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""A table, an index or what a query returns, as a file.
+"""Downloads a table, an index or the result of a query as a file.
 
-All items are read before the file begins, so that it is whole or there is a page that says why not.
-They wait in a temporary file, and memory does not grow with them.
+All items are read before the download begins, so it is complete, or a page explains the failure.
+They are kept in a temporary file, and memory does not grow with their number.
 """
 
 import tempfile
