@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hashrange.engine.capacity import read_units
 from hashrange.engine.fetch import Admit, Fetch
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.errors import (
@@ -66,7 +65,7 @@ class Limit(Struct, frozen=True):
 
 def of_read(table: Table, key: RowKey, consistent: bool) -> Admit:
     """The question whether the read of an item is admitted."""
-    return Admit(table, table, key.key, False, read_units(1, consistent), key.raw)
+    return Admit(table, table, key.key, False, 1.0 if consistent else 0.5, key.raw)
 
 
 def admit(*every: Admit, transactional: bool = False) -> Fetch[None]:

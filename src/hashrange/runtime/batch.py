@@ -178,7 +178,6 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
-        enforced = meter is not None and meter.enforced
         timer = self.environment.clock.timer
         several = len(self.submissions) > 1 and self.memory is None
         seconds_max = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
@@ -194,7 +193,11 @@ class Batch(Struct, eq=False):
             if writes:
                 yield writes
                 writes, wrote = [], True
-            account = self._account(submission, now) if enforced else None
+            account = submission.account
+            if account is not None:
+                account.asked = 0
+            elif meter is not None and meter.enforced:
+                account = submission.account = Account(meter, now)
             try:
                 if submission.proposal is not None:
                     writes = yield from self._carry_out(submission, submission.proposal, now)
@@ -238,14 +241,6 @@ class Batch(Struct, eq=False):
         if (milliseconds := ceil(now * 1000)) > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
-
-    def _account(self, submission: Submission, now: float) -> Account:
-        account = submission.account
-        if account is None:
-            assert self.environment.meter is not None, "throughput is enforced"
-            account = submission.account = Account(self.environment.meter, now)
-        account.asked = 0
-        return account
 
     def _carry_out(
         self, submission: Submission, proposal: Proposal, now: float

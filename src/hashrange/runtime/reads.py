@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
@@ -33,7 +33,7 @@ from hashrange.runtime.decisions import Costly, Proposal, Steps, begin, within_p
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.meter.account import AdmittedReads
+from hashrange.runtime.meter.meter import Expected
 from hashrange.runtime.meter.metered import metered
 from hashrange.runtime.read_queue import WAIT_SECONDS_MAX, ReadQueue, throttled
 from hashrange.runtime.source import Source
@@ -44,19 +44,25 @@ others of the turn wait for each of them for a slice of time."""
 
 
 class ReadSnapshot:
-    """A snapshot with its tables, and a time that is not before anything in it."""
+    """A snapshot with its tables, and a time that is not before anything in it.
 
-    __slots__ = ("_lagging", "_meter", "_settings", "now", "snapshot", "tables")
+    It answers the reads of one request after the other. `source` is what they should be read from:
+    the snapshot itself, unless throughput is enforced.
+    """
+
+    __slots__ = ("_expected", "_lagging", "_meter", "_settings", "now", "snapshot", "source", "tables")
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
-        self._meter = environment.meter
+        self._meter = meter = environment.meter
         self._lagging = environment.lagging
+        self.source: Source = self if meter is not None and meter.enforced else snapshot
         self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
+        self._expected: Expected = {}
         moment = Moment(self.now, b"", caller, self._settings)
         steps = begin(operation, request, moment, self.tables)
         lagging = self._lagging
@@ -64,12 +70,12 @@ class ReadSnapshot:
             steps = lagging.steps(operation, request, self.tables, steps, self.now)
         return steps
 
-    def source(self) -> Source:
-        """Answers the reads of one request."""
-        meter = self._meter
-        if meter is not None and meter.enforced:
-            return AdmittedReads(meter, self.now, self.snapshot)
-        return self.snapshot
+    def read(self, read: Any) -> Any:
+        """Answer a read, or the question whether the request is admitted."""
+        if type(read) is Admit:
+            assert self._meter is not None, "throughput is enforced"
+            return self._meter.limits(read, self._expected, self.now)
+        return self.snapshot.read(read)
 
     def response(self, decision: Decision) -> bytes:
         """The response of a decision over this snapshot, after it is charged."""
@@ -200,7 +206,7 @@ class Reads:
                 steps = opened.begin(operation, request, caller)
                 if weight:
                     steps = within_price(steps, weight, body)
-                return opened.response(drive(steps, opened.source()))
+                return opened.response(drive(steps, opened.source))
             except Costly:
                 pass
             finally:
@@ -237,12 +243,12 @@ class Reads:
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if operation.single_read and not weight:
-            return opened.response(drive(steps, opened.source()))
+            return opened.response(drive(steps, opened.source))
         costly = False
         if weight:
             steps = within_price(steps, weight, body)
         try:
-            decision = SlicedDrive(steps, opened.source(), timer).advance()
+            decision = SlicedDrive(steps, opened.source, timer).advance()
         except Costly:
             costly, decision = True, None
         if decision is not None:
@@ -347,7 +353,7 @@ class Reads:
         except BaseException:
             self._queue.leave()
             raise
-        sliced = SlicedDrive(steps, opened.source(), self._environment.clock.timer)
+        sliced = SlicedDrive(steps, opened.source, self._environment.clock.timer)
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)

@@ -15,20 +15,6 @@ from hashrange.runtime.source import Source
 T = TypeVar("T")
 
 
-class AdmittedReads(Struct, gc=False):
-    """What answers a request that only reads: the meter, and a snapshot."""
-
-    meter: Meter
-    now: float
-    source: Source
-    expected: Expected = field(default_factory=dict)
-
-    def read(self, read: Any) -> Any:
-        if type(read) is Admit:
-            return self.meter.limits(read, self.expected, self.now)
-        return self.source.read(read)
-
-
 class Account(Struct, gc=False):
     """What a request that writes has asked, and whether it has been charged.
 
@@ -44,11 +30,13 @@ class Account(Struct, gc=False):
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
         """The answer that the same question got before, if the request is run again."""
-        answers, number = self.answers, self.asked
+        number = self.asked
         self.asked = number + 1
-        if number == len(answers):
-            answers.append(self.meter.limits(asked, self.expected, self.now))
-        return answers[number]
+        if number < len(self.answers):
+            return self.answers[number]
+        limits = self.meter.limits(asked, self.expected, self.now)
+        self.answers.append(limits)
+        return limits
 
     def steps(self, steps: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
         """The steps of a request, with its questions answered."""

@@ -5,9 +5,10 @@ for its units; on demand it has one only if OnDemandThroughput sets a maximum. E
 one for what a partition serves. Reads and writes are counted separately.
 
 Buckets are charged at once, because the next request is admitted by them. All else that follows
-from a receipt is only counted, and that is done for many receipts together, which costs half.
+from a charge is only counted, and that is done for many charges together, which costs half.
 """
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -21,10 +22,10 @@ from hashrange.runtime.meter.buckets import Bucket
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
 from hashrange.runtime.meter.sources import SourceBuckets
-from hashrange.runtime.meter.usage import ALL_COUNTED, SAMPLED, Usage
+from hashrange.runtime.meter.usage import ALL_COUNTED, SAMPLED, SourceUsage, Usage
 
-RECEIPTS_MAX = 256
-"""So many receipts wait to be counted."""
+CHARGES_MAX = 256
+"""So many charges wait to be counted."""
 WAIT_SECONDS_MAX = 1.0
 """How long they wait if partitions and throughput on demand follow the load."""
 
@@ -48,7 +49,7 @@ class Meter:
         self._usage = Usage()
         self._settings = settings
         self._wake_upkeep = wake_upkeep
-        self._receipts: list[Receipt] = []
+        self._charges: list[Charge] = []  # those that wait to be counted
         self._since = 0.0  # when the first of them was added
         self._read: dict[int, SourceBuckets] = {}  # by space
         self._written: dict[int, SourceBuckets] = {}
@@ -81,13 +82,15 @@ class Meter:
         this one is admitted, its units are added.
         """
         table, written = asked.table, asked.written
-        source = self._of(table, _owner(table, asked.source), written)
-        part, whole = source.of(asked.key), source.whole
+        source = (self._written if written else self._read).get(asked.source.space)
+        if source is None or source.table is not table:
+            source = self._of(table, asked.source, written)
+        part = source.parts[bisect_right(source.starts, asked.key) - 1]
         wanted = expected.get(part, 0)
-        if whole is None and part.credit > wanted and not (written and table.indexes):
-            expected[part] = wanted + asked.units  # the usual case, in short
+        if source.plain and part.credit > wanted:
+            expected[part] = wanted + asked.units
             return NO_LIMITS
-        found: list[Limit] = []
+        whole, found = source.whole, list[Limit]()
         if whole is not None and whole.credit_at(now) <= expected.get(whole, 0):
             found.append(whole.limit)
         if part.credit_at(now) <= wanted:
@@ -105,11 +108,12 @@ class Meter:
 
     def charge(self, receipt: Receipt, now: float) -> None:
         """Charge what a request has consumed."""
+        charges = receipt.charges
         if self.enforced:
-            self._pay(receipt, now)
-        receipts = self._receipts
-        receipts.append(receipt)
-        if len(receipts) >= RECEIPTS_MAX:
+            self._pay(charges, now)
+        waiting = self._charges
+        waiting += charges
+        if len(waiting) >= CHARGES_MAX:
             self._count(sampled=True)
 
     def credits(
@@ -129,12 +133,14 @@ class Meter:
         for bucket, units in expected.items():
             bucket.pay(units, now)
 
-    def _of(self, table: Table, source: Table | Index, written: bool) -> SourceBuckets:
+    def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
+        """A local index uses the buckets of its table, and is known by its own space too."""
         known = self._written if written else self._read
-        found = known.get(source.space)
+        owner = _owner(table, source)
+        found = known.get(owner.space)
         if found is None or found.table is not table:
-            found = SourceBuckets(table, source, written, self._settings, found)
-            known[source.space] = found
+            found = SourceBuckets(table, owner, written, self._settings, found)
+        known[owner.space] = known[source.space] = found
         return found
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
@@ -147,51 +153,54 @@ class Meter:
                     found += buckets.limits_behind(now)
         return found
 
-    def _pay(self, receipt: Receipt, now: float) -> None:
+    def _pay(self, charges: Sequence[Charge], now: float) -> None:
         """Charge the buckets."""
         if now >= self._since + WAIT_SECONDS_MAX:
             self._count(sampled=False)
             self._since = now
-        for charge in receipt.charges:
+        for charge in charges:
             table, index = charge.table, charge.index
-            owner = table if index is None or index.local else index
-            found = (self._written if charge.written else self._read).get(owner.space)
-            if found is None or found.table is not table:
-                found = self._of(table, owner, charge.written)
-            found.pay(charge.key, charge.units, now)
+            known = self._written if charge.written else self._read
+            source = known.get(table.space if index is None else index.space)
+            if source is None or source.table is not table:
+                source = self._of(table, index or table, charge.written)
+            part = source.parts[bisect_right(source.starts, charge.key) - 1]
+            if source.plain:
+                credit = part.credit if now <= part.at else part.credit_at(now)
+                part.credit = credit - charge.units
+            else:
+                source.pay(part, charge.units, now)
 
     def _count(self, sampled: bool) -> None:
-        """Count the receipts that wait. `sampled`: there are many, so some stand for all."""
-        receipts, self._receipts = self._receipts, []
-        enforced = self.enforced
+        """Count the charges that wait. `sampled`: there are many, so some stand for all."""
+        charges, self._charges = self._charges, []
         table: Table | None = None
         index: Index | None = None
-        for receipt in receipts:
-            for charge in receipt.charges:
-                if charge.table is not table or charge.index is not index:
-                    table, index = charge.table, charge.index
-                    usage = self._usage.of(table, _owner(table, index or table))
-                if charge.written:
-                    usage.write_units += charge.units
-                else:
-                    usage.read_units += charge.units
-                usage.charges = number = usage.charges + 1
-                if sampled and number > ALL_COUNTED:
-                    if number % SAMPLED:
-                        continue
-                    weight = SAMPLED
-                else:
-                    weight = 1
-                usage.count(charge, weight)
-                if enforced:
-                    self._follow(charge, charge.units * weight)
+        for charge in charges:
+            if charge.table is not table or charge.index is not index:
+                table, index = charge.table, charge.index
+                usage = self._usage.of(table, _owner(table, index or table))
+            if charge.written:
+                usage.write_units += charge.units
+            else:
+                usage.read_units += charge.units
+            usage.charges = number = usage.charges + 1
+            if not sampled or number <= ALL_COUNTED:
+                self._count_by_key(usage, charge, 1)
+            elif not number % SAMPLED:
+                self._count_by_key(usage, charge, SAMPLED)
+
+    def _count_by_key(self, usage: SourceUsage, charge: Charge, weight: int) -> None:
+        usage.count(charge, weight)
+        if self.enforced:
+            self._follow(charge, charge.units * weight)
 
     def _follow(self, charge: Charge, units: float) -> None:
         """Let the partitions, and the throughput on demand, follow the load."""
         table, written, now = charge.table, charge.written, self._since
         owner = _owner(table, charge.index or table)
         source = self._of(table, owner, written)
-        part = source.of(charge.key)
+        part = source.parts[bisect_right(source.starts, charge.key) - 1]
         at = self._heat.note(part, table, owner, charge.key, units, now)
         if at is not None:
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)

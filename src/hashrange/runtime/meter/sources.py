@@ -15,14 +15,15 @@ INITIAL_BURST_SECONDS = 1.0
 class SourceBuckets:
     """`whole` is for the provisioned units, or on demand for the maximum, if there is one.
 
-    `parts` are for the partitions, in their order. `behind` are the buckets whose debt is above the
-    backlog that an index may have. `growth` is the load of a source on demand. `former` are the
+    `parts` are for the partitions, in their order, which begin at `starts`. `behind` are the buckets whose debt is above the
+    backlog that an index may have. `plain`: nothing but the partitions limits a read or write, and
+    no index can fall behind. `growth` is the load of a source on demand. `former` are the
     buckets of an earlier definition, whose credit and load go on.
     """
 
     __slots__ = (
-        *("behind", "growth", "parts", "source", "table", "whole", "written"),
-        *("_index", "_least", "_settings", "_starts"),
+        *("behind", "growth", "parts", "plain", "source", "starts", "table", "whole", "written"),
+        *("_index", "_least", "_settings"),
     )
 
     def __init__(
@@ -44,23 +45,19 @@ class SourceBuckets:
         self.growth: Growth | None = former.growth if former else None
         self.whole = self._of_whole(known)
         self.parts = [self._of_partition(part.number, known) for part in source.partitions]
-        self._starts = source.partition_starts
+        self.starts = source.partition_starts
+        followed = written and (self._index is not None or bool(table.indexes))
+        self.plain = self.whole is None and not followed
         self.behind |= {each for each in self.every() if each.credit < self._least}
 
     def every(self) -> list[Bucket]:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
 
-    def of(self, key: bytes) -> Bucket:
-        """The bucket of the partition that has the row `key`."""
-        return self.parts[bisect_right(self._starts, key) - 1]
-
-    def pay(self, key: bytes, units: float, now: float) -> None:
-        """Charge what was consumed in the partition that has the row `key`."""
-        part, whole = self.parts[bisect_right(self._starts, key) - 1], self.whole
-        if part.pay(units, now) < self._least:
-            self.behind.add(part)
-        if whole is not None and whole.pay(units, now) < self._least:
-            self.behind.add(whole)
+    def pay(self, part: Bucket, units: float, now: float) -> None:
+        """Charge what was consumed in one of the partitions."""
+        for bucket in (part, self.whole):
+            if bucket is not None and bucket.pay(units, now) < self._least:
+                self.behind.add(bucket)
 
     def limits_behind(self, now: float) -> list[Limit]:
         """The limits of an index that has fallen behind."""
