@@ -44,18 +44,19 @@ class Receipt(Struct, gc=False):
 
     `returned` is the number of items that Query, Scan or SELECT returned.
     `collections` holds the sizes in bytes, after the changes, of the item collections that were
-    written to: by table name, then by partition digest, each with the collection's key.
+    written to, if any were: by table name, then by partition digest, each with the collection's
+    key.
     """
 
     transactional: bool = False
     charges: list[Charge] = field(default_factory=list)
-    collections: dict[str, dict[bytes, tuple[Item, int]]] = field(default_factory=dict)
+    collections: dict[str, dict[bytes, tuple[Item, int]]] | None = None
     returned: int = 0
 
     @staticmethod
     def of_read(table: Table, key: RowKey, size_bytes: int, consistent: bool) -> "Receipt":
         """The receipt of a request that reads one item; `size_bytes` is 0 if there is none."""
-        units: float = -(-size_bytes // READ_UNIT_BYTES) or 1
+        units = 1.0 if size_bytes <= READ_UNIT_BYTES else read_units(size_bytes, True)
         if not consistent:
             units /= 2
         return Receipt(False, [Charge(table, None, key.key, units, False, key.raw)])

@@ -52,7 +52,10 @@ def _weigh_collection(change: ItemChange, effects: Effects) -> None:
     """Store the size of the item's collection after all changes, and note it on the receipt."""
     assert change.collection_size is not None
     space, partition = place = collection_key(change.table, change.key)
-    noted = effects.receipt.collections.setdefault(change.table.name, {})
+    receipt = effects.receipt
+    if receipt.collections is None:
+        receipt.collections = {}
+    noted = receipt.collections.setdefault(change.table.name, {})
     if partition in noted:
         return
     growth = effects.counters.pop(place, 0)

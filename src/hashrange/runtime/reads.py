@@ -50,7 +50,16 @@ class ReadSnapshot:
     the snapshot itself, unless throughput is enforced.
     """
 
-    __slots__ = ("_expected", "_lagging", "_meter", "_settings", "now", "snapshot", "source", "tables")
+    __slots__ = (
+        "_expected",
+        "_lagging",
+        "_meter",
+        "_settings",
+        "now",
+        "snapshot",
+        "source",
+        "tables",
+    )
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
@@ -62,7 +71,8 @@ class ReadSnapshot:
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
-        self._expected: Expected = {}
+        if self.source is self:
+            self._expected: Expected = {}
         moment = Moment(self.now, b"", caller, self._settings)
         steps = begin(operation, request, moment, self.tables)
         lagging = self._lagging

@@ -120,5 +120,5 @@ def _collection_metrics(receipt: Receipt, table: Table) -> list[dict[str, Any]]:
             "ItemCollectionKey": key,
             "SizeEstimateRangeGB": [float(size // GB), float(size // GB + 1)],
         }
-        for key, size in receipt.collections.get(table.name, {}).values()
+        for key, size in (receipt.collections or {}).get(table.name, {}).values()
     ]

@@ -22,7 +22,7 @@ from hashrange.runtime.meter.buckets import Bucket
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
 from hashrange.runtime.meter.sources import SourceBuckets
-from hashrange.runtime.meter.usage import ALL_COUNTED, SAMPLED, SourceUsage, Usage
+from hashrange.runtime.meter.usage import Usage
 
 CHARGES_MAX = 256
 """So many charges wait to be counted."""
@@ -184,16 +184,12 @@ class Meter:
                 usage.write_units += charge.units
             else:
                 usage.read_units += charge.units
-            usage.charges = number = usage.charges + 1
-            if not sampled or number <= ALL_COUNTED:
-                self._count_by_key(usage, charge, 1)
-            elif not number % SAMPLED:
-                self._count_by_key(usage, charge, SAMPLED)
-
-    def _count_by_key(self, usage: SourceUsage, charge: Charge, weight: int) -> None:
-        usage.count(charge, weight)
-        if self.enforced:
-            self._follow(charge, charge.units * weight)
+            usage.waiting = waiting = usage.waiting + 1
+            if sampled and waiting < usage.enough:
+                continue
+            units = usage.count(charge)
+            if self.enforced:
+                self._follow(charge, units)
 
     def _follow(self, charge: Charge, units: float) -> None:
         """Let the partitions, and the throughput on demand, follow the load."""

@@ -14,7 +14,7 @@ from hashrange.runtime.meter.report import SourceReport
 ALL_COUNTED = 1000
 """So many charges of a table or index are all counted by partition and key. Later, while there are
 many requests, one of `SAMPLED` is, for all of them. Their sum is always exact."""
-SAMPLED = 32
+SAMPLED = 64
 
 WRITE_WEIGHT = 3
 """A write unit counts as three read units: so Contributor Insights measures accessed keys."""
@@ -31,7 +31,9 @@ class KeyCounts:
 class SourceUsage:
     """The use of one table (with its local indexes) or global index.
 
-    `partitions` are units by the number of the partition and whether they were written.
+    `partitions` are units by the number of the partition and whether they were written. `waiting`
+    is the number of charges since the last that was counted by partition and key, and `enough` how
+    many there may be while one stands for all.
     """
 
     def __init__(self, table: Table, source: Table | Index) -> None:
@@ -47,7 +49,9 @@ class SourceUsage:
         self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
         self.accessed = KeyCounts()
         self.throttled_keys = KeyCounts()
-        self.charges = 0
+        self.waiting = 0
+        self.enough = 1
+        self._counted = 0
 
     def report(self) -> SourceReport:
         throttled = dict(self.throttled)
@@ -61,14 +65,19 @@ class SourceUsage:
             self.write_throttles,
         )
 
-    def count(self, charge: Charge, weight: int) -> None:
-        """Count a charge, and `weight` - 1 others like it, by partition and by key."""
-        index, units = charge.index, charge.units * weight
+    def count(self, charge: Charge) -> float:
+        """Count a charge by partition and by key, for all that wait. Returns the units of all."""
+        units, self.waiting = charge.units * self.waiting, 0
+        self._counted += 1
+        if self._counted == ALL_COUNTED:
+            self.enough = SAMPLED
+        index = charge.index
         owner = charge.table if index is None or index.local else index
         self.partitions[owner.partition_at(charge.key).number, charge.written] += units
         if charge.raw:
             amount = units * WRITE_WEIGHT if charge.written else units
             self._count(self.accessed, charge.raw, amount)
+        return units
 
     def refuse_key(self, raw: bytes) -> None:
         self._count(self.throttled_keys, raw, 1)
