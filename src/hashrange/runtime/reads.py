@@ -51,14 +51,8 @@ class ReadSnapshot:
     """
 
     __slots__ = (
-        "_expected",
-        "_lagging",
-        "_meter",
-        "_settings",
-        "now",
-        "snapshot",
-        "source",
-        "tables",
+        *("_expected", "_lagging", "_meter", "_settings"),
+        *("now", "snapshot", "source", "tables"),
     )
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:

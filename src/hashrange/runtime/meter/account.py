@@ -10,7 +10,6 @@ from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
 from hashrange.model.errors import ApiError, ConditionalCheckFailedException
 from hashrange.runtime.meter.meter import Expected, Meter
-from hashrange.runtime.source import Source
 
 T = TypeVar("T")
 

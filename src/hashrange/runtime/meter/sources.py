@@ -1,7 +1,5 @@
 """The buckets of one table or global index, for reads or for writes, as its definition says."""
 
-from bisect import bisect_right
-
 from hashrange.engine.throughput import Limit
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
@@ -15,9 +13,9 @@ INITIAL_BURST_SECONDS = 1.0
 class SourceBuckets:
     """`whole` is for the provisioned units, or on demand for the maximum, if there is one.
 
-    `parts` are for the partitions, in their order, which begin at `starts`. `behind` are the buckets whose debt is above the
-    backlog that an index may have. `plain`: nothing but the partitions limits a read or write, and
-    no index can fall behind. `growth` is the load of a source on demand. `former` are the
+    `parts` are for the partitions, in their order, which begin at `starts`. A `plain` source has
+    no other limits, and no index that can fall behind. `behind` are the buckets whose debt is above
+    the backlog that an index may have. `growth` is the load of a source on demand. `former` are the
     buckets of an earlier definition, whose credit and load go on.
     """
 
