@@ -270,11 +270,18 @@ class Store(Protocol):
 # ---- asynchronous stores ----
 
 
+READ_BYTES_MAX = 8 * 1024 * 1024
+"""When the rows of one round trip have so many bytes, a store may leave its other reads out."""
+
+
 class AsyncSnapshot(Protocol):
     """A moment of the store, for reads. It must be closed."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads in one round trip."""
+        """Answer several reads in one round trip: all, or the first ones (`READ_BYTES_MAX`).
+
+        The first two are always answered, because the first is often that of the catalog.
+        """
 
     async def close(self) -> None: ...
 
@@ -288,7 +295,7 @@ class AsyncTransaction(Protocol):
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads in one round trip.
+        """Answer several reads in one round trip, as a snapshot does.
 
         From the second call on it raises `Conflict` if something that was read before has changed
         meanwhile, unless the transaction is a lasting one. It still has to be rolled back then.
@@ -328,7 +335,7 @@ class AsyncStore(Protocol):
         """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads from one moment, as cheaply as possible.
+        """Answer several reads from one moment, as cheaply as possible: all, or the first ones.
 
         It is like a snapshot that is read from once.
         """

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import cycle
 from typing import Any
 
 Attack = Callable[[int, float], Awaitable[None]]
@@ -22,6 +23,10 @@ AUTHORIZATION = (
 TABLE = {"TableName": "abc"}
 ITEM_BYTES = 390_000
 LARGE_ITEMS = 40
+WIDE = {"TableName": "wide"}
+WIDE_ITEMS = 8
+ELEMENTS = 190_000
+"""A list of so many NULLs is 380 KB by DynamoDB's rules, and 2.7 MB as JSON."""
 MB = 1024 * 1024
 
 
@@ -43,8 +48,8 @@ def key(name: str) -> dict[str, Any]:
     return {"a": {"S": name}}
 
 
-def fill(port: int, large_items: int = LARGE_ITEMS) -> None:
-    """A table with small items, and large ones of 16 MB in all."""
+def fill(port: int, large_items: int = LARGE_ITEMS, wide_items: int = 0) -> None:
+    """A table with small items, and large ones of 16 MB in all; and one with wide items."""
     definition = {
         "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
         "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
@@ -55,10 +60,13 @@ def fill(port: int, large_items: int = LARGE_ITEMS) -> None:
     items += [{**key(f"row {number}"), "n": {"N": "1"}} for number in range(2_000)]
     with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
         answers = sock.makefile("rb")
-        sock.sendall(call("CreateTable", **definition))
-        assert _answer(answers)[0] == 200
-        for item in items:
-            sock.sendall(call("PutItem", Item=item))
+        requests = [call("CreateTable", **definition), call("CreateTable", **definition | WIDE)]
+        requests += [call("PutItem", Item=item) for item in items]
+        for number in range(wide_items):
+            item = {**key(str(number)), "b": {"L": [{"NULL": True}] * ELEMENTS}}
+            requests.append(call("PutItem", **WIDE, Item=item))
+        for data in requests:
+            sock.sendall(data)
             assert _answer(answers)[0] == 200
 
 
@@ -132,13 +140,14 @@ async def _read(reader: asyncio.StreamReader) -> None:
     await reader.readexactly(length)
 
 
-def _not_reading(data: bytes, clients: int) -> Attack:
-    """Clients that ask and do not read."""
+def _not_reading(data: bytes | list[bytes], clients: int) -> Attack:
+    """Clients that ask and do not read, one for one thing and the next for another."""
+    turns = cycle(data if isinstance(data, list) else [data])
 
     async def attack(port: int, seconds: float) -> None:
         async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.transport.pause_reading()  # type: ignore[attr-defined]
-            writer.write(data * 3)
+            writer.write(next(turns) * 3)
             await asyncio.sleep(seconds)
 
         await _repeat(port, seconds, clients, send)
@@ -161,7 +170,16 @@ def _slow(data: bytes, clients: int, first: int) -> Attack:
     return attack
 
 
-BATCH = {"RequestItems": {"abc": {"Keys": [key(str(number)) for number in range(LARGE_ITEMS)]}}}
+def batch(table: str, items: int) -> bytes:
+    keys = [key(str(number)) for number in range(items)]
+    return request("BatchGetItem", json.dumps({"RequestItems": {table: {"Keys": keys}}}).encode())
+
+
+INCREMENT = {
+    "UpdateExpression": "ADD n :n",
+    "ExpressionAttributeValues": {":n": {"N": "1"}},
+    "ReturnValues": "ALL_NEW",
+}
 HEAD = request("GetItem", b" " * 4_000)
 VALUES = b'{"TableName":"abc","Item":{"a":{"S":"v"},"n":{"L":[%b]}}}' % b",".join(
     [b'{"S":"ab"}'] * 200_000
@@ -175,8 +193,14 @@ ATTACKS: dict[str, Attack] = {
     "scans": _sending(
         call("Scan", FilterExpression="n = :n", ExpressionAttributeValues={":n": {"N": "2"}}), 600
     ),
-    "answers of 16 MB, not read": _not_reading(
-        request("BatchGetItem", json.dumps(BATCH).encode()), 60
+    "answers of 16 MB, not read": _not_reading(batch("abc", LARGE_ITEMS), 60),
+    "wide answers of 16 MB, not read": _not_reading(batch("wide", WIDE_ITEMS), 60),
+    "Scans of 1 MB, not read": _not_reading(call("Scan"), 1_000),
+    "Scans of wide items, not read": _not_reading(call("Scan", **WIDE), 1_000),
+    "wide items, not read": _not_reading(call("GetItem", **WIDE, Key=key("1")), 1_000),
+    "large items, updated, not read": _not_reading(
+        [call("UpdateItem", Key=key(str(number)), **INCREMENT) for number in range(LARGE_ITEMS)],
+        300,
     ),
     "answers of 400 KB, not read": _not_reading(call("GetItem", Key=key("1")), 200),
     "long heads": _slow(b"POST / HTTP/1.1\r\n" + b"".join(

@@ -158,7 +158,8 @@ class Batch(Struct, eq=False):
     """`memory` is set on an asynchronous store, where a batch may have to be decided again.
 
     `submissions` are those of the batch, and at its end those that it has decided. The others are
-    `costly`, and have to be decided aside, or `late`, because the time of the batch was over.
+    `costly`, and have to be decided aside, or `late`, because the time of the batch was over, or
+    because those before them have read too much.
     """
 
     environment: Environment
@@ -179,7 +180,8 @@ class Batch(Struct, eq=False):
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
         timer = self.environment.clock.timer
-        several = len(self.submissions) > 1 and self.memory is None
+        memory = self.memory
+        several = len(self.submissions) > 1 and memory is None
         seconds_max = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
         deadline = timer() + seconds_max if several else 0.0
         self.needs_upkeep = redefined = wrote = False
@@ -188,6 +190,8 @@ class Batch(Struct, eq=False):
         costly: list[Submission] = []
         for submission in self.submissions:
             if several and decided and timer() > deadline:
+                break
+            if memory is not None and decided and memory.is_full:
                 break
             decided += 1
             if writes:
@@ -204,8 +208,8 @@ class Batch(Struct, eq=False):
                     continue
                 moment = Moment(now, submission.entropy, submission.caller, settings)
                 steps = begin(submission.operation, submission.request, moment, tables)
-                if self.memory is not None:
-                    steps = self.memory.steps(id(submission), (head[0], redefined), steps)
+                if memory is not None:
+                    steps = memory.steps(id(submission), (head[0], redefined), steps)
                 # In a generator of its own, this loop would be resumed again for each read.
                 reply: Any = None
                 units = 0

@@ -11,6 +11,7 @@ from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables, find_table
+from hashrange.storage.paging import bytes_of
 
 Steps = Generator[Any, Any, Decision]
 """The decision of a request. It yields only reads of `kv`."""
@@ -109,12 +110,20 @@ class Memory:
     """
 
     def __init__(self) -> None:
+        self.read_bytes = 0
+        """How much this attempt has read."""
         self._footprints: dict[int, Footprint] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more requests should be decided in this batch."""
+        return self.read_bytes >= kv.READ_BYTES_MAX
 
     def steps(self, key: int, tables: Hashable, steps: Steps) -> Steps:
         """The remembered decision if it is still valid; otherwise run and remember `steps`."""
         earlier = self._footprints.get(key)
         if earlier and earlier.tables == tables and (yield from reads_the_same(earlier.reads)):
+            self.read_bytes += sum(bytes_of(answer) for _, answer in earlier.reads)
             return earlier.decision()
         reads: list[Reading] = []
         result: Decision | ApiError
@@ -124,6 +133,7 @@ class Memory:
                 read = steps.send(reply)
                 reply = yield read
                 reads.append((read, reply))
+                self.read_bytes += bytes_of(reply)
         except StopIteration as end:
             result = end.value
         except ApiError as refusal:

@@ -1,9 +1,9 @@
-"""Decides where a page ends, for every store."""
+"""Where a page ends, for every store, and how much an answer holds."""
 
 from collections.abc import Iterable
 from itertools import islice
 
-from hashrange.kv import Page, Range, unpack_weight
+from hashrange.kv import Answer, Page, Range, unpack_weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
@@ -20,3 +20,10 @@ def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
         if total >= weight_max:
             return Page(taken, False)
     return Page(taken, rows_max is None or len(taken) < rows_max)
+
+
+def bytes_of(answer: Answer) -> int:
+    """How many bytes the values of an answer have."""
+    if isinstance(answer, Page):
+        return sum([len(value) for _, value in answer.rows])
+    return sum([len(value) for value in answer if isinstance(value, bytes)])

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from hashrange.kv import (
+    READ_BYTES_MAX,
     Answer,
     Conflict,
     Counters,
@@ -25,6 +26,7 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage import MemoryStore
+from hashrange.storage.paging import bytes_of
 
 
 class AsyncMemoryStore:
@@ -85,7 +87,13 @@ class AsyncMemorySnapshot:
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         await self._store.pause()
-        answers = [self._snapshot.read(read) for read in reads]
+        answers: list[Answer] = []
+        size = 0
+        for read in reads:
+            if len(answers) >= 2 and size >= READ_BYTES_MAX:
+                break
+            answers.append(self._snapshot.read(read))
+            size += bytes_of(answers[-1])
         await self._store.pause()
         return answers
 
@@ -102,7 +110,7 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         answers = await super().read(reads)
-        self._reads += zip(reads, answers, strict=True)
+        self._reads += zip(reads, answers, strict=False)
         return answers
 
     async def commit(self, writes: Sequence[Write], /) -> None:

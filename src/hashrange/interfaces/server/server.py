@@ -1,6 +1,7 @@
 """Starting and stopping the server: DynamoDB's HTTP interface on a listener."""
 
 import asyncio
+import ctypes
 import gc
 import signal
 import sys
@@ -24,6 +25,9 @@ CONNECTIONS_MAX = 4096
 """How many clients are connected at once; a client above that gets 503 and is disconnected."""
 
 _SWEEP_SECONDS = 5
+
+LARGE_BLOCK_BYTES = 1024 * 1024
+_M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter while the event loop waits for it; Python's own
@@ -110,8 +114,19 @@ def serve(
     A `runner` is given if the database was opened on its loop.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
+    _give_large_blocks_back()
     with nullcontext(runner) if runner else new_runner() as used:
         used.run(_serve(server, beside, ready))
+
+
+def _give_large_blocks_back() -> None:
+    """Let glibc take each large block of memory from the system, and give it back when it is freed.
+
+    After the first few such blocks it would keep them among the small ones instead, and hold
+    several times as much as is used.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
 
 
 def new_runner() -> asyncio.Runner:

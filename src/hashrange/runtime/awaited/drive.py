@@ -19,6 +19,7 @@ from hashrange.runtime.decisions import Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
+from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")
 
@@ -27,6 +28,9 @@ LASTING_FROM = 3
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
+
+HELD_BYTES_MAX = 16 * 1024 * 1024
+"""When those that are driven together have read so much, the oldest of them goes on alone."""
 
 
 class Driven(Generic[T]):
@@ -39,6 +43,8 @@ class Driven(Generic[T]):
         self, steps: Generator[kv.Read, Any, T], done: Callable[[T | Exception], None]
     ) -> None:
         self.done = done
+        self.held_bytes = 0
+        """How much it has read."""
         self._steps = steps
         self.advance(None)
 
@@ -53,6 +59,15 @@ class Driven(Generic[T]):
         except Exception as error:
             self.result = error
 
+    def answer(self, reply: kv.Answer) -> None:
+        self.held_bytes += bytes_of(reply)
+        self.advance(reply)
+
+    def end(self) -> None:
+        """Hand over the result, and what was read with it."""
+        self.done(self.result)
+        del self.result, self._steps
+
 
 async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
     """Answer the reads of all of them, in one round trip at a time, until all are over."""
@@ -60,7 +75,7 @@ async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapsh
     while True:
         for one in running:
             if one.read is None:
-                one.done(one.result)
+                one.end()
         running = [one for one in running if one.read is not None]
         if not running:
             return
@@ -68,15 +83,24 @@ async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapsh
 
 
 async def _advance_all(running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
-    """One round trip; or, for those that only pause, one turn of the loop."""
-    reads = [one.read for one in running if one.read is not None and one.read != PAUSE]
-    answers = iter(await snapshot.read(reads)) if reads else iter(())
+    """One round trip; or, for those that only pause, one turn of the loop.
+
+    Those that are not answered yet ask again in the next one.
+    """
+    asking = [one for one in running if one.read != PAUSE]
+    if sum([one.held_bytes for one in asking]) > HELD_BYTES_MAX:
+        del asking[1:]
+    reads = [one.read for one in asking if one.read is not None]
+    answers: list[kv.Answer] = await snapshot.read(reads) if reads else []
+    pausing = [one for one in running if one.read == PAUSE]
+    answered: list[tuple[Driven[Any], kv.Answer]] = [(one, []) for one in pausing]
+    answered += zip(asking, answers, strict=False)
     since = perf_counter()
-    for one in running:
+    for one, answer in answered:
         if perf_counter() - since > SLICE_SECONDS:
             await asyncio.sleep(0)
             since = perf_counter()
-        one.advance([] if one.read == PAUSE else next(answers))
+        one.answer(answer)
     if not reads:
         await asyncio.sleep(0)
 
@@ -93,6 +117,7 @@ async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
             if attempt:
                 await asyncio.sleep(_pause(attempt))
                 first = list(batch.memory.reads())
+            batch.memory.read_bytes = 0
             try:
                 transaction = await store.begin(attempt >= LASTING_FROM)
                 writes = await _decide(batch, transaction, first)
@@ -120,7 +145,7 @@ async def _decide(
     overlay = Overlay()
     try:
         ahead = [HEAD, *first]
-        for read, answer in zip(ahead, await transaction.read(ahead), strict=True):
+        for read, answer in zip(ahead, await transaction.read(ahead), strict=False):
             overlay.learn(read, answer)
         writes = await drive_over(overlay, batch.decide(), transaction)
     except GeneratorExit:

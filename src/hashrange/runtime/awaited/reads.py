@@ -162,38 +162,40 @@ class Reads:
         Requests for which they are not, and those that are refused, because outdated tables may be
         the reason, are decided again on a snapshot.
         """
-        again = group
         try:
             await self._prepare()
-            version, tables = self._environment.catalog.known
-            now, left = self._environment.clock.now(), iter(group)
-            driven = [self._begin(read, tables, now) for read in left]
-            reads = [one.read for one in driven if one.read is not None]
-            head, *answers = await self._store.read([HEAD, *reads])
-            if head[0] == version:  # type: ignore[index]
-                again = self._finish_rows(group, driven, answers)
-            if again:
-                await self._answer_together(again)
+            left = group
+            while left:
+                again, left = await self._answer_first(left)
+                if again:
+                    await self._answer_together(again)
         except GeneratorExit:  # the loop is gone, and nothing can be awaited
             raise
         except BaseException as error:
-            self._fail(again, error)
+            self._fail(group, error)
 
-    def _finish_rows(
-        self, group: Group, driven: list[Driven[Decision]], answers: list[kv.Answer]
-    ) -> Group:
-        """Answer what can be answered. Returns the rest."""
+    async def _answer_first(self, group: Group) -> tuple[Group, Group]:
+        """Returns those that have to be decided again, and those that were not answered yet."""
+        version, tables = self._environment.catalog.known
+        now = self._environment.clock.now()
+        driven = [self._begin(read, tables, now) for read in group]
+        reads = [one.read for one in driven if one.read is not None]
+        head, *answers = await self._store.read([HEAD, *reads])
+        if head[0] != version:  # type: ignore[index]
+            return group, []
         found = iter(answers)
-        for one in driven:
+        again: Group = []
+        for at, (read, one) in enumerate(zip(group, driven, strict=True)):
             if one.read is not None:
-                one.advance(next(found))
-        again = []
-        for read, one in zip(group, driven, strict=True):
+                answer = next(found, None)
+                if answer is None:
+                    return again, group[at:]
+                one.advance(answer)
             if one.read is not None or isinstance(one.result, Exception):
                 again.append(read)
             else:
-                one.done(one.result)
-        return again
+                one.end()
+        return again, []
 
     # ---- pages, and whatever takes several reads ----
 
@@ -230,9 +232,9 @@ class Reads:
         outdated, behind = head[0] != version, head[1] > now * 1000
         tables, now = environment.at(head)
         for at, (read, one) in enumerate(zip(group, driven, strict=True)):
-            answer = None if one.read is None else next(found)
-            if not outdated and one.read is not None:
-                one.advance(answer)
+            answer = None if one.read is None else next(found, None)
+            if not outdated and answer is not None:
+                one.answer(answer)
             refused = one.read is None and isinstance(one.result, Exception)
             if outdated or (behind and (refused or not _is_timeless(first[at]))):
                 driven[at] = self._begin(read, tables, now)

@@ -154,10 +154,15 @@ class Writes:
     def _end(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
         self._batches -= 1
         costly = {id(submission) for submission in batch.costly}
+        late = {id(submission) for submission in batch.late}
+        left = [one for one in requests if id(one.submission) in late and one in self._backlog]
+        self._waiting.extendleft(reversed(left))
         for request in requests:
             self._held -= request.tickets
             if id(request.submission) in costly:
                 self._propose(request)
+            elif request in left:
+                request.running = False
             else:
                 self._answer(request)
         if batch.needs_upkeep:

@@ -6,16 +6,20 @@ read it belongs to. One prepared statement serves any number of reads of the sam
 A range that is bounded by weight is asked for by a number of rows: only the values that fit into
 the page are read. If the page is not full then, everything is read again with more rows. Ranges
 that hold keys longer than the index keeps are read as a whole and sorted here.
+
+Of many rows by key, values are read until they have `READ_BYTES_MAX` together. The reads from the
+first one on whose value was left out are not answered.
 """
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from math import ceil
 from typing import Any
 
 from hashrange.kv import (
     CLOCK,
+    READ_BYTES_MAX,
     Answer,
     Counters,
     Dropped,
@@ -41,13 +45,25 @@ ROWS_AT_FIRST = 256
 
 # The parts of a statement. Each has the columns part, i, key, rest, number (the version of a row,
 # or a counter) and value.
-DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD = range(6)
+DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD, MANY_GETS = range(7)
+
+READS_ANSWERED_MIN = 2
+"""So many reads are answered whatever they weigh: see `kv.AsyncSnapshot`."""
 
 _GETS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, r.version, {value}
 FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[])
     WITH ORDINALITY AS q (space, slot, key, i)
 CROSS JOIN LATERAL (SELECT version, value FROM rows
     WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r"""
+
+_MANY_GETS = f"""SELECT {{part}}, i::int, NULL::bytea, NULL::bytea, version,
+    CASE WHEN i <= ${{3}} OR before < {READ_BYTES_MAX} THEN value END
+FROM (SELECT q.i, r.version, {{value}} AS value, sum(octet_length(r.value))
+        OVER (ROWS UNBOUNDED PRECEDING) - octet_length(r.value) AS before
+    FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
+        WITH ORDINALITY AS q (space, slot, key, i)
+    CROSS JOIN LATERAL (SELECT version, value FROM rows
+        WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r) found"""
 
 _COUNTERS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, c.total, NULL::bytea
 FROM unnest(${0}::bytea[]) WITH ORDINALITY AS q (name, i)
@@ -76,6 +92,7 @@ _SQL: dict[int, tuple[str, int]] = {
         0,
     ),
     GETS: (_GETS, 3),
+    MANY_GETS: (_MANY_GETS, 4),
     COUNTERS: (_COUNTERS, 1),
     FORWARD: (_RANGES, 7),
     BACKWARD: (_RANGES, 7),
@@ -107,10 +124,14 @@ class Question:
         self.ranges: list[Asked] = []
         self.time = False
         self.dropped: set[int] = set()
-        for read in reads:
+        for read in reads[:READS_ANSWERED_MIN]:
             self._add(read)
-        self.rows: list[tuple[int, bytes] | None] = []
-        """Version and value of the row of each key."""
+        self._keys_min = len(self.keys)
+        self._many = False
+        for read in reads[READS_ANSWERED_MIN:]:
+            self._add(read)
+        self.rows: list[tuple[int, bytes | None] | None] = []
+        """Version and value of the row of each key. Without a value, its read is not answered."""
         self.totals: list[int] = []
         self.now = 0
 
@@ -138,12 +159,16 @@ class Question:
 
     def statement(self, values: bool = True) -> tuple[str, list[Any]]:
         """The text and its arguments."""
-        parts, arguments = [DROPPED], []
+        parts = [DROPPED]
+        arguments: list[Any] = []
         if self.time:
             parts.append(TIME)
         if self.keys:
-            parts.append(GETS)
             arguments += columns([stored(key)[:3] for key in self.keys])
+            self._many = values and len(self.keys) > self._keys_min
+            parts.append(MANY_GETS if self._many else GETS)
+            if self._many:
+                arguments.append(self._keys_min)
         if self.names:
             parts.append(COUNTERS)
             arguments.append(list(self.names))
@@ -166,7 +191,7 @@ class Question:
         for asked in self.ranges:
             asked.found = []
         for part, group in groupby(found, key=_part_of):
-            if part == GETS:
+            if part in (GETS, MANY_GETS):
                 for row in group:
                     self.rows[row[1] - 1] = row[4], row[5]
             elif part == COUNTERS:
@@ -182,14 +207,24 @@ class Question:
         short = [asked for asked in self.ranges if not asked.is_answered(self.dropped)]
         return not short
 
-    def row(self, key: Key) -> tuple[int, bytes] | None:
+    def row(self, key: Key) -> tuple[int, bytes | None] | None:
         return None if key[0] in self.dropped else self.rows[self.keys[key]]
 
     def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
-        """`now` makes sure that the time never falls."""
+        """Those of the first reads, as far as they are answered.
+
+        `now` makes sure that the time never falls.
+        """
         time = now(self.now) if self.time else 0
         ranges = iter(self.ranges)
-        return [self._answer(read, ranges, time) for read in reads]
+        answered = takewhile(self._is_answered, reads) if self._many else reads
+        return [self._answer(read, ranges, time) for read in answered]
+
+    def _is_answered(self, read: Read) -> bool:
+        if type(read) is not Get:
+            return True
+        found = [self.row(key) for key in read.keys]
+        return all(row is None or row[1] is not None for row in found)
 
     def _answer(self, read: Read, ranges: Any, time: int) -> Answer:
         match read:

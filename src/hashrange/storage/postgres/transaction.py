@@ -117,8 +117,9 @@ class PostgresTransaction:
         else:
             await self._held.ask(question)
         self._was_read = True
-        self._guards.add(reads, question)
-        return question.answers(reads, self._store.not_before)
+        answers = question.answers(reads, self._store.not_before)
+        self._guards.add(reads[: len(answers)], question)
+        return answers
 
     async def confirm(self) -> None:
         """Reads of a single node come from one moment anyway."""
