@@ -38,6 +38,7 @@ Durability = Literal["full", "relaxed", "memory"]
 """What an acknowledged commit survives: a power cut, only the end of the process, or nothing."""
 
 PARTITION_BYTES = 16
+SLOTS = 1024
 SYSTEM_SPACE = 0
 """The space that always exists: the catalog, tokens and other rows of the engine."""
 
@@ -46,6 +47,12 @@ CLOCK = b"clock"
 
 Key = tuple[int, bytes]
 """(space, key)"""
+
+
+def slot_of(key: bytes) -> int:
+    """The first ten bits of a key: a store on several machines keeps a slot on one of them."""
+    return int.from_bytes(key[:2].ljust(2, b"\0"), "big") >> 6
+
 
 CATALOG: Key = (SYSTEM_SPACE, b"catalog")
 """The row that every transaction begins to read, and that few change: the version of the table
@@ -140,10 +147,9 @@ class Add(Struct, gc=False):
 class Max(Struct, gc=False):
     """Raise a counter to at least `value`; it never falls. Only `CLOCK` is kept this way.
 
-    Like additions these commute, so no two transactions ever conflict over it, and a store may
-    keep the row out of their way. A store that has a clock of its own, in milliseconds since the
-    epoch, may ignore the write and answer a read of the counter with its own time. `CLOCK` is never
-    added to.
+    Like additions these commute, so no two transactions ever conflict over it. A store that has a
+    clock of its own, in milliseconds since the epoch, may ignore the write and answer a read of the
+    counter with its own time. `CLOCK` is never added to.
     """
 
     name: bytes
@@ -154,12 +160,10 @@ class Append(Struct, gc=False):
     """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
 
     Within one slot of one space the numbers rise strictly, in the order of commits, and none is
-    used twice: a reader that resumes after its last number misses no record. If a store with many
-    writers has already appended a later prefix to the slot, it uses that one instead, so that the
-    keys rise in the order of commits too. Numbers of different slots are not comparable, although
-    a store with a single writer may number all of them in one sequence. So `prefix` names the
-    slot, or the keys of two slots could meet. A transaction need not see its own appended rows: a
-    store may number them only when it commits.
+    used twice: a reader that resumes after its last number misses no record. If a later prefix is
+    in the slot already, it is used instead, so that keys rise too. Numbers of different slots are
+    not comparable, so `prefix` names the slot, or the keys of two slots could meet. A transaction
+    need not see its own appended rows: a store may number them only when it commits.
     """
 
     space: int
@@ -323,22 +327,19 @@ class AsyncStore(Protocol):
 
     @property
     def commit_seconds_max(self) -> float:
-        """How long after a transaction has read the time it may still commit.
+        """How long after a transaction has read the time it may still commit: 0 if commits are in
+        the order of these times."""
 
-        It is 0 if commits are in the order of the times that their transactions have read.
-        """
+    @property
+    def indexes_follow(self) -> bool:
+        """Whether slots are on several machines, so that global indexes follow from a log."""
 
     def now(self) -> float:
-        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here.
-
-        A store that has no clock of its own answers with this machine's.
-        """
+        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here: a store
+        without a clock of its own answers with this machine's."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads from one moment, as cheaply as possible: all, or the first ones.
-
-        It is like a snapshot that is read from once.
-        """
+        """Answer several reads, or the first ones, from one moment, as cheaply as possible."""
 
     async def snapshot(self) -> AsyncSnapshot: ...
 

@@ -1,5 +1,5 @@
-"""The endpoints of the suite: in process, over HTTP, over a store that is awaited, and over HTTP
-with PostgreSQL.
+"""The endpoints of the suite: in process, over HTTP, over a store that is awaited, over HTTP with
+PostgreSQL, and over PostgreSQL as over Citus, where global indexes are eventually consistent.
 
 If any `--endpoint` is given, it runs there instead.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from botocore.config import Config
+from waiting import wait_for_indexes
 
 from .raw import ORIGIN, Wire
 from .support import Client, NewTable, Table, tables
@@ -25,6 +26,7 @@ IN_PROCESS = "in-process"
 AWAITED = "awaited"
 HTTP = "http"
 POSTGRESQL = "postgresql"
+CITUS = "citus"
 ON_POSTGRESQL = frozenset(
     f"test_{name}"
     for name in (
@@ -33,6 +35,8 @@ ON_POSTGRESQL = frozenset(
     )
 )
 """The tests whose answers depend on what a store does. Validation is the same over every store."""
+ON_CITUS = frozenset(f"test_{name}" for name in ("index_updates", "indexes", "transactions"))
+SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable")
 
 # Faulty requests must reach the server, and the first answer counts: no retries.
 CONFIG = Config(
@@ -61,6 +65,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [HTTP, AWAITED]
         if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRESQL:
             names.append(POSTGRESQL)
+        if metafunc.module.__name__.rpartition(".")[2] in ON_CITUS:
+            names.append(CITUS)
         second = [pytest.param(name, marks=pytest.mark.slow) for name in names]
         targets = given or [IN_PROCESS, *second]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
@@ -117,6 +123,17 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
 
         with hashrange.connect() as database:
             yield _client(database.boto3_session())
+    elif request.param == CITUS:
+        import hashrange
+
+        server: PostgresServer = request.getfixturevalue("durable_postgres_server")
+        with hashrange.connect(server.new_schema() + "&dialect=citus") as database:
+            client = _client(database.boto3_session())
+            for operation in SHOW_INDEXES:
+                client.meta.events.register(
+                    f"before-call.dynamodb.{operation}", lambda **_: wait_for_indexes(database)
+                )
+            yield client
     elif request.param == HTTP:
         yield _remote(request.getfixturevalue("server"))
     elif request.param == POSTGRESQL:

@@ -80,6 +80,10 @@ class Life:
                 server.kill()
         with hashrange.connect(self.dsn) as database:
             database.run_upkeep()
+            if list(database.check()):
+                raise Violation("; ".join(database.check()))
+            while any(each.lag_seconds for each in database.runtime.capacities()):
+                database.run_upkeep()
             check(database, self.saw, [self.streaming.reader])
 
 
@@ -103,12 +107,13 @@ def told(saw: Saw) -> str:
     return f"{saw.acknowledged} answers, {saw.built} indexes built, errors {dict(saw.errors)}"
 
 
-def test_kills_of_servers(durable_postgres_server: PostgresServer) -> None:
+@pytest.mark.parametrize("options", ["", "&dialect=citus"], ids=["plain", "citus"])
+def test_kills_of_servers(durable_postgres_server: PostgresServer, options: str) -> None:
     with chance() as random:
         total = 0
         while total < KILLS:
             killed = 0
-            with life(durable_postgres_server.new_schema(), random) as lived:
+            with life(durable_postgres_server.new_schema() + options, random) as lived:
                 while killed < KILLS_A_LIFE and not lived.saw.problems:
                     time.sleep(random.uniform(0.01, SECONDS_MAX))
                     victims = random.sample(lived.servers, random.choice([1, 2, 3]))

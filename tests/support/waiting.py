@@ -3,6 +3,10 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import hashrange
 
 SECONDS_MAX = 60.0
 """Enough on any machine: a test that waits so long has failed."""
@@ -22,3 +26,8 @@ async def wait_until_async(happened: Callable[[], object]) -> None:
     async with asyncio.timeout(SECONDS_MAX):
         while not happened():
             await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def wait_for_indexes(database: "hashrange.Database") -> None:
+    """Wait until global indexes that follow from a log show all changes."""
+    wait_until(lambda: not any(each.lag_seconds for each in database.runtime.capacities()))

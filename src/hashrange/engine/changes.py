@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from hashrange import kv
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Effects, count_collection, count_rows
-from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes import MAINTAINERS, propagation
+from hashrange.engine.indexes.maintainer import is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import collection_key, parse_raw
 from hashrange.engine.keyspace.rows import encode_row
@@ -24,8 +25,12 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
             continue
         _put_or_delete(change, old_size, effects)
         table = change.table
-        for index in table.maintained:
-            MAINTAINERS[type(index)].derive(index, change, effects)
+        if table.index_log is not None:
+            propagation.derive(table.index_log, change, effects)
+        else:
+            for index in table.maintained:
+                if not index.building or is_built(index, change.key):
+                    MAINTAINERS[type(index)].derive(index, change, effects)
         if table.log is not None:
             records.append(table.log, change, effects)
     for change in changes:

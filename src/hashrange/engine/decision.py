@@ -82,6 +82,16 @@ class Backfill(Struct, gc=False):
     items: Sequence[Row]
 
 
+class Propagate(NamedTuple):
+    """Changes of items that go from a table's index log to its global indexes.
+
+    They are the first records of their slots: the keys and rows, in order.
+    """
+
+    table: Table
+    records: Sequence[tuple[bytes, Row]]
+
+
 class StreamChange(NamedTuple):
     """A stream's definition before and after: None where it does not exist."""
 
@@ -135,6 +145,7 @@ AnyChange = (
     | Remember
     | Forget
     | Backfill
+    | Propagate
     | Trim
     | Recount
     | Empty

@@ -74,6 +74,7 @@ class Moment(Struct, gc=False):
     16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
     `commit_seconds` is how long after its time a decision may be committed beside later ones.
+    The global indexes of a new table follow from a log if `indexes_follow`.
     """
 
     now: float
@@ -81,6 +82,7 @@ class Moment(Struct, gc=False):
     caller: Caller = DEFAULT_CALLER
     settings: Settings = DEFAULT_SETTINGS
     commit_seconds: float = 0.0
+    indexes_follow: bool = False
 
 
 def plain_name(name_or_arn: str) -> str:

@@ -14,6 +14,7 @@ from hashrange.engine.decision import (
     ItemChange,
     Lease,
     LogChange,
+    Propagate,
     Recount,
     Remember,
     StreamChange,
@@ -21,7 +22,7 @@ from hashrange.engine.decision import (
     Trim,
 )
 from hashrange.engine.effects import Effects
-from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes import MAINTAINERS, propagation
 from hashrange.engine.keyspace import system
 from hashrange.engine.log import sequencer
 from hashrange.model.tables import Table
@@ -45,6 +46,8 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
             if isinstance(other, Backfill):
                 maintainer = MAINTAINERS[type(other.index)]
                 maintainer.build(other.table, other.index, other.items, effects)
+            elif isinstance(other, Propagate):
+                propagation.propagate(other, effects)
             else:
                 effects.writes.extend(_derive_other(other))
         made = [write.space for write in effects.writes if isinstance(write, kv.CreateSpace)]
@@ -93,7 +96,7 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
 def _spaces(table: Table | None) -> list[int]:
     if table is None:
         return []
-    hidden = [] if table.collections is None else [table.collections]
+    hidden = [space for space in (table.collections, table.index_log) if space is not None]
     return [table.space, *(index.space for index in table.maintained), *hidden]
 
 

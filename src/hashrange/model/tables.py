@@ -153,6 +153,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     ttl: TimeToLive | None = None
     collections: int | None = None
     """The hidden space with the size of each item collection, if there are local indexes."""
+    index_log: int | None = None
+    """The space of the log that the global indexes follow; None if they are written at once."""
     ttl_changed_at: float | None = None
     tags: dict[str, str] = field(default_factory=dict)
 
@@ -216,6 +218,10 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     @cached_property
     def has_local_indexes(self) -> bool:
         return self.collections is not None
+
+    @cached_property
+    def global_indexes(self) -> tuple[Index, ...]:
+        return tuple(index for index in self.indexes if not index.local)
 
     @cached_property
     def maintained(self) -> tuple[Index | TimeToLive, ...]:

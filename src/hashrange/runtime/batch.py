@@ -179,6 +179,11 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
+        behind, follow = self.environment.behind, self.environment.indexes_follow
+        if behind is not None and behind.tables():
+            settings = behind.asking(settings)
+        else:
+            behind = None
         timer = self.environment.clock.timer
         memory = self.memory
         several = len(self.submissions) > 1 and memory is None
@@ -206,8 +211,11 @@ class Batch(Struct, eq=False):
                 if submission.proposal is not None:
                     writes = yield from self._carry_out(submission, submission.proposal, now)
                     continue
-                moment = Moment(now, submission.entropy, submission.caller, settings)
+                caller, entropy = submission.caller, submission.entropy
+                moment = Moment(now, entropy, caller, settings, 0.0, follow)
                 steps = begin(submission.operation, submission.request, moment, tables)
+                if behind is not None:
+                    steps = behind.admitting(steps)
                 if memory is not None:
                     steps = memory.steps(id(submission), (head[0], redefined), steps)
                 # In a generator of its own, this loop would be resumed again for each read.

@@ -1,4 +1,4 @@
-"""The provisioned capacity of tables and indexes, and the progress of builds, for metrics."""
+"""The capacity of tables and indexes, the progress of builds and the lag, for metrics."""
 
 from contextlib import closing
 from typing import Any
@@ -7,16 +7,19 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import fetch
+from hashrange.engine.indexes import propagation
 from hashrange.model.tables import Index, Table
 from hashrange.runtime.drive import drive
 
+LAG_SECONDS_MIN = 0.001
 _PREFIX_BYTES = 8
 
 
 class Capacity(Struct, frozen=True):
     """Of a table (`index` None) or global index, with None for what it does not have.
 
-    `built` is how much of an index is built, from 0 to 1, while it is.
+    `built` is how much of an index is built, from 0 to 1, while it is. `lag_seconds` is how old the
+    oldest change is that an index does not show yet, if the index follows from a log.
     """
 
     table: str
@@ -26,17 +29,35 @@ class Capacity(Struct, frozen=True):
     read_units_max: int | None
     write_units_max: int | None
     built: float | None
+    lag_seconds: float | None = None
 
 
-def capacities(store: kv.Store) -> list[Capacity]:
+def capacities(store: kv.Store, now: float) -> list[Capacity]:
     """All tables in the order of their names, each followed by its global indexes."""
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
-    return [_capacity(table, owner) for table in tables for owner in table.with_global_indexes()]
+        lags = [lag_seconds(table, snapshot, now) for table in tables]
+    return [
+        _capacity(table, owner, lag)
+        for table, lag in zip(tables, lags, strict=True)
+        for owner in table.with_global_indexes()
+    ]
 
 
-def _capacity(table: Table, owner: Table | Index) -> Capacity:
+def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
+    """How old the oldest change is that the global indexes of a table do not show yet.
+
+    It is 0 if they show all changes, and None if they do not follow from a log.
+    """
+    if table.index_log is None:
+        return None
+    steps: Any = propagation.oldest(table)
+    since: float | None = drive(steps, snapshot)
+    return 0.0 if since is None else max(now - since, LAG_SECONDS_MIN)
+
+
+def _capacity(table: Table, owner: Table | Index, lag: float | None) -> Capacity:
     index = owner if isinstance(owner, Index) else None
     on_demand = table.on_demand
     maxima = (table.on_demand_limits if index is None else index.on_demand) or {}
@@ -48,6 +69,7 @@ def _capacity(table: Table, owner: Table | Index) -> Capacity:
         maxima.get("MaxReadRequestUnits") if on_demand else None,
         maxima.get("MaxWriteRequestUnits") if on_demand else None,
         _built(index) if index is not None and index.building else None,
+        lag if index is not None else None,
     )
 
 

@@ -114,7 +114,8 @@ class Database:
         Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal. With
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
         has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
-        reports of a table or index for which they are enabled. If throughput is enforced,
+        reports of a table or index for which they are enabled. `lag_seconds` of a global index on
+        Citus is how old the oldest change is that it does not show yet. If throughput is enforced,
         `read_credit` and `write_credit` are the units that each partition (and in `load`, the
         whole table or index) can still serve at once; a debt is negative, None is no limit.
         """

@@ -7,6 +7,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
+from hashrange.runtime.behind import Behind
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.consistency.lagging import Lagging
@@ -24,6 +25,10 @@ class Environment(NamedTuple):
     lagging: Lagging | None = None
     commit_seconds: float = 0.0
     """How long after its time a decision may be committed beside later ones."""
+    indexes_follow: bool = False
+    """Whether the global indexes of new tables follow from a log."""
+    behind: Behind | None = None
+    """Tables whose indexes are so far behind that they are not written."""
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""
@@ -32,4 +37,6 @@ class Environment(NamedTuple):
 
     def moment(self, now: float, caller: Caller, entropy: bytes = b"") -> Moment:
         """The Moment of a request. On the shortest paths it is made in place, for speed."""
-        return Moment(now, entropy, caller, self.settings, self.commit_seconds)
+        return Moment(
+            *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow)
+        )

@@ -14,6 +14,7 @@ from hashrange.engine.keyspace.rows import Row
 from hashrange.model.insights import Insights
 from hashrange.model.tables import Index, Table
 from hashrange.runtime import source
+from hashrange.runtime.capacities import lag_seconds
 from hashrange.runtime.drive import drive
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
@@ -51,6 +52,10 @@ def _table(
         _source(table, each, count, _collections(each, snapshot, rows_max), meter, now)
         for each, count in zip(sources, counts, strict=True)
     ]
+    lag = lag_seconds(table, snapshot, now)
+    if lag is not None:
+        for index in shown[1:]:
+            index["lag_seconds"] = lag
     local = [index for index in table.indexes if index.local]
     counts = _answered(fetch.partition_statistics(local), snapshot)
     locals_ = [

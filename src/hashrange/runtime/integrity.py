@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from hashrange import kv
 from hashrange.engine.effects import Counters, count_collection, count_rows
 from hashrange.engine.fetch import Fetch
-from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes import MAINTAINERS, propagation
 from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
@@ -45,7 +46,8 @@ class TableCheck:
     """Checks one table: its items, and that its indexes have the rows of each item and no others.
 
     `expected` counts the rows that each space should have; `counters` holds the values that
-    counters and the sizes of item collections should have.
+    counters and the sizes of item collections should have. An index that follows from a log is
+    compared with the items as they were at the log's first records.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
@@ -58,6 +60,11 @@ class TableCheck:
         for key, value in _rows(self.snapshot, self._table.space):
             for problem in self.item_problems(key, value):
                 yield f"table {self._table.name}, {problem}"
+        for (space, _), (owner, row) in self._shown.items():
+            for index in self._table.global_indexes:
+                if index.space == space and row is not None:
+                    for problem in self._index_problems(index, owner, row):
+                        yield f"table {self._table.name}, {problem}"
         others = self._row_problems(), self.counter_problems(), self._collection_problems()
         for problem in chain.from_iterable(others):
             yield f"table {self._table.name}, {problem}"
@@ -80,7 +87,7 @@ class TableCheck:
         if table.has_local_indexes:
             count_collection(self._counters, table, owner, size)
         for index in table.maintained:
-            if is_built(index, RowKey(key, b"")):
+            if is_built(index, RowKey(key, b"")) and (index.space, key) not in self._shown:
                 yield from self._index_problems(index, owner, row)
 
     def entry_problems(self, index: Index | TimeToLive, key: bytes, value: bytes) -> Iterator[str]:
@@ -88,16 +95,29 @@ class TableCheck:
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
             owner = maintainer.owner(self._table, Row(value))
-            stored = source.row(self.snapshot, self._table.space, owner.key)
-            if stored is None:
+            row = self._row_shown(index, owner)
+            if row is None:
                 yield f"{where}: its item is missing"
                 return
-            expected = self._answer(maintainer.check(self._table, index, owner, Row(stored))).key
+            expected = self._answer(maintainer.check(self._table, index, owner, row)).key
         except (DamagedRow, ValueError, KeyError) as problem:
             yield f"{where}: {problem}"
             return
         if expected is None or expected.key != key:
             yield f"{where}: it differs from its item"
+
+    @cached_property
+    def _shown(self) -> dict[kv.Key, tuple[RowKey, Row | None]]:
+        """See `propagation.shown`."""
+        log = self._table.index_log
+        return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
+
+    def _row_shown(self, index: Index | TimeToLive, owner: RowKey) -> Row | None:
+        """The item's row as an index has to show it."""
+        if (index.space, owner.key) in self._shown:
+            return self._shown[index.space, owner.key][1]
+        stored = source.row(self.snapshot, self._table.space, owner.key)
+        return None if stored is None else Row(stored)
 
     def _index_problems(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> Iterator[str]:
         maintainer = MAINTAINERS[type(index)]

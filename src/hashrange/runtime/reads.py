@@ -291,7 +291,7 @@ class Reads:
         Returns None if they are not, or if the request is refused, because outdated tables may be
         the reason.
         """
-        catalog, clock, settings, meter, lagging, _ = self._environment
+        catalog, clock, settings, meter, lagging, *_ = self._environment
         version, tables = catalog.known
         moment = Moment(clock.now(), b"", caller, settings)
         table = tables.get(request.given.table_name)

@@ -153,7 +153,7 @@ class Runtime(forks.Forkable):
 
     def capacities(self) -> list[Capacity]:
         """The provisioned capacity of tables and global indexes."""
-        return capacities(self._store)
+        return capacities(self._store, self.environment.clock.now())
 
     def usage(self) -> list[SourceReport]:
         """The units consumed and refused since the start, if throughput is measured."""

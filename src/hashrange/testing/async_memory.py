@@ -30,12 +30,23 @@ from hashrange.storage.paging import bytes_of
 
 
 class AsyncMemoryStore:
-    """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays."""
+    """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays.
+
+    With `indexes_follow` the global indexes of its tables follow from a log.
+    """
 
     connections_max = 8
     commit_seconds_max = 0.0
 
-    def __init__(self, store: Store | None = None, *, seed: int = 0, turns_max: int = 3) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        seed: int = 0,
+        turns_max: int = 3,
+        indexes_follow: bool = False,
+    ) -> None:
+        self.indexes_follow = indexes_follow
         self.store: Store = store or MemoryStore()
         self._random = random.Random(seed)
         self._turns_max = turns_max

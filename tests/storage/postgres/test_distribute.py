@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from waiting import wait_for_indexes
 
 import hashrange
 from hashrange.kv import Add, Counters, CreateSpace, Get, Put
@@ -139,6 +140,7 @@ def test_requests_to_a_distributed_database(postgres_server: PostgresServer) -> 
                 ]
             )
         client.delete_item(TableName="table", Key={"pk": {"S": "0"}})
+        wait_for_indexes(database)
         query = {"KeyConditionExpression": "#o = :x", "ExpressionAttributeNames": {"#o": "of"}}
         entries = client.query(
             TableName="table",

@@ -6,9 +6,9 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange.kv import CreateSpace, Delete, Get, Page, Put, Range
+from hashrange.kv import CreateSpace, Delete, Get, Page, Put, Range, slot_of
 from hashrange.storage.postgres import PostgresStore
-from hashrange.storage.postgres.keys import KEY_BYTES_MAX, original, slot_of, stored
+from hashrange.storage.postgres.keys import KEY_BYTES_MAX, original, stored
 from hashrange.testing.store_model import value_of
 
 from .stores import SPACE, read, run, write

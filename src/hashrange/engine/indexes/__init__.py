@@ -4,6 +4,7 @@ maintainer    the functions that each kind has
 secondary     entries of global and local secondary indexes
 expiry        time to live: a hidden index by expiry
 backfill      steps of building an index
+propagation   global indexes that follow from a log
 """
 
 from hashrange.engine.indexes import expiry, secondary

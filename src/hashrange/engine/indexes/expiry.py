@@ -14,7 +14,7 @@ from hashrange.engine import fetch
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Counters, Effects
 from hashrange.engine.fetch import Fetch
-from hashrange.engine.indexes.maintainer import Checked, is_built
+from hashrange.engine.indexes.maintainer import Checked
 from hashrange.engine.keyspace.keys import RowKey, digest, parse_raw, table_key
 from hashrange.engine.keyspace.rows import Row, encode_row
 from hashrange.model.numbers import to_decimal
@@ -27,8 +27,6 @@ EXPIRED_PER_STEP = 200
 
 def derive(ttl: TimeToLive, change: ItemChange, effects: Effects) -> None:
     """Keep, delete, add or move the item's row."""
-    if ttl.building and not is_built(ttl, change.key):
-        return  # the build has yet to come to this item
     before = change.old.item.get(ttl.attribute) if change.old is not None else None
     after = change.new.get(ttl.attribute) if change.new is not None else None
     if before == after:

@@ -27,7 +27,7 @@ class Maintainer(Protocol):
     """The module of one kind of index. `index` is the definition: `Index` or `TimeToLive`."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """Update the index for a changed item, unless its build has not reached the item yet."""
+        """Update the index for a changed item, which the build of the index has reached."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:

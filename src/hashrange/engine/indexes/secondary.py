@@ -12,7 +12,7 @@ from hashrange import kv
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Counters, Effects, count_collection, count_rows
 from hashrange.engine.fetch import Fetch
-from hashrange.engine.indexes.maintainer import Checked, is_built
+from hashrange.engine.indexes.maintainer import Checked
 from hashrange.engine.keyspace.keys import RowKey, index_key, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row, encode_item, encode_row
 from hashrange.model.tables import Index, Table
@@ -29,8 +29,6 @@ class Entry(Struct, gc=False):
 
 def derive(index: Index, change: ItemChange, effects: Effects) -> None:
     """Keep, delete, add, move or rewrite the item's entry."""
-    if index.building and not is_built(index, change.key):
-        return  # the build has yet to come to this item
     old, new = change.old, change.new
     if old is None or new is None:
         _move(index, change, effects)

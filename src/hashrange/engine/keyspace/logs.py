@@ -1,9 +1,16 @@
-"""Keys of the records of a change log: slot (1) | milliseconds (8) | the store's number (8).
+"""Keys of the records of change logs.
 
-The slot of a record depends on the hash: see `hashrange.model.streams.Slot`.
+    of a table's log     slot (1) | milliseconds (8) | the store's number (8)
+    of its index log     slot of the store (2) | the store's number (8)
+
+The slot of a record in a table's log depends on the hash: see
+`hashrange.model.streams.Slot`. A record of the index log is in the same slot of the store as its
+item.
 """
 
 from struct import Struct
+
+from hashrange import kv
 
 _KEY = Struct(">BQQ")
 
@@ -23,3 +30,11 @@ def time_of(start: bytes) -> int:
 
 def key(slot: int, milliseconds: int, number: int) -> bytes:
     return _KEY.pack(slot, milliseconds, number)
+
+
+def index_prefix(slot: int) -> bytes:
+    """The start of the keys of an index log's records in this slot of the store.
+
+    That of the slot after the last one is the end of all keys.
+    """
+    return (slot << 6).to_bytes(2, "big") if slot < kv.SLOTS else b"\xff\xff\xff"

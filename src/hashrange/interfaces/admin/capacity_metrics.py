@@ -92,5 +92,14 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
                 shown = 100 * value if member == "built" else value
                 family.add_metric([each.table, each.index or ""], shown)
         yield family
+    lag = GaugeMetricFamily(
+        "hashrange_index_lag_seconds",
+        "How old the oldest change is that the index does not show yet.",
+        labels=BY,
+    )
+    for each in capacities:
+        if each.lag_seconds is not None:
+            lag.add_metric([each.table, each.index or ""], each.lag_seconds)
+    yield lag
     tables = sum(each.index is None for each in capacities)
     yield GaugeMetricFamily("aws_dynamodb_table_count", "Tables.", value=tables)

@@ -50,6 +50,8 @@ def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> l
                 lines.append(f"  local index {index['name']}: {_content(index)}")
             else:
                 lines += [f"  {line}" for line in _source(f"index {index['name']}", index)]
+                if index.get("lag_seconds"):
+                    lines.append(f"    {index['lag_seconds']:.1f} seconds behind its table")
     return lines
 
 

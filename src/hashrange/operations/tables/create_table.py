@@ -81,7 +81,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         )
     _check_maxima(given, moment)
     indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-    spaces = iter((yield from fetch.new_spaces(3 + len(indexes))))
+    spaces = iter((yield from fetch.new_spaces(4 + len(indexes))))
     capacity, caller = given.provisioned_throughput, moment.caller
     key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
     throughput = table_capacity.new_throughput(capacity)
@@ -97,6 +97,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         types=dict(sorted(request.types.items())),
         indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
         collections=next(spaces) if given.local_secondary_indexes else None,
+        index_log=next(spaces) if moment.indexes_follow else None,
         created_at=moment.now,
         active_at=moment.now + moment.settings.table_delay,
         on_demand=capacity is None,

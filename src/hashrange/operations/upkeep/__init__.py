@@ -14,7 +14,9 @@ from hashrange.operations.upkeep import (
     forget_tokens,
     halve_partition,
     lease,
+    open_index_logs,
     pending,
+    propagate,
     raise_warm_throughput,
     split_partition,
     trim_stream,
@@ -39,6 +41,10 @@ UPKEEP = {
             raise_warm_throughput.decide,
             writes=True,
         ),
+        Operation(
+            "upkeep.OpenIndexLogs", open_index_logs.parse, open_index_logs.decide, writes=True
+        ),
+        Operation("upkeep.Propagate", propagate.parse, propagate.decide, writes=True),
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),

@@ -5,12 +5,12 @@ from typing import Any
 from hashrange.engine import fetch, partitions
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.indexes import propagation
 from hashrange.engine.log import streams
 from hashrange.model.tables import Index, Table
 
 STREAMS_MAX = 10_000
 """More than a database has: one for each table, and those disabled within the last day."""
-
 
 Step = dict[str, Any]
 
@@ -29,12 +29,23 @@ def decide(request: None, moment: Moment) -> Decide:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
                 steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
+        if table.index_log is not None:
+            steps += yield from _propagation(table, moment)
         steps += yield from _partition_steps(table, moment.settings.partition_bytes)
         if table.ttl:
             steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
     for stream in (yield from streams.listed(None, None, STREAMS_MAX)):
         steps.append({"Operation": "upkeep.TrimStream", "Body": {"StreamArn": stream.arn}})
     return answer({"Steps": steps})
+
+
+def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
+    """Records of the index log that the server which wrote them has left behind."""
+    keys = yield from propagation.left_behind(table, int(moment.now * 1000))
+    if not keys:
+        return []
+    body = {"TableName": table.name, "Log": table.index_log, "Keys": keys}
+    return [{"Operation": "upkeep.Propagate", "Body": body}]
 
 
 def _partition_steps(table: Table, partition_bytes: int) -> Fetch[list[Step]]:

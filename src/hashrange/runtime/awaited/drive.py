@@ -105,11 +105,13 @@ async def _advance_all(running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapsho
         await asyncio.sleep(0)
 
 
-async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]) -> None:
+async def run_batch(
+    batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
+) -> Sequence[kv.Write]:
     """Decide and commit a batch. Every submission has its outcome afterwards.
 
     `first` are the first reads of its decisions. If the batch loses a race, the decisions that
-    would now read something else are run again.
+    would now read something else are run again. Returns what was written.
     """
     batch.memory = Memory()
     try:
@@ -123,7 +125,7 @@ async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
                 writes = await _decide(batch, transaction, first)
                 if writes is not None:
                     await transaction.commit(writes)
-                return
+                return writes or ()
             except kv.Conflict:
                 pass
         batch.refuse(ThrottlingException("Other writers keep changing the items. Try again."))
@@ -131,6 +133,7 @@ async def run_batch(batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
         raise
     except BaseException as error:
         batch.fail(error)
+    return ()
 
 
 def _pause(attempt: int) -> float:

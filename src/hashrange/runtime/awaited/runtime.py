@@ -22,6 +22,8 @@ from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.awaited.drive import run_batch
+from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.runtime.awaited.reads import QueuedRead, Reads
 from hashrange.runtime.awaited.threads import (
     ON_THE_LOOP,
@@ -31,7 +33,8 @@ from hashrange.runtime.awaited.threads import (
     wait_for,
 )
 from hashrange.runtime.awaited.writes import Writes
-from hashrange.runtime.batch import Done, Outcome, internal_error, submission_of
+from hashrange.runtime.batch import Batch, Done, Outcome, internal_error, submission_of
+from hashrange.runtime.behind import Behind
 from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
@@ -48,6 +51,8 @@ PROCESSES = (
     "{} needs one process on a file or in memory: over PostgreSQL, no process knows what the "
     "others do"
 )
+
+OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
 
 CLOSING_SECONDS_MAX = 30.0
 """How long closing waits for requests that have arrived."""
@@ -85,8 +90,12 @@ class AsyncRuntime(forks.Forkable):
         self._closed = False
         self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
         times = Clock.of(clock or store)
+        follow = store.indexes_follow
         self.environment = Environment(
-            Catalog(), times, settings, self._meter, commit_seconds=store.commit_seconds_max
+            *(Catalog(), times, settings, self._meter),
+            commit_seconds=store.commit_seconds_max,
+            indexes_follow=follow,
+            behind=Behind(self._lags) if follow else None,
         )
         self._threads = StoreOnLoop(store, loop)
         together_max = max(1, store.connections_max // 2)
@@ -94,7 +103,9 @@ class AsyncRuntime(forks.Forkable):
         self._tasks: set[Task[None]] = set()
         common: Any = (store, loop, self.environment, self._jobs, self._spawn, self.open)
         self._reads = Reads(*common)
-        common = (*common, wake_upkeep)
+        self._propagator = Propagator(store, self.environment, self._spawn) if follow else None
+        committed = self._propagator.committed if self._propagator is not None else None
+        common = (*common, wake_upkeep, committed)
         self._writes = Writes(*common)
         forks.watch(self)
 
@@ -102,7 +113,15 @@ class AsyncRuntime(forks.Forkable):
         """Upgrade the stored rows before the first request."""
         if not self._opened:
             await bring_up_to_date_async(self._store)
+            if self.environment.indexes_follow:
+                await self._open_index_logs()
             self._opened = True
+
+    async def _open_index_logs(self) -> None:
+        submission = submission_of(OPEN_INDEX_LOGS, None, b"", DEFAULT_CALLER)
+        await run_batch(Batch(self.environment, [submission]), self._store, ())
+        if isinstance(submission.outcome, BaseException):
+            raise submission.outcome
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
@@ -146,7 +165,7 @@ class AsyncRuntime(forks.Forkable):
 
     def capacities(self) -> list[Capacity]:
         """What is provisioned for tables and global indexes."""
-        return capacities(self._threads)
+        return capacities(self._threads, self.environment.clock.now())
 
     def usage(self) -> list[SourceReport]:
         """What this process has consumed since its start, if throughput is measured."""
@@ -192,6 +211,8 @@ class AsyncRuntime(forks.Forkable):
         if self._closed:
             return
         self._closed = True
+        if self._propagator is not None:
+            self._propagator.closing = True
         end = self._loop.time() + CLOSING_SECONDS_MAX
         while self._is_busy() and (left := end - self._loop.time()) > 0:
             await asyncio.sleep(0 if self._tasks else 0.01)
@@ -202,7 +223,11 @@ class AsyncRuntime(forks.Forkable):
 
     def _is_busy(self) -> bool:
         """A read has been answered when its snapshot is still to be closed."""
-        return bool(self._tasks or len(self._reads) or len(self._writes))
+        waiting = (self._reads, self._writes, self._propagator or ())
+        return bool(self._tasks) or any(map(len, waiting))
+
+    def _lags(self) -> dict[str, float]:
+        return self._propagator.lags() if self._propagator is not None else {}
 
     def after_fork_in_child(self) -> None:
         """The loop and the connections are the parent's."""

@@ -67,7 +67,8 @@ class QueuedWrite:
 class Writes:
     """All of its methods are called on the loop, unless they say otherwise.
 
-    `prepare` is awaited before the first batch. `batches_max` are under way at once.
+    `prepare` is awaited before the first batch. `batches_max` are under way at once. `committed` is
+    called with what each of them has written.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Writes:
         spawn: Spawn,
         prepare: Callable[[], Coroutine[Any, Any, None]],
         wake_upkeep: Callable[[], None],
+        committed: Callable[[Sequence[kv.Write]], None] | None,
     ) -> None:
         self.refusal = ""
         """Why nothing may be written any more."""
@@ -90,6 +92,7 @@ class Writes:
         self._spawn = spawn
         self._prepare = prepare
         self._wake_upkeep = wake_upkeep
+        self._committed = committed
         self._backlog = Backlog(loop, self._overdue)
         self._waiting: deque[QueuedWrite] = deque()
         self._held: set[Ticket] = set()
@@ -149,7 +152,9 @@ class Writes:
         except BaseException as error:
             batch.fail(error)
         else:
-            await run_batch(batch, self._store, first)
+            writes = await run_batch(batch, self._store, first)
+            if self._committed is not None:
+                self._committed(writes)
 
     def _end(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
         self._batches -= 1

@@ -12,9 +12,8 @@ over the whole key. The order is exact up to the cut: see `reads` for ranges tha
 from hashlib import blake2b
 from typing import NamedTuple
 
-from hashrange.kv import Key
+from hashrange.kv import SLOTS, Key, slot_of
 
-SLOTS = 1024
 SLOT_AFTER_ALL = SLOTS
 KEY_BYTES_MAX = 2_600
 _DIGEST_BYTES = 32
@@ -28,13 +27,6 @@ class Stored(NamedTuple):
     slot: int
     key: bytes
     rest: bytes | None
-
-
-def slot_of(key: bytes) -> int:
-    """A shorter key is continued with zeros, so that the slots have the order of the keys."""
-    first = key[0] << 8 if key else 0
-    second = key[1] if len(key) > 1 else 0
-    return (first | second) >> 6
 
 
 def stored(address: Key) -> Stored:

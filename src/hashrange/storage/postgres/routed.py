@@ -20,9 +20,9 @@ counter.
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from hashrange.kv import CATALOG, Append, Conflict, Get, Key, Read, unpack_weight
+from hashrange.kv import CATALOG, SLOTS, Append, Conflict, Get, Key, Read, slot_of, unpack_weight
 from hashrange.storage.postgres.guards import ABSENT, Guards
-from hashrange.storage.postgres.keys import SLOTS, Stored, slot_of, stored
+from hashrange.storage.postgres.keys import Stored, stored
 from hashrange.storage.postgres.reads import (
     BACKWARD,
     COUNTERS,

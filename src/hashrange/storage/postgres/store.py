@@ -75,6 +75,10 @@ class PostgresStore:
     def connections_max(self) -> int:
         return self.pool.size
 
+    @property
+    def indexes_follow(self) -> bool:
+        return self.citus
+
     async def open(self) -> None:
         """Connect, check the database, and make or upgrade its tables."""
         if self._opened:

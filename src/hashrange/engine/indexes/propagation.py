@@ -1,0 +1,210 @@
+"""Global indexes that follow from a log, if a write of an item is not to write their entries.
+
+A store that spreads slots over machines asks for it (`kv.AsyncStore.indexes_follow`): an entry is
+in another slot than its item, so a transaction that writes both costs a commit in two phases. There
+a table has an *index log* (`Table.index_log`). A write of an item appends a record, in the item's
+own slot, that names the indexes whose entries it changes. Afterwards a step of its own reads
+records, writes the entries and counters that follow from them, and deletes the records, all in one
+transaction. So a record is there until its entries are, and the first record of a slot says how far
+the indexes have come.
+
+    key      see `engine.keyspace.logs`
+    value    as in every row: the raw key of the item, and `Pending` as JSON
+
+The records of a slot are in the order of their commits, and an item is always in the same slot. A
+step takes the first records of a slot, and it meets a conflict if one of them is no longer there
+when it commits. So each record is carried out once, after all earlier ones, whichever server does
+it, and an index is always what the items were at some earlier time.
+
+A record names the indexes because the build of one may come to the item afterwards. It then writes
+the entry of the item as it is, and records from before do not concern it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder, Encoder
+
+from hashrange import kv
+from hashrange.engine.capacity import Receipt
+from hashrange.engine.decision import ItemChange, Propagate
+from hashrange.engine.effects import Effects
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes.maintainer import is_built
+from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.keys import RowKey, parse_raw, table_key
+from hashrange.engine.keyspace.rows import Row, encode_row
+from hashrange.model.tables import Index, Table
+
+RECORDS_MAX = 128
+BYTES_MAX = 1024 * 1024
+"""How many records, and how much of items, one read of a slot takes."""
+
+LEFT_MILLISECONDS = 2000
+LARGE_ODD_NUMBER = 2_654_435_761
+
+NO_IMAGE = Raw(b"")
+
+
+class Pending(Struct, omit_defaults=True, gc=False):
+    """The content of a record: the spaces of the indexes that it concerns, when it was decided (in
+    milliseconds), and the images of the item as they are stored, with their sizes in bytes.
+
+    A size of 0 means that there was no item.
+    """
+
+    indexes: tuple[int, ...]
+    milliseconds: int
+    old: Raw = NO_IMAGE
+    new: Raw = NO_IMAGE
+    old_bytes: int = 0
+    new_bytes: int = 0
+
+
+_encode = Encoder().encode
+decode = Decoder(Pending).decode
+
+
+def derive(log: int, change: ItemChange, effects: Effects) -> None:
+    """Update the other indexes, and append a record for those that follow.
+
+    What their entries will consume is charged at once, since the answer tells it.
+    """
+    concerned: list[int] = []
+    for index in change.table.maintained:
+        if index.building and not is_built(index, change.key):
+            continue
+        maintainer = MAINTAINERS[type(index)]
+        if not isinstance(index, Index) or index.local:
+            maintainer.derive(index, change, effects)
+            continue
+        later = Effects(effects.receipt, effects.now)
+        maintainer.derive(index, change, later)
+        if later.writes:
+            concerned.append(index.space)
+    if concerned:
+        effects.writes.append(_record(log, change, tuple(concerned), effects.now))
+
+
+def _record(log: int, change: ItemChange, indexes: tuple[int, ...], now: int) -> kv.Append:
+    pending = Pending(indexes, now)
+    if change.old is not None:
+        pending.old, pending.old_bytes = Raw(change.old.json), change.old.size
+    if change.new is not None:
+        pending.new, pending.new_bytes = Raw(change.json()), change.new_size
+    weight = pending.old_bytes + pending.new_bytes
+    value = encode_row(change.key.raw, _encode(pending), weight)
+    slot = kv.slot_of(change.key.key)
+    return kv.Append(log, slot, logs.index_prefix(slot), value)
+
+
+def propagate(step: Propagate, effects: Effects) -> None:
+    """Write the entries and counters that follow from records, and delete the records."""
+    table = step.table
+    assert table.index_log is not None
+    # What the entries consume was charged when the items were written.
+    free = Effects(Receipt(False), effects.now, effects.writes, effects.counters)
+    for key, row in step.records:
+        pending = decode(row.json)
+        change = _change(table, row, pending)
+        for index in table.global_indexes:
+            if index.space in pending.indexes:
+                MAINTAINERS[Index].derive(index, change, free)
+        effects.writes.append(kv.Delete(table.index_log, key))
+
+
+def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
+    key, old = _owner(table, row), _image(row, pending.old, pending.old_bytes)
+    new = _image(row, pending.new, pending.new_bytes)
+    if new is None:
+        return ItemChange(table, key, old, None, 0)
+    return ItemChange(table, key, old, new.item, new.size, _json=new.json)
+
+
+def _owner(table: Table, row: Row) -> RowKey:
+    return table_key(table, dict(zip(table.key, parse_raw(row.raw), strict=True)))
+
+
+def _image(row: Row, json: Raw, size: int) -> Row | None:
+    """An image of a record's item as the row that it was or is, if there was one."""
+    return Row(encode_row(row.raw, bytes(json), size)) if size else None
+
+
+def shown(
+    table: Table, rows: Iterable[tuple[bytes, bytes]]
+) -> dict[kv.Key, tuple[RowKey, Row | None]]:
+    """The items that indexes still show as they were: all that records of the log are about.
+
+    They are by the space of the index and the key of the item. The row is None if the item was not
+    there.
+    """
+    found: dict[kv.Key, tuple[RowKey, Row | None]] = {}
+    for _, value in rows:
+        row = Row(value)
+        pending, key = decode(row.json), _owner(table, row)
+        for space in pending.indexes:
+            if (space, key.key) not in found:
+                found[space, key.key] = key, _image(row, pending.old, pending.old_bytes)
+    return found
+
+
+# ---- the records that wait ----
+
+
+def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
+    """Reads of the first records of some slots, as many as one step carries out."""
+    rows, size = RECORDS_MAX // len(slots), BYTES_MAX // len(slots)
+    return [
+        kv.Range(log, logs.index_prefix(slot), logs.index_prefix(slot + 1), False, rows, size)
+        for slot in slots
+    ]
+
+
+def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:
+    """The records with these keys that are still there."""
+    values = yield kv.Get(tuple([(log, key) for key in keys]))
+    there = zip(keys, values, strict=True)
+    return [(key, Row(value)) for key, value in there if value is not None]
+
+
+def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
+    """The keys of some records that the server which wrote them has not carried out in time.
+
+    `now` is in milliseconds. Of each slot, these are the first records. Each look begins in another
+    slot, so that no slot is hidden by those before it.
+    """
+    assert table.index_log is not None
+    until, middle = now - LEFT_MILLISECONDS, logs.index_prefix(now * LARGE_ODD_NUMBER % kv.SLOTS)
+    for first, end in ((middle, None), (b"", middle)):
+        page: kv.Page = yield kv.Range(
+            table.index_log, first, end, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
+        )
+        found = list(_older(page.rows, until))
+        if found:
+            return found
+    return []
+
+
+def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
+    younger: set[int] = set()
+    for key, value in rows:
+        slot = kv.slot_of(key)
+        if slot not in younger and decode(Row(value).json).milliseconds < until:
+            yield key
+        else:
+            younger.add(slot)
+
+
+def time_of(value: bytes) -> float:
+    """When the change of a record was decided, in epoch seconds."""
+    return decode(Row(value).json).milliseconds / 1000
+
+
+def oldest(table: Table) -> Fetch[float | None]:
+    """The time, in epoch seconds, of the oldest of the first records; None if none waits."""
+    assert table.index_log is not None
+    page: kv.Page = yield kv.Range(
+        table.index_log, b"", None, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
+    )
+    return min((time_of(value) for _, value in page.rows), default=None)

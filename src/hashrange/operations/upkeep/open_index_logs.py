@@ -1,0 +1,26 @@
+"""Give each table that has none a log that its global indexes follow from now on.
+
+Tables get theirs when they are created. A database that was spread over machines later has older
+ones.
+"""
+
+from msgspec.structs import replace
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, TableChange
+from hashrange.engine.fetch import Moment
+
+
+def parse(body: bytes) -> None:
+    return None
+
+
+def decide(request: None, moment: Moment) -> Decide:
+    tables = yield from fetch.all_tables()
+    lacking = [table for table in tables if table.index_log is None]
+    spaces = yield from fetch.new_spaces(len(lacking))
+    changes = [
+        TableChange(table, replace(table, index_log=space))
+        for table, space in zip(lacking, spaces, strict=True)
+    ]
+    return Decision(changes, {"Done": True})

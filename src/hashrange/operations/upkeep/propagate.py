@@ -1,0 +1,35 @@
+"""Carry out some records of a table's index log: write the entries of its global indexes."""
+
+import msgspec
+
+from hashrange.decoders import decoder
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Decision, Propagate, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.indexes import propagation
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    """`keys` are those of the first records of each slot, as they were a moment ago.
+
+    Those that are gone have been carried out. No other records have come before the rest, since
+    records are added at the end of their slots and go in order.
+    """
+
+    table_name: str
+    log: int
+    keys: list[bytes]
+
+
+def parse(body: bytes) -> Request:
+    return decoder(Request).decode(body)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    table = yield from fetch.find_table(request.table_name)
+    if table is None or table.index_log != request.log:
+        return answer({"Done": True})
+    records = yield from propagation.records(request.log, request.keys)
+    if not records:
+        return answer({"Done": True})
+    return Decision([Propagate(table, records)], {"Done": False})

@@ -1,0 +1,141 @@
+"""Carries changes from the index logs of tables to their global indexes, right after each commit.
+
+It does so for the changes that this process commits; those before them in the same slots, which
+another server has written, go along. What a server has left behind, because it ended, is found by
+the upkeep (`upkeep.Pending`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange import kv
+from hashrange.engine.indexes import propagation
+from hashrange.model.caller import DEFAULT_CALLER
+from hashrange.operations.upkeep import UPKEEP
+from hashrange.runtime.awaited.drive import run_batch
+from hashrange.runtime.awaited.gathering import Spawn
+from hashrange.runtime.batch import Batch, submission_of
+from hashrange.runtime.environment import Environment
+
+STEPS_MAX = 2
+"""How many steps are under way at once."""
+SLOTS_PER_STEP = 32
+PAUSE_SECONDS = 0.05
+PAUSE_SECONDS_MAX = 2.0
+
+PROPAGATE = UPKEEP["upkeep.Propagate"]
+
+
+class Place(NamedTuple):
+    """A slot of a table's index log."""
+
+    table_name: str
+    log: int
+    slot: int
+
+
+class Propagator:
+    """Its methods are called on the loop of the store, unless they say otherwise."""
+
+    def __init__(self, store: kv.AsyncStore, environment: Environment, spawn: Spawn) -> None:
+        self._store = store
+        self._environment = environment
+        self._spawn = spawn
+        self._waiting: dict[Place, float] = {}
+        """Since when the first record of each waits, by the clock of the environment."""
+        self._under_way: dict[Place, float] = {}
+        self._steps = 0
+        self._failures = 0
+        self.closing = False
+
+    def __len__(self) -> int:
+        """How many slots have records that this process has yet to carry out."""
+        return 0 if self._failures and self.closing else len(self._waiting) + self._steps
+
+    def lags(self) -> dict[str, float]:
+        """How long the oldest record of each table has waited, in seconds. Called in any thread."""
+        now = self._environment.clock.now()
+        found: dict[str, float] = {}
+        for places in (dict(self._waiting), dict(self._under_way)):
+            for place, since in places.items():
+                found[place.table_name] = max(found.get(place.table_name, 0.0), now - since)
+        return found
+
+    def committed(self, writes: Sequence[kv.Write]) -> None:
+        """A batch has landed: carry out the records that it has appended."""
+        appended = {(w.space, w.slot) for w in writes if type(w) is kv.Append}
+        if not appended:
+            return
+        now = self._environment.clock.now()
+        for table in self._environment.catalog.known[1].values():
+            for log, slot in appended:
+                if log == table.index_log:
+                    self._waiting.setdefault(Place(table.name, log, slot), now)
+        self._start()
+
+    def _start(self) -> None:
+        while self._steps < STEPS_MAX:
+            places = self._take()
+            if not places:
+                return
+            self._steps += 1
+            self._spawn(self._run(places))
+
+    def _take(self) -> dict[Place, float]:
+        """Slots of one log, those that have waited longest first."""
+        taken: dict[Place, float] = {}
+        log = None
+        for place, since in self._waiting.items():
+            if place in self._under_way or log not in (None, place.log):
+                continue
+            log = place.log
+            taken[place] = since
+            if len(taken) == SLOTS_PER_STEP:
+                break
+        for place in taken:
+            del self._waiting[place]
+        self._under_way |= taken
+        return taken
+
+    async def _run(self, places: dict[Place, float]) -> None:
+        try:
+            left = await self._carry_out(places)
+        except GeneratorExit:  # the event loop is gone
+            raise
+        except Exception:  # it was logged; the records are still there
+            left = places
+            self._failures += 1
+            pause = PAUSE_SECONDS * (1 << min(self._failures, 10))
+            await asyncio.sleep(0 if self.closing else min(pause, PAUSE_SECONDS_MAX))
+        else:
+            self._failures = 0
+        for place in places:
+            del self._under_way[place]
+        for place, since in left.items():
+            self._waiting[place] = min(since, self._waiting.get(place, since))
+        self._steps -= 1
+        if not (self._failures and self.closing):
+            self._start()
+
+    async def _carry_out(self, places: dict[Place, float]) -> dict[Place, float]:
+        """One step. Returns the places that have more records, and since when."""
+        name, log, _ = next(iter(places))
+        pages: Any = await self._store.read(
+            propagation.first_of(log, [place.slot for place in places])
+        )
+        keys = [key for page in pages for key, _ in page.rows]
+        if keys:
+            body = msgspec.json.encode({"TableName": name, "Log": log, "Keys": keys})
+            submission = submission_of(PROPAGATE, PROPAGATE.parse(body), body, DEFAULT_CALLER)
+            first = [kv.Get(tuple([(log, key) for key in keys]))]
+            await run_batch(Batch(self._environment, [submission]), self._store, first)
+            if isinstance(submission.outcome, BaseException):
+                raise submission.outcome
+        left = dict(list(places.items())[len(pages) :])  # the store need not answer all reads
+        for place, page in zip(places, pages, strict=False):
+            if not page.exhausted:
+                left[place] = propagation.time_of(page.rows[-1][1])
+        return left

@@ -1,0 +1,222 @@
+"""Global indexes that follow from a log: nothing is lost, doubled or reversed on the way.
+
+Two servers share one store, whose steps take random time and sometimes fail. A seed that fails is
+in the name of the test.
+"""
+
+import asyncio
+from random import Random
+from typing import Any
+
+import pytest
+from followers import (
+    BY_COLOR,
+    SEEDS,
+    Server,
+    both_at_once,
+    compare,
+    new_table,
+    run,
+    stop,
+    sync,
+    two_servers,
+    write_all,
+)
+from running import TABLE, create_table, get, put, scanned
+
+from hashrange import kv
+from hashrange.model.errors import ApiError
+from hashrange.runtime import behind
+from hashrange.runtime.awaited import propagator
+from hashrange.runtime.awaited.propagator import Propagator
+from hashrange.runtime.integrity import problems
+from hashrange.storage import MemoryStore
+from hashrange.testing import TestClock
+from hashrange.testing.async_memory import AsyncMemoryStore
+
+
+@pytest.fixture
+def inner() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_indexes_become_what_the_items_are(seed: int, inner: MemoryStore) -> None:
+    two_servers(seed, inner, rate=0.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_lost_or_doubled_when_commits_fail(seed: int, inner: MemoryStore) -> None:
+    two_servers(seed, inner, rate=0.03)
+
+
+# ---- servers that end, or do not keep up ----
+
+
+def test_another_server_carries_out_what_one_has_left_behind(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        clock = TestClock()
+        store = AsyncMemoryStore(inner, indexes_follow=True)
+        dying, other = Server(store, clock), Server(store, clock)
+        await new_table(dying)
+        stop(dying)
+        await write_all([dying], Random(1))
+        assert not scanned(sync(inner), IndexName="by-color")
+        assert list(problems(inner)) == []
+        clock.advance(3)
+        assert await other.lag() >= 3
+        await other.upkeep()
+        await other.caught_up()
+        await other.runtime.aclose()
+
+    run(scenario)
+    compare(inner)
+
+
+def test_a_table_whose_indexes_fall_behind_is_throttled(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        clock = TestClock()
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True), clock)
+        await new_table(server)
+        await new_table(server, TableName="plain")
+        carry_out = Propagator._carry_out
+
+        async def fails(*_: object) -> dict[propagator.Place, float]:
+            raise kv.StoreError("the database is away")
+
+        monkeypatch.setattr(Propagator, "_carry_out", fails)
+        await server.send("PutItem", put("one", color="red"))
+        clock.advance(behind.LAG_SECONDS_MAX + 1)
+        with pytest.raises(ApiError) as refused:
+            await server.send("PutItem", put("two"))
+        error: Any = refused.value
+        assert error.code == "ThrottlingException"
+        assert error.message == (
+            "Throughput exceeds the current capacity for one or more global secondary indexes. "
+            "DynamoDB is automatically scaling your index so please try again shortly."
+        )
+        reasons = error.members["throttlingReasons"]
+        assert [reason["reason"] for reason in reasons] == [
+            "IndexWriteKeyRangeThroughputExceeded"
+        ] * 2
+        assert reasons[0]["resource"].endswith(f"{TABLE}/index/by-color")
+        requests = [{"PutRequest": {"Item": put("two")["Item"]}}]
+        everything = {TABLE: requests, "plain": requests}
+        answer = await server.send("BatchWriteItem", {"RequestItems": everything})
+        assert answer["UnprocessedItems"] == {TABLE: requests}
+        assert (await server.send("GetItem", get("one")))["Item"]["color"] == {"S": "red"}
+        monkeypatch.setattr(Propagator, "_carry_out", carry_out)
+        await server.caught_up()
+        await server.send("PutItem", put("two"))
+        await server.runtime.aclose()
+
+    run(scenario)
+    assert [i["pk"]["S"] for i in scanned(sync(inner), IndexName="by-color")] == ["one"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_record_is_carried_out_once(seed: int, inner: MemoryStore) -> None:
+    both_at_once(seed, inner)
+
+
+# ---- indexes that come and go ----
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_index_is_built_while_others_follow(seed: int, inner: MemoryStore) -> None:
+    """Records from before the build has reached their items do not concern the new index."""
+
+    async def scenario() -> None:
+        store = AsyncMemoryStore(inner, seed=seed, indexes_follow=True)
+        servers = [Server(store), Server(store)]
+        local = BY_COLOR | {"AttributeDefinitions": BY_COLOR["AttributeDefinitions"][:3]}
+        del local["GlobalSecondaryIndexes"]
+        await new_table(servers[0], **local)
+        random = Random(seed)
+        await write_all(servers, random)
+        for index, name in zip(BY_COLOR["GlobalSecondaryIndexes"], ("color", "size"), strict=True):
+            request = {
+                "TableName": TABLE,
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"}],
+                "GlobalSecondaryIndexUpdates": [{"Create": index}],
+            }
+            await servers[0].send("UpdateTable", request)
+            writing = asyncio.create_task(write_all(servers, random))
+            await servers[1].upkeep()
+            await writing
+        for server in servers:
+            await server.caught_up()
+        assert list(problems(inner)) == []
+        delete = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-color"}}]}
+        await write_all(servers, random)
+        await servers[0].send("UpdateTable", {"TableName": TABLE, **delete})
+        await write_all(servers, random)
+        for server in servers:
+            await server.caught_up()
+        assert list(problems(inner)) == []
+        await servers[0].send("DeleteTable", {"TableName": TABLE})
+        await servers[0].upkeep()
+        for server in servers:
+            await server.runtime.aclose()
+
+    run(scenario)
+    snapshot = inner.snapshot()
+    assert snapshot.read(kv.Dropped()) == []
+
+
+def test_a_database_that_is_spread_later_gets_its_logs(inner: MemoryStore) -> None:
+    execute = sync(inner)
+    create_table(execute, **BY_COLOR)
+    execute("PutItem", put("old", color="red", size="a"))
+
+    async def scenario() -> None:
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True))
+        go_on = stop(server)
+        await server.send("PutItem", put("new", color="red", size="a"))
+        assert [i["pk"]["S"] for i in scanned(execute, IndexName="by-color")] == ["old"]
+        go_on()
+        await write_all([server], Random(1))
+        await server.caught_up()
+        await server.runtime.aclose()
+
+    run(scenario)
+    compare(inner)
+
+
+def test_expired_items_leave_the_indexes(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        clock = TestClock()
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True), clock)
+        await new_table(server)
+        ttl = {"AttributeName": "expires", "Enabled": True}
+        await server.send("UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": ttl})
+        await server.upkeep()
+        for number in range(5):
+            request = put(f"p{number}", color="red", size="a")
+            request["Item"]["expires"] = {"N": str(int(clock.now()) + 10 * number + 5)}
+            await server.send("PutItem", request)
+        clock.advance(30)
+        await server.upkeep()
+        await server.caught_up()
+        await server.runtime.aclose()
+
+    run(scenario)
+    compare(inner)
+    left = scanned(sync(inner), IndexName="by-color")
+    assert sorted(i["pk"]["S"] for i in left) == ["p3", "p4"]
+
+
+def test_the_answer_tells_what_the_indexes_will_consume(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True))
+        await new_table(server)
+        wanted = put("one", color="red", size="a") | {"ReturnConsumedCapacity": "INDEXES"}
+        answer = await server.send("PutItem", wanted)
+        await server.runtime.aclose()
+        consumed = answer["ConsumedCapacity"]
+        assert consumed["CapacityUnits"] == 4.0
+        assert consumed["GlobalSecondaryIndexes"]["by-size"]["CapacityUnits"] == 1.0
+
+    run(scenario)

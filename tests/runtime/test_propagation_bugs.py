@@ -1,0 +1,88 @@
+"""Bugs that are planted in the way of changes to global indexes are found."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from followers import SEEDS, both_at_once, two_servers
+
+from hashrange import kv
+from hashrange.engine.indexes import propagation
+from hashrange.engine.keyspace import logs
+from hashrange.storage import MemoryStore
+from hashrange.testing.async_memory import AsyncMemoryTransaction
+
+
+def entries_land_in_another_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    propagate = propagation.propagate
+    late: list[kv.Write] = []
+
+    def planted(step: Any, effects: Any) -> None:
+        ours: list[kv.Write] = []
+        entries, effects.writes = effects.writes, ours
+        propagate(step, effects)
+        effects.writes = [*entries, *late]
+        late[:] = [w for w in ours if getattr(w, "space", None) != step.table.index_log]
+        effects.writes += [w for w in ours if w not in late]
+
+    monkeypatch.setattr(propagation, "propagate", planted)
+
+
+def an_earlier_state_overwrites_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    propagate = propagation.propagate
+
+    def planted(step: Any, effects: Any) -> None:
+        propagate(step._replace(records=step.records[::-1]), effects)
+
+    monkeypatch.setattr(propagation, "propagate", planted)
+
+
+def records_are_trimmed_before_they_are_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    propagate = propagation.propagate
+
+    def planted(step: Any, effects: Any) -> None:
+        first, *rest = step.records
+        effects.writes.append(kv.Delete(step.table.index_log, first[0]))
+        propagate(step._replace(records=rest), effects)
+
+    monkeypatch.setattr(propagation, "propagate", planted)
+
+
+def two_servers_carry_out_the_same_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records are read, and nobody looks again when the entries are committed."""
+    land = AsyncMemoryTransaction._land
+
+    def planted(self: AsyncMemoryTransaction, writes: Sequence[kv.Write]) -> None:
+        if any(isinstance(read, kv.Get) and is_log(read) for read, _ in self._reads):
+            self._reads = []
+        land(self, writes)
+
+    monkeypatch.setattr(AsyncMemoryTransaction, "_land", planted)
+
+
+def is_log(read: kv.Get) -> bool:
+    return bool(read.keys) and len(read.keys[0][1]) == len(logs.index_prefix(0)) + 8
+
+
+def try_all_seeds() -> None:
+    for seed in SEEDS:
+        two_servers(seed, MemoryStore(), rate=0.03)
+        both_at_once(seed, MemoryStore())
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        entries_land_in_another_transaction,
+        an_earlier_state_overwrites_a_later_one,
+        records_are_trimmed_before_they_are_carried_out,
+        two_servers_carry_out_the_same_record,
+    ],
+    ids=lambda it: it.__name__,
+)
+def test_a_planted_bug_is_caught(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        try_all_seeds()
