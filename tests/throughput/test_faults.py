@@ -95,6 +95,18 @@ def test_some_members_of_a_batch_are_unprocessed() -> None:
         assert len(found) == 10
 
 
+def test_a_batch_that_is_refused_as_a_whole_is_not_divided() -> None:
+    with opened(rates={"unprocessed": 1.0}) as db:
+        puts = [{"PutRequest": {"Item": put(str(n))["Item"]}} for n in range(26)]
+        twice = [puts[0], {"DeleteRequest": {"Key": {"pk": {"S": "0"}}}}, puts[1], puts[2]]
+        for batch, told in ((puts, "less than or equal to 25"), (twice, "duplicates")):
+            for _ in range(10):
+                refused = refusal(db, "BatchWriteItem", {"RequestItems": {"table": batch}})
+                assert refused is not None
+                assert told in refused["message"]
+        assert there(db) == set()
+
+
 def test_conflicts() -> None:
     on = {"PutItem": {1: "conflict"}, "TransactWriteItems": {1: "conflict", 2: "in-progress"}}
     with opened(on=on) as db:

@@ -96,7 +96,7 @@ class UnreliableRuntime(Runtime):
                 return fault, body, lambda _: InternalServerError("Internal server error")
             case "disconnect":
                 return fault, body, lambda _: Disconnected()
-            case "unprocessed":
+            case "unprocessed" if self._is_valid(name, body):
                 kept, left = self._divided(given)
                 return fault, kept, lambda answer: _with_unprocessed(name, answer, left)
             case _:
@@ -111,6 +111,13 @@ class UnreliableRuntime(Runtime):
                 kind = "KeyRangeThroughput" if table.on_demand else "ProvisionedThroughput"
                 return throughput.error([Limit(table, None, True, kind)])
         return ProvisionedThroughputExceededException(throughput.TABLE_PROVISIONED)
+
+    def _is_valid(self, name: str, body: bytes) -> bool:
+        """Whether a batch is not refused as a whole, which only the whole of it shows."""
+        try:
+            return super().explain(name, body).error is None
+        except ApiError:
+            return False
 
     def _divided(self, given: Body) -> tuple[bytes, Body]:
         """A batch without some of its members, and those, both as RequestItems by table."""
