@@ -13,7 +13,7 @@ from hashrange.model.caller import DEFAULT_REGION
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime.awaited.threads import in_thread, open_here, open_in_thread
+from hashrange.runtime.awaited.threads import StoreOnLoop, in_thread, open_here, open_in_thread
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.database import Database as _Database
 from hashrange.runtime.upgrade import bring_up_to_date_async
@@ -49,6 +49,11 @@ class Database(_Database):
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since it was opened."""
         return self._store.figures()
+
+    def place(self) -> str:
+        """What tells a PostgreSQL database from others, under whatever address; else empty."""
+        store = self._store
+        return store.wait(store.store.place()) if isinstance(store, StoreOnLoop) else ""
 
     def check(self) -> Iterator[str]:
         """Yield one line for each problem found in the file, in rows, indexes and counters."""

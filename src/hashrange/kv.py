@@ -275,17 +275,14 @@ class Store(Protocol):
 
 
 READ_BYTES_MAX = 8 * 1024 * 1024
-"""When the rows of one round trip have so many bytes, a store may leave its other reads out."""
+"""When the rows of a round trip have so many bytes, a store may leave out all but two reads."""
 
 
 class AsyncSnapshot(Protocol):
     """A moment of the store, for reads. It must be closed."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads in one round trip: all, or the first ones (`READ_BYTES_MAX`).
-
-        The first two are always answered, because the first is often that of the catalog.
-        """
+        """Answer several reads in one round trip: all, or the first ones (`READ_BYTES_MAX`)."""
 
     async def close(self) -> None: ...
 
@@ -348,6 +345,9 @@ class AsyncStore(Protocol):
 
         A `lasting` one holds its moment from the first read on, and costs more.
         """
+
+    async def place(self) -> str:
+        """The same under all addresses of one database, and another one for each other."""
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         """See `Store`."""

@@ -157,7 +157,8 @@ def following(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
             process.send_signal(signal.SIGINT)
             out, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (0, "")
-    assert out.endswith("s behind; run the same command again to go on\n")
+    assert "s behind; run the same command again to go on from " in out
+    assert out.endswith(".progress, or remove that file\n")
 
 
 def equal_soon(client: Any, copied: Any) -> None:

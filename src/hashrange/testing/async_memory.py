@@ -70,6 +70,9 @@ class AsyncMemoryStore:
         await self.pause()
         return AsyncMemoryTransaction(self, self.store.snapshot())
 
+    async def place(self) -> str:
+        return f"memory/{id(self.store)}"
+
     async def backup(self, path: str, /, compact: bool = False) -> None:
         await self.pause()
         self.store.backup(path, compact)

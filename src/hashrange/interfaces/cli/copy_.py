@@ -101,7 +101,10 @@ def _follow(copy: "Copy") -> None:
     except KeyboardInterrupt:
         if shown:
             sys.stderr.write("\r\x1b[K")
-        print(f"{_state(*last)}; run the same command again to go on")
+        print(
+            f"{_state(*last)}; run the same command again to go on from {copy.bookmark.path}, "
+            "or remove that file"
+        )
 
 
 def _state(seconds: float, applied: int) -> str:

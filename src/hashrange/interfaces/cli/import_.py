@@ -82,10 +82,12 @@ def import_(
     """
     from hashrange.interfaces.data import formats, importing
     from hashrange.interfaces.data.progress import counted
-    from hashrange.interfaces.target import open_target
+    from hashrange.interfaces.target import kind_of, open_target
 
     with told("run the same command again to go on"):
         chosen = formats.for_input(path, format)
+        if create is not None and kind_of(db) == "file" and not Path(db).exists():
+            _try_to_create(table, path, create)
         with open_target(db, create=create is not None) as target:
             ask_before_writing(target, f"Write the items of {path} to {table}", yes)
             found = _table(target, table, path, create)
@@ -114,6 +116,21 @@ def _table(target: "Target", name: str, path: Path, create: Path | None) -> "Tab
             raise
     if create is None:
         fail(f"{target.name}: no table {name}; --create makes it")
+    _create(target, name, path, create)
+    return tables.describe(target.client, target.name, name)
+
+
+def _create(target: "Target", name: str, path: Path, create: Path) -> None:
+    from hashrange.interfaces.data import tables
+
     where = create if create != Path() else tables.beside(path)
     tables.create(target.client, target.name, tables.read(where), name)
-    return tables.describe(target.client, target.name, name)
+
+
+def _try_to_create(name: str, path: Path, create: Path) -> None:
+    """In memory, so that a wrong description leaves no file with an empty database behind."""
+    import hashrange
+    from hashrange.interfaces.target import target_of
+
+    with hashrange.connect() as database:
+        _create(target_of(database, name), name, path, create)

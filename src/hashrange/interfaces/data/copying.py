@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hashrange import StoreError
 from hashrange.interfaces.data import tables
 from hashrange.interfaces.data.connection import Refused, connection
 from hashrange.interfaces.data.items import DataError, Record
@@ -24,6 +25,8 @@ from hashrange.interfaces.data.tables import TableInfo
 
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
+
+AGAIN = "run the same command again to go on"
 
 _IDLE_SECONDS = 0.25
 """A shard may be read five times a second."""
@@ -46,7 +49,8 @@ class Copy:
     """The copy of some tables. `states` says by name how far it has come."""
 
     def __init__(self, source: "Target", target: "Target", names: Sequence[str]) -> None:
-        if _place(source) == _place(target):
+        places = _place(source), _place(target)
+        if places[0] == places[1]:
             raise DataError(f"{source.name}: the source and the target are the same")
         self.source = source
         self.target = target
@@ -54,7 +58,7 @@ class Copy:
         beside = Path(f"{target.name}.progress")
         self.bookmark = Bookmark(
             beside if target.kind == "file" else Path("hashrange-copy.progress"),
-            {"copy": source.name, "to": target.name, "tables": self.names},
+            {"copy": source.name, "to": target.name, "tables": self.names} | _postgres(places),
         )
         self.states = msgspec.convert(self.bookmark.load() or {}, dict[str, TableState])
         self.resumed = sum(state.items for state in self.states.values())
@@ -82,6 +86,9 @@ class Copy:
                         self._copy(table, state, threads, rate, progress)
                         state.ended = time.time()
             self.save()
+        except (DataError, StoreError) as error:
+            self.save()
+            raise DataError(f"{error}; {AGAIN}") from error
         except BaseException:
             with suppress(OSError):
                 self.save()
@@ -143,9 +150,18 @@ class Copy:
 
 
 def _place(target: "Target") -> tuple[str, str]:
-    """One file has many names: `app.db`, `./app.db`, a link."""
-    name = os.path.realpath(target.name) if target.kind == "file" else target.name
-    return target.kind, name
+    """One file has many names: `app.db`, `./app.db`, a link. So has a PostgreSQL database, and the
+    names that are printed leave out its schema."""
+    if target.kind == "postgresql":
+        assert target.database is not None
+        return target.kind, target.database.place()
+    return target.kind, os.path.realpath(target.name) if target.kind == "file" else target.name
+
+
+def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """What a bookmark says besides the names, if one of the places is in PostgreSQL."""
+    found = [place for kind, place in places if kind == "postgresql"]
+    return {"postgresql": found} if found else {}
 
 
 def _prepare(source: "Target", target: "Target", table: TableInfo) -> None:

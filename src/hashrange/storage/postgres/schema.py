@@ -65,6 +65,11 @@ _SERVER = """SELECT current_setting('server_version_num')::int AS number,
     current_setting('transaction_read_only') AS read_only, pg_is_in_recovery() AS standby,
     current_schema() AS schema"""
 
+PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
+    (SELECT oid FROM pg_database WHERE datname = current_database()),
+    current_schema()::regnamespace::oid)"""
+"""Which cluster, which database of it, and which schema."""
+
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     """Check the database, and make or upgrade its tables. Returns the number of its locks.

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange.kv import Answer, Durability, Read, StoreError, check_durability
-from hashrange.storage.postgres import check, routed, settle
+from hashrange.storage.postgres import check, routed, schema, settle
 from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question
@@ -111,6 +111,10 @@ class PostgresStore:
 
     async def begin(self, lasting: bool = False, /) -> PostgresTransaction:
         return PostgresTransaction(self, await self.hold_snapshot() if lasting else None)
+
+    async def place(self) -> str:
+        [[place]] = await self._fetch(schema.PLACE)
+        return str(place)
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         raise StoreError(f"{self.name}: back up a PostgreSQL database with pg_dump")
