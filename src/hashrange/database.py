@@ -112,7 +112,7 @@ def connect(
     elif path is None:
         store = storage.MemoryStore()
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
-        raise StoreError(":memory: is no file; leave the path out for a database in memory")
+        raise StoreError(":memory: is not a file; leave the path out for a database in memory")
     else:
         store = storage.SqliteStore(os.fsdecode(path), durability=durability)
     try:

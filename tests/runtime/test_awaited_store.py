@@ -367,7 +367,7 @@ def test_from_threads_and_from_another_loop(inner: MemoryStore) -> None:
     assert runtime.call("UpdateItem", body) == b"{}"
     with pytest.raises(ApiError, match="validation"):
         runtime.call("UpdateItem", b"{}")
-    with pytest.raises(ApiError, match="is no operation"):
+    with pytest.raises(ApiError, match="is not an operation"):
         runtime.call("upkeep.Pending", b"{}")
 
     async def scenario() -> None:

@@ -34,11 +34,11 @@ def execute(request: pytest.FixtureRequest) -> Execute:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("put_item", "'put_item' is no operation of DynamoDB; did you mean 'PutItem'?"),
-        ("Querry", "'Querry' is no operation of DynamoDB; did you mean 'Query'?"),
-        ("zzz", "'zzz' is no operation of DynamoDB"),
-        (None, "None is no operation of DynamoDB"),
-        ("upkeep.Pending", "'upkeep.Pending' is no operation of DynamoDB"),
+        ("put_item", "'put_item' is not an operation of DynamoDB; did you mean 'PutItem'?"),
+        ("Querry", "'Querry' is not an operation of DynamoDB; did you mean 'Query'?"),
+        ("zzz", "'zzz' is not an operation of DynamoDB"),
+        (None, "None is not an operation of DynamoDB"),
+        ("upkeep.Pending", "'upkeep.Pending' is not an operation of DynamoDB"),
     ],
 )
 def test_an_unknown_operation(store: kv.Store, execute: Execute, name: Any, told: str) -> None:

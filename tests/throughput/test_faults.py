@@ -214,8 +214,8 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
         ({"rates": {"error": 2}}, "the rate of error is a number, 0 or more and at most 1, not 2"),
         ({"rates": {"error": 0.6, "throttle": 0.6}}, "at most 1 together"),
         ({"on": {"PutItem": {0: "error"}}}, "calls of PutItem are counted from 1"),
-        ({"on": {"Put": {1: "error"}}}, "about 'Put', which is no operation"),
-        ({"operations": ("GetItems",)}, "about 'GetItems', which is no operation"),
+        ({"on": {"Put": {1: "error"}}}, "about 'Put', which is not an operation"),
+        ({"operations": ("GetItems",)}, "about 'GetItems', which is not an operation"),
         (
             {"on": {"GetItem": {1: "unprocessed"}}},
             "GetItem cannot have the fault unprocessed; these can: BatchGetItem, BatchWriteItem",

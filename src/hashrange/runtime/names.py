@@ -25,4 +25,4 @@ def unknown(name: object) -> UnknownOperationException:
 
     close = get_close_matches(str(name), API, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return UnknownOperationException(f"{name!r} is no operation of DynamoDB{hint}")
+    return UnknownOperationException(f"{name!r} is not an operation of DynamoDB{hint}")

@@ -174,7 +174,7 @@ def test_the_cost_is_that_of_the_answer(console: Browserless) -> None:
     ("fields", "said"),
     [
         ({"index": "by-status", "pk": "open", "sk": "many"}, "many"),
-        ({**ANN, "skop": "nonsense", "sk": "x"}, "no operator"),
+        ({**ANN, "skop": "nonsense", "sk": "x"}, "not an operator"),
         ({**ANN, **filtered("=", "no", "BOOL")}, "true or false"),
         ({**ANN, **filtered("=", "?", "B")}, "base64"),
         ({**ANN, **filtered("=", "{", "JSON")}, "not JSON"),

@@ -16,9 +16,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "target", metavar="TARGET", type=_file, help="the copy: a file that does not exist yet"
     )
-    parser.add_argument(
-        "--compact", action="store_true", help="leave out room that nothing uses; takes longer"
-    )
+    parser.add_argument("--compact", action="store_true", help="leave out free space; takes longer")
     parser = command(commands, restore)
     parser.add_argument("source", metavar="BACKUP", type=_file, help="a file that backup made")
     parser.add_argument("path", metavar="DB", type=_file, help="the database file")

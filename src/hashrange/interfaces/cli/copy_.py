@@ -24,12 +24,12 @@ NEAR_SECONDS = 1.0
 def add(commands: "Commands") -> None:
     parser = command(commands, copy_)
     parser.add_argument("source", metavar="DB", help=DB_HELP)
-    parser.add_argument("target", metavar="DB", help="where to, likewise; a file is created")
+    parser.add_argument("target", metavar="DB", help="the database to copy to; a file is created")
     parser.add_argument("tables", metavar="TABLE", nargs="*", help="default: all tables")
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="afterwards apply what changes in the source, from its stream, until Ctrl-C",
+        help="then apply the changes of the source, from its stream, until Ctrl-C",
     )
     add_speed(parser)
     add_yes(parser)

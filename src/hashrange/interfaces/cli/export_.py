@@ -22,12 +22,12 @@ def add(commands: "Commands") -> None:
         metavar="FILE",
         type=Path,
         required=True,
-        help="a file that does not exist yet; packed if its name ends in .gz",
+        help="a file that does not exist yet; compressed if its name ends in .gz",
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="default: as the name of FILE ends: .jsonl (DynamoDB JSON lines), .json (an array), "
+        help="default: by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an array), "
         ".csv, .yaml, .parquet; s3-export is the folder that DynamoDB's own export makes",
     )
     add_speed(parser)

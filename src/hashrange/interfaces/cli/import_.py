@@ -48,7 +48,7 @@ def add(commands: "Commands") -> None:
         type=Path,
         const=Path(),
         help="create the table if it does not exist, as a file describes it; default: "
-        "FILE.table.json, which export writes; the output of DescribeTable will do",
+        "FILE.table.json, which export writes; it may also be the output of DescribeTable",
     )
     add_speed(parser)
     add_yes(parser)

@@ -42,7 +42,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen on, default: 127.0.0.1; others than loopback need keys",
+        help="the address to listen on, default: 127.0.0.1; without keys, only loopback",
     )
     parser.add_argument(
         "--workers",
@@ -109,8 +109,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--eventual",
         choices=("drawn", "worst"),
-        help="let reads that are not strongly consistent be old: by a lag that is drawn, or by as "
-        "much as allowed; default: they see every commit",
+        help="give eventually consistent reads old values: by a random lag, or the largest; "
+        "default: they see every commit",
     )
 
 

@@ -102,7 +102,7 @@ def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> R
 def _sort_condition(made: "_Expressions", shape: TableShape, name: str, visit: Visit) -> str:
     operator = visit.given.get("skop") or "="
     if operator not in KEY_OPERATORS:
-        raise Mistake(f"{operator!r} is no operator for a key")
+        raise Mistake(f"{operator!r} is not an operator for a key")
     texts = [visit.given["sk"]]
     if operator == "between":
         texts.append(visit.given.get("sk2", ""))
@@ -156,7 +156,7 @@ class _Expressions:
 
     def filter(self, one: Filter) -> str:
         if one.operator not in FILTER_OPERATORS:
-            raise Mistake(f"{one.operator!r} is no operator for a filter")
+            raise Mistake(f"{one.operator!r} is not an operator for a filter")
         if one.type not in FILTER_TYPES:
             raise Mistake(f"{one.type!r} is no type")
         texts = [one.value, one.second] if one.operator == "between" else [one.value]

@@ -109,7 +109,7 @@ class _Pooled:
 
 
 class _Awaited(_Pooled):
-    """A database in this process, over a store that is awaited."""
+    """A database in this process, over an asynchronous store."""
 
     def __init__(self, runtime: AsyncRuntime, threads: int) -> None:
         super().__init__(threads)

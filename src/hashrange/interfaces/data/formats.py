@@ -85,7 +85,7 @@ def for_output(path: Path, name: str | None) -> Format | None:
     if found is None:
         raise DataError(f"{path}: the name does not tell the format; give one with --format")
     if path.name.endswith(".gz") and not found.text:
-        raise DataError(f"{path}: {found.name} is not packed by gzip; take another name")
+        raise DataError(f"{path}: {found.name} is not compressed; choose another name")
     return found
 
 

@@ -286,7 +286,7 @@ def _foreign(name: str, cell: Any) -> dict[str, Any]:
             return {"N": _digits(cell)}
         case float():
             if cell != cell or cell in (float("inf"), float("-inf")):
-                raise ValueError(f"{name}: {cell} is no number of DynamoDB")
+                raise ValueError(f"{name}: {cell} is not a number of DynamoDB")
             return {"N": repr(cell)}
         case str():
             return {"S": cell}
@@ -301,4 +301,4 @@ def _foreign(name: str, cell: Any) -> dict[str, Any]:
                 "M": {key: _foreign(name, each) for key, each in cell.items() if each is not None}
             }
         case _:
-            raise ValueError(f"{name}: a {type(cell).__name__} stands for no attribute value")
+            raise ValueError(f"{name}: a {type(cell).__name__} is not an attribute value")

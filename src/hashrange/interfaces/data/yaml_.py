@@ -34,7 +34,7 @@ def read(source: Input) -> Iterator[Record]:
     yaml = _library()
     text = source.read(FILE_BYTES_MAX + 1)
     if len(text) > FILE_BYTES_MAX:
-        raise DataError(f"{source.name}: over {FILE_BYTES_MAX:,} bytes; take JSON for so much")
+        raise DataError(f"{source.name}: over {FILE_BYTES_MAX:,} bytes; use JSON instead")
     loader_type = _loader(yaml)
     line = 1
     try:

@@ -93,7 +93,7 @@ class Commands:
         except OSError as error:
             raise Failed(f"{printable(str(path))}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise Failed(f"{printable(str(path))}: is no text in UTF-8") from None
+            raise Failed(f"{printable(str(path))}: is not UTF-8 text") from None
         except TooLong as error:
             raise Failed(f"{printable(str(path))}: {error}") from None
         finally:

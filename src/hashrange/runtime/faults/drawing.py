@@ -34,7 +34,7 @@ class Drawing:
         """Raises ValueError for operations that do not exist, and faults that they cannot have."""
         for name in (*faults.operations, *faults.on):
             if name not in API:
-                raise ValueError(f"the faults are about {name!r}, which is no operation")
+                raise ValueError(f"the faults are about {name!r}, which is not an operation")
         for name, calls in faults.on.items():
             for fault in calls.values():
                 if name not in _CAN_HAVE.get(fault, {name}):

@@ -35,7 +35,7 @@ def show(visit: Visit) -> Response:
     """The form, and a minute of messages if the address says how many there are."""
     keys, rate = visit.given.get("keys", "1"), visit.given.get("rate", "16")
     if keys not in KEYS or rate not in RATES:
-        raise Mistake("Choose keys and a rate of the list.")
+        raise Mistake("Choose keys and a rate from the list.")
     ran = simulate(int(keys), int(rate)) if visit.given.get("run") else None
     return step(
         visit,

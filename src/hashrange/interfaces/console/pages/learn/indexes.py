@@ -47,7 +47,7 @@ QUESTIONS = {
 def show(visit: Visit) -> Response:
     asked = visit.given.get("question", "")
     if asked and asked not in QUESTIONS:
-        raise Mistake("Choose a question of the list.")
+        raise Mistake("Choose a question from the list.")
     found = _ask(visit, QUESTIONS[asked]) if asked else None
     return step(
         visit,

@@ -17,7 +17,7 @@ def show(visit: Visit) -> Response:
     """The form, and what both requests read if the address names a sensor."""
     sensor, hours = visit.given.get("sensor", ""), visit.given.get("hours", "")
     if (sensor and sensor not in CHOICES) or hours not in HOURS:
-        raise Mistake("Choose a sensor and hours of the list.")
+        raise Mistake("Choose a sensor and hours from the list.")
     ran = [_run(visit, name, sensor, hours) for name in ("Query", "Scan")] if sensor else []
     return step(
         visit, "reads", choices=CHOICES, hours=HOURS, sensor=sensor, chosen=hours, ran=ran, day=DAY

@@ -96,7 +96,7 @@ def run(visit: Visit) -> Response:
     """Put the item as it is before, explain the write, and make it."""
     write, size = WRITES.get(visit.given.get("write", "")), visit.given.get("size", "")
     if write is None or size not in SIZES:
-        raise Mistake("Choose a write and a size of the list.")
+        raise Mistake("Choose a write and a size from the list.")
     before = write.before("x" * (int(size) * 1024))
     key = {name: before[name] for name in ("pk", "sk")}
     operation = "UpdateItem" if write.update else "PutItem"
