@@ -62,7 +62,7 @@ unpack_weight = Layout(">4xI").unpack_from
 """`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
 
 
-# ---- reads, and what answers them ----
+# ---- reads and their answers ----
 
 
 class Get(Struct, gc=False):
@@ -246,7 +246,7 @@ class Store(Protocol):
         """
 
     def verify(self) -> Iterator[str]:
-        """Yield one line for each problem in what is stored, such as a wrong checksum."""
+        """Yield one line for each problem in the stored data, such as a wrong checksum."""
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         """Look for damage in parts of about so many seconds, and yield the problems of each.
@@ -256,7 +256,7 @@ class Store(Protocol):
         """
 
     def elected(self) -> bool:
-        """Whether this process does what is to be done once for all that use the database.
+        """Whether this process does the work that is done once for all processes.
 
         Once it is elected, it stays so until it closes the store or ends. Then another process
         that asks is elected.
@@ -368,7 +368,7 @@ def check_durability(durability: str) -> None:
 
 
 class StoreError(Exception):
-    """The store cannot do what it was asked to; the message is one line for the operator."""
+    """The store cannot carry out a call; the message is one line for the operator."""
 
 
 class Conflict(StoreError):
@@ -393,7 +393,7 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """After an I/O error it is not known what is on disk: no writes until it is reopened."""
+    """After an I/O error the content of the disk is unknown: no writes until it is reopened."""
 
 
 class Damaged(StoreError):

@@ -154,13 +154,13 @@ AnyChange = (
 
 
 Respond = Callable[[Receipt], Response | Raw]
-"""Makes a response that depends on what the changes consume."""
+"""Makes a response that depends on the units that the changes consume."""
 
 
 class Decision(Struct, gc=False):
     """The changes of an operation, its response, and the receipt of the units it consumed.
 
-    If the response depends on what the changes consume, `respond` makes it from the receipt.
+    If the response depends on the consumed units, `respond` makes it from the receipt.
     A decision without changes comes with its receipt (None if no caller reads it); for one with
     changes, `transition.derive` fills the receipt.
     """

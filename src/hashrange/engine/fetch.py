@@ -36,7 +36,7 @@ class Admit(Struct, gc=False):
 
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
     reached. For a write,
-    the global indexes of the table count as well. `units` is what it will consume at least: the
+    the global indexes of the table count as well. `units` are the least that it will consume: the
     members of a batch are admitted one after the other, as if each had paid before the next. `raw`
     is the raw key of the row, or of the partition of several rows; empty if it is not known.
     """

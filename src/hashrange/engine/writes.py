@@ -131,7 +131,7 @@ def _check_condition(table: Table, condition: Condition) -> None:
 
 
 def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
-    """Read what `decide` needs to know about the item that a write will change.
+    """Make the reads that `decide` needs about the item that a write will change.
 
     Raises a throttling error if the write is not admitted.
     """
@@ -147,7 +147,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
 
 
 def asking(write: ItemWrite) -> fetch.Admit:
-    """The question whether a write is admitted, with what it consumes at least."""
+    """The question whether a write is admitted, with the least units it consumes."""
     table, units = write.table, write_units(write.size or 0)
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 

@@ -1,4 +1,4 @@
-"""The clock of a database that a test moves, and what follows from it at once."""
+"""The clock of a database that a test moves, which makes due work be done at once."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -48,7 +48,7 @@ class Target:
 
     @property
     def is_aws(self) -> bool:
-        """Whether what is written is written to AWS, also if its address was given."""
+        """Whether writes go to AWS, even if its address was given instead of its name."""
         if self.kind != "server":
             return self.kind == "aws"
         host = urlsplit(self.client.meta.endpoint_url).hostname or ""

@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     fail on purpose. The following settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
-    - `partition_read_units`, `partition_write_units`: what a partition serves per second.
+    - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
     - `burst_seconds`: for how many seconds provisioned units that were not used are kept.
     - `index_backlog_units`: how far the writes of a global index may fall behind before those of
       its table are refused.

@@ -49,7 +49,7 @@ class WarmThroughput(Struct, frozen=True):
 
 
 def partitions_needed(throughput: Throughput, warm: WarmThroughput) -> int:
-    """How many partitions it takes to serve what is provisioned, and what was ever served."""
+    """How many partitions it takes to serve the provisioned and the warm throughput."""
     provisioned = needed(throughput.read, throughput.write, on_demand=False)
     return max(provisioned, needed(warm.read, warm.write, on_demand=True))
 

@@ -28,7 +28,7 @@ class Access(NamedTuple):
 
 
 Resources = Callable[[Any, Caller], list[Access]]
-"""Lists what a checked request touches: each access once, in the order of the request."""
+"""Lists the accesses of a checked request: each once, in the order of the request."""
 
 
 def nothing(request: Any, caller: Caller) -> list[Access]:
@@ -196,7 +196,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
 
 
 def of(name: str) -> Resources:
-    """The function that names what a request of this operation touches."""
+    """The function that names the resources that a request of this operation touches."""
     return partial(_BY_NAME.get(name, _table), name)
 
 

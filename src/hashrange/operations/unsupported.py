@@ -72,7 +72,7 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
     "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
 }
-"""The error, its message, and the member that names what does not exist."""
+"""The error, its message, and the member that names the absent resource."""
 _KINDS = {
     "BackupArn": "backup",
     "BulkOperationArn": "bulk-operation",

@@ -35,7 +35,7 @@ from hashrange.runtime.meter.metered import metered
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
-"""When so much time is spent, a batch ends; what is left of it waits for the next one."""
+"""After this time a batch ends; the rest of its requests wait for the next one."""
 
 ENTROPY_BYTES = 16
 
@@ -123,7 +123,7 @@ def internal_error(error: BaseException) -> InternalServerError:
     """The caller's error for a bug of ours or a failure of the store, which is logged.
 
     Ctrl-C and the like, which are no Exception, are not logged: they are raised again. The
-    `__cause__` of what is returned is `error`.
+    `__cause__` of the returned error is `error`.
     """
     if isinstance(error, kv.StoreError):
         logger.error("storage: %s", error)
@@ -140,7 +140,7 @@ def _refusal(error: Exception, account: Account | None) -> ApiError:
         return internal_error(error)
     if account is not None:
         account.refused(error)
-    # A traceback would keep what was read in memory, in a cycle.
+    # A traceback would keep the rows that were read in memory, in a cycle.
     return error.with_traceback(None)
 
 
@@ -276,7 +276,7 @@ class Batch(Struct, eq=False):
     def _charged(
         self, submission: Submission, response: bytes, receipt: Receipt | None, now: float
     ) -> bytes:
-        """The response, after what it consumed is charged."""
+        """The response, after its units are charged."""
         meter = self.environment.meter
         if meter is None or receipt is None:
             return response

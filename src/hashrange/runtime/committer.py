@@ -263,7 +263,7 @@ class Committer(forks.Forkable):
             raise
 
     def _pass_on(self, batch: Batch) -> None:
-        """Let what a batch has not decided wait for the next one, or be decided aside."""
+        """Let the undecided requests of a batch wait for the next one, or be decided aside."""
         self._waiting.extendleft(reversed(batch.late))
         for submission in batch.costly:
             self._propose(submission)

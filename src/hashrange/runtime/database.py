@@ -154,7 +154,7 @@ class Database:
         self._scrubber.on_damage(tell)
 
     def close(self) -> None:
-        """Answer what has arrived, and close the store."""
+        """Answer the requests that have arrived, and close the store."""
         self._scrubber.close()
         self._upkeep.close()
         self.runtime.close()

@@ -36,7 +36,7 @@ class Consumed(Struct):
 class Explanation(Struct):
     """`rows_read` counts items and index entries, and `bytes_read` is their size.
 
-    `items_returned` is what the client gets of them. `error` is the body of the error, if the
+    `items_returned` is how many of them the client gets. `error` is the body of the error, if the
     request would be refused. `notes` say what a write does to each index, or that a read would
     return only a page.
     """
@@ -61,7 +61,7 @@ def explain(
 ) -> Explanation:
     """Explain a request, which may be one that writes, over a snapshot."""
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
-    # Only what is measured fills receipts.
+    # Receipts are filled only if throughput is measured.
     settings = environment.settings._replace(throughput="measured")
     moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
     return _explain(operation, begin(operation, request, moment, tables), snapshot, now)

@@ -103,7 +103,7 @@ def _source(
 def _partitions(
     owner: Table | Index, counts: list[tuple[int, int]], usage: SourceUsage | None
 ) -> Iterator[Shown]:
-    """The range of each partition in the hash, what is in it, and what it was used for."""
+    """The range of each partition in the hash, its contents and its use."""
     for partition, (items, size) in zip(owner.partitions, counts, strict=True):
         end = partitions.end_of(owner, partition)
         shown: Shown = {

@@ -170,11 +170,11 @@ class Runtime(forks.Forkable):
         return self._call(UPKEEP[name], body, DEFAULT_CALLER)
 
     def refuse_writes(self, reason: str) -> None:
-        """Write nothing any more, because what is stored is damaged. Reads go on."""
+        """Write nothing any more, because the stored data is damaged. Reads go on."""
         self._committer.refusal = reason
 
     def tell_units(self) -> None:
-        """Let each response from now on know what it consumed, if throughput is measured.
+        """Add the consumed units to each response from now on, if throughput is measured.
 
         See `hashrange.runtime.meter.metered.Metered`.
         """
@@ -204,7 +204,7 @@ class Runtime(forks.Forkable):
         self._store.close()
 
     def at_exit(self) -> None:
-        """Let daemon threads begin nothing more. The store waits for what they have begun."""
+        """Let daemon threads begin nothing more. The store waits for the work under way."""
         self._closed = True
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:

@@ -40,9 +40,9 @@ class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none.
 
     `asked` returns steps to do besides those that are found in the database. `elected` tells
-    whether this process does what becomes due with time. If the database is `shared` under a lease,
-    the thread of only one process works at a time. `timer` counts seconds. As a default argument it
-    stays the system's, even if a test replaces `time.monotonic` to freeze the time.
+    whether this process does the work that becomes due with time. If the database is `shared` under
+    a lease, the thread of only one process works at a time. `timer` counts seconds. As a default
+    argument it stays the system's, even if a test replaces `time.monotonic` to freeze the time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Stores: each keeps the promises of `hashrange.kv` and does not interpret what it stores."""
+"""Stores: each keeps the promises of `hashrange.kv` and does not interpret its rows."""
 
 from typing import TYPE_CHECKING, Any
 

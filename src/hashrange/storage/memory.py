@@ -1,9 +1,9 @@
 """The store in memory: a dict and the sorted keys per space, one writer, an undo log.
 
-The open transaction changes rows in place and notes in `_undo` what they were before. A
-snapshot therefore looks for a row in three places: its own copies of old values, the undo log,
-and the current rows. When a transaction commits, every open snapshot copies the undo log; if no
-snapshot is open, nothing is copied.
+The open transaction changes rows in place and notes their old values in `_undo`. A snapshot
+therefore looks for a row in three places: its own copies of old values, the undo log, and the
+current rows. When a transaction commits, every open snapshot copies the undo log; if no snapshot is
+open, nothing is copied.
 """
 
 import threading

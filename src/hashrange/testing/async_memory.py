@@ -1,10 +1,10 @@
 """An asynchronous store in memory, with random delays and real races.
 
-It is for tests of code that works over an asynchronous store. Each step lets the event loop run
-for a random number of turns, so that other tasks run in between. Transactions do not exclude each
-other: a commit raises `Conflict` if what it has read no longer holds. It also raises `Conflict`
-if a transaction with a later time has already committed: if the store itself numbers the records
-of a table's log, the log relies on commits being in the order of their times.
+It is for tests of code that works over an asynchronous store. Each step lets the event loop run for
+a random number of turns, so that other tasks run in between. Transactions do not exclude each
+other: a commit raises `Conflict` if a read of its transaction no longer holds. It also raises
+`Conflict` if a transaction with a later time has already committed: if the store itself numbers the
+records of a table's log, the log relies on commits being in the order of their times.
 """
 
 import asyncio

@@ -127,7 +127,7 @@ class PostgresServer:
         return self.dsn(name, **self._store_options)
 
     def run(self, *statements: str, database: str = "postgres") -> str:
-        """Run statements with psql, each in a transaction of its own. Returns what it prints."""
+        """Run statements with psql, each in a transaction of its own. Returns its output."""
         command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(database)]
         for statement in statements:
             command += ["-c", statement]

@@ -4,13 +4,13 @@
         def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "db")
 
-`make_store` gives an empty store; it may use the empty `folder`. The suite also
-demands that a write to a space that does not exist raises `LookupError`.
+`make_store` gives an empty store; it may use the empty `folder`. The suite also demands that a
+write to a space that does not exist raises `LookupError`.
 
 `StoreSuite` is for any store: one writer or many, counters in one place or in several, its own
 clock or one that is raised. `hashrange.testing.single_writer` has `SingleWriterSuite`, which also
-tests what only a store with a single writer promises. Every answer is compared with that of a
-simple model (`hashrange.testing.store_model`).
+tests the promises that only a store with a single writer makes. Every answer is compared with that
+of a simple model (`hashrange.testing.store_model`).
 """
 
 import threading

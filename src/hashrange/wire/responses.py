@@ -60,7 +60,7 @@ _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "O
 
 
 class RequestTooLargeException(ApiError):
-    """The body, or what it decodes to, is larger than the server takes."""
+    """The body, or its decoded form, is larger than the server takes."""
 
     status = 413
     namespace = "com.amazon.coral.service#"

@@ -15,7 +15,7 @@ REASON_CHARS = 130
 
 
 def draw_patterns(table: Table) -> str:
-    """The picture of which source serves which pattern, and of what comes back."""
+    """The picture of the source that serves each pattern, and of the entities it returns."""
     return _PatternPicture(table).render()
 
 

@@ -36,7 +36,7 @@ def cut(text: str, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text in one line: what has no picture, or changes the direction of others, is escaped.
+    """The text in one line. Characters that are invisible, or that change direction, are escaped.
 
     XML does not allow some of these characters at all.
     """

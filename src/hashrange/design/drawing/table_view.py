@@ -1,4 +1,4 @@
-"""The table or an index: item collections as groups of rows, and what each pattern reads."""
+"""The table or an index: item collections as groups of rows, and the reads of each pattern."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""An IAM policy that allows what a model's patterns and writes need, and nothing else.
+"""An IAM policy that allows the requests of a model's patterns and writes, and nothing else.
 
 With a tenant, each statement has a condition on the partition keys that it may touch
 (`dynamodb:LeadingKeys`): those whose template has the caller's own tenant, which is the tag of the

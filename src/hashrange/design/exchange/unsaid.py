@@ -8,7 +8,7 @@ from hashrange.design.table import Table
 def unsaid(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:
     """The parts of a model that a description of tables leaves out, one line each.
 
-    With `entities`, the format knows the keys of entities, but nothing of what they do.
+    With `entities`, the format has the keys of entities, but not their behaviour.
     """
     model = table.model
     if not entities:

@@ -280,7 +280,7 @@ class StoreSteps:
         return item
 
     def save_in_place(self, item: Item) -> Steps[Item]:
-        """As `save`, and update the caller's own item to what is stored."""
+        """As `save`, and update the caller's own item to the stored one."""
         saved: Item = yield from self.write("save", item)
         vars(item).update(vars(saved))
         return item

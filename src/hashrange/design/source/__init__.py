@@ -1,1 +1,1 @@
-"""Models as Python source: what is known of a table, written as a module."""
+"""Models as Python source: the known facts about a table, written as a module."""

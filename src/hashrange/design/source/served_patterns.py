@@ -1,4 +1,4 @@
-"""Patterns for a model that has none yet: what its keys and indexes serve as they are."""
+"""Patterns for a model that has none yet: those that its keys and indexes serve as they are."""
 
 from collections.abc import Iterator, Sequence
 from string import Formatter

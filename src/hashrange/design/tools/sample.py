@@ -193,7 +193,7 @@ class _Inventor:
         return fields if fields < entity.key_fields else frozenset()
 
     def _leave_out(self, entity: Entity, values: dict[str, Any], number: int) -> None:
-        """Every fourth item lacks what is optional, so that sparse indexes can be seen."""
+        """Every fourth item lacks its optional fields, so that sparse indexes can be seen."""
         for name, kind in entity.fields.items():
             if kind.optional and name in values and number % 4 == 0:
                 values[name] = None

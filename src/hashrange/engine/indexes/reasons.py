@@ -1,4 +1,4 @@
-"""Says in words what a change of an item does to each index: why it costs what it costs."""
+"""Explains in words the effect of a change of an item on each index, and so its cost."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
-    """Each secondary index of the item's table, and what happens to the item's entry in it."""
+    """Each secondary index of the item's table, and the change of the item's entry in it."""
     for index in change.table.indexes:
         if index.building and not is_built(index, change.key):
             yield index, "is being built and has yet to come to the item: no write"

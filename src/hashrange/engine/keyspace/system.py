@@ -7,7 +7,7 @@
     upkeep                     which process does the upkeep, and until when, JSON
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
-    format                     the version of what the engine stores, 8 bytes
+    format                     the version of the stored rows, 8 bytes
 
 A system row's value is crc32 | weight 0 | content. Counters hold statistics and the clock alone.
 A number that decisions rely on is a row: a row that a transaction has read is unchanged when it
@@ -32,7 +32,7 @@ could reach the same number again with other definitions.
 SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
 """The number of spaces ever created. The next id is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
-"""The version of what the engine stores: see `hashrange.engine.upgrade`."""
+"""The version of the stored rows: see `hashrange.engine.upgrade`."""
 UPKEEP: kv.Key = (kv.SYSTEM_SPACE, b"upkeep")
 """The lease of the process that does the upkeep, where several share a database."""
 CLOCK = kv.CLOCK

@@ -4,5 +4,5 @@ records      records of changes: appended by writes, read in order, trimmed
 sequencer    the order of a slot's records, and their times and numbers
 shards       the division of a stream's records into shards
 streams      lookup of streams, and the pages that GetRecords reads
-views        what a stream shows of a record
+views        the records as a stream shows them
 """

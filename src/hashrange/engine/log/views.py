@@ -30,7 +30,7 @@ class StreamView:
         self._region = stream.table_arn.split(":")[3]
 
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The stream record, and its SizeBytes: the size of what it shows."""
+        """The stream record, with SizeBytes: the size of the images and keys that it shows."""
         raw = record.row.raw
         if not raw:
             return self._render_first_format(record)

@@ -27,10 +27,10 @@ Extent: TypeAlias = tuple[KeyQuery, ...]
 
 
 class ReadPlan(NamedTuple):
-    """`queries` is None for a scan. `filter` is what remains to be tested of each row.
+    """`queries` is None for a scan. `filter` is the condition that each row still has to meet.
 
     `filtered` are the attributes that are tested besides the key, in the order of the text.
-    `extents` are the parts into which OR and IN divide what is read: no two may overlap.
+    `extents` are the ranges into which OR and IN divide the read: no two may overlap.
     """
 
     queries: list[KeyQuery] | None

@@ -70,7 +70,7 @@ class Health:
         return {"ready": int(not self.problem())}
 
     def note(self, outcome: object) -> None:
-        """Look at what a request got, if that is an error."""
+        """Look at the outcome of a request, if it is an error."""
         if not isinstance(outcome, InternalServerError):
             return
         if found := damage(outcome):
@@ -79,7 +79,7 @@ class Health:
             self._full_until = self._clock() + FULL_SECONDS
 
     def ready(self, query: Query) -> Answer:
-        """200 and `ready`, or 503 and one line that says what is wrong."""
+        """200 and `ready`, or 503 and one line with the reason."""
         return readiness(self.problem())
 
     def problem(self) -> str:

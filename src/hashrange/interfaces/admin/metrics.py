@@ -118,7 +118,7 @@ class Metrics:
     def counts(self) -> Counts:
         """All of it as of now, from any thread. It may wait for a disk.
 
-        While the database is away, what was provisioned last is told.
+        While the database is away, the last known capacity is used.
         """
         self._counts.figures = dict(self._figures())
         self._counts.usage = list(self._usage())

@@ -85,7 +85,7 @@ class TableCounts(msgspec.Struct):
             self._count_error(call, outcome)
 
     def add(self, other: "TableCounts") -> None:
-        """Add what another process has counted."""
+        """Add the counts of another process."""
         for place, more in other.served.items():
             served = self.served.setdefault(place, Served())
             served.buckets = [a + b for a, b in zip(served.buckets, more.buckets, strict=True)]

@@ -44,7 +44,7 @@ def copy_(
     rate: float,
     yes: bool,
 ) -> None:
-    """Copy tables to another database: their items, and what is missing there of the tables.
+    """Copy tables to another database: their items, and the tables that are missing there.
 
     Tables are created with their indexes, billing, stream, time to live and tags. While others
     write to the source, each item is as it was at some moment of the copy; two items may be of

@@ -40,7 +40,7 @@ def shell(db: str, yes: bool) -> None:
 
 
 def _run_lines(session: "Session") -> None:
-    """Run what is on stdin, up to the first error."""
+    """Run the statements on stdin, up to the first error."""
     from hashrange.interfaces.shell.commands import Commands, Quit
     from hashrange.interfaces.shell.faults import Failed
     from hashrange.interfaces.shell.splitting import STATEMENT_CHARACTERS_MAX, TooLong, entries

@@ -28,7 +28,7 @@ def opened(db: str) -> Iterator["Target"]:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for what a locale cannot write
+            stream.reconfigure(errors="backslashreplace")  # for a poorer locale
     try:
         with told_in_one_line(), open_target(db, **_PATIENCE) as target:
             yield target

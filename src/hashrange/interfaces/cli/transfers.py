@@ -69,7 +69,7 @@ def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
 
 @contextmanager
 def told(again: str) -> Iterator[None]:
-    """Turn every failure into one line. `again` says what happens if the command is run again."""
+    """Turn every failure into one line. `again` describes the effect of a second run."""
     from hashrange.interfaces.data.items import DataError
     from hashrange.interfaces.target import TargetError
 

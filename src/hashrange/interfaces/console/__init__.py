@@ -3,11 +3,11 @@
     with open_target("app.db") as target, serving(Console(target)) as url:
         ...
 
-`console` has what all pages share, `visits` is what a page is given and how it answers, `app` joins
-the pages, `security` is the guard in front of them, and `serving` runs it. `values`, `entities` and
-`shapes` turn values, items and tables into something that templates can show. `tour` has the tables
-of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for a picture,
-`stream_tails` reads streams, and `watching` asks the admin port of a server.
+`console` has the state that all pages share, `visits` the request and the answer of a page, `app`
+joins the pages, `security` is the guard in front of them, and `serving` runs it. `values`,
+`entities` and `shapes` turn values, items and tables into something that templates can show. `tour`
+has the tables of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for
+a picture, `stream_tails` reads streams, and `watching` asks the admin port of a server.
 
 **To add a page**, write one module in `pages/` that ends in a `PAGE`, and add it to `pages.PAGES`,
 from which the navigation, the tabs of a table, the routes and their tests are made:

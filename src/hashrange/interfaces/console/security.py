@@ -79,7 +79,7 @@ def same(given: str, secret: str) -> bool:
 
 
 class Guard:
-    """An ASGI application around another: what it refuses, the other never sees."""
+    """An ASGI application around another, which never sees refused requests."""
 
     def __init__(self, app: Starlette, port: int, token: str) -> None:
         self.app = app
@@ -103,7 +103,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                # Pages have values of items in them; what is static is asked for by its ETag.
+                # Pages have values of items in them; static files are requested by their ETag.
                 static = scope["path"].startswith("/static/")
                 headers["Cache-Control"] = "no-cache" if static else "no-store"
             await send(message)

@@ -62,7 +62,7 @@ class StreamTail:
         return max(0, len(self._shards.readable()) - SHARDS_MAX)
 
     def poll(self) -> None:
-        """Read what is new. Raises botocore's errors."""
+        """Read new records. Raises botocore's errors."""
         with self._lock:
             for _ in range(READS_A_POLL):
                 if not self._read():
@@ -77,7 +77,7 @@ class StreamTail:
             found += records
             more |= len(records) == RECORDS_A_READ
             ended |= shard.ended
-        if ended:  # its children have what follows
+        if ended:  # its children have the next records
             run(self._shards.find(), self._connection)
         self.seen += len(found)
         self.records.extend(sorted(map(_record, found), key=lambda record: record.number))
@@ -114,7 +114,7 @@ class StreamTails:
         self._lock = threading.Lock()
 
     def of(self, arn: str, start: str) -> StreamTail:
-        """The tail of a stream, after what is new has been read. Raises botocore's errors."""
+        """The tail of a stream, after new records have been read. Raises botocore's errors."""
         try:
             tail = self._tail(arn, start)
             tail.poll()

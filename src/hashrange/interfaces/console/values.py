@@ -132,7 +132,7 @@ def key_at(text: str) -> Item:
         raise ValueMistake("the address names no key") from None
 
 
-# ---- what is shown ----
+# ---- text that is shown ----
 
 
 def shown(text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""A visit to a page: what the browser sent, and how a page answers."""
+"""A visit to a page: the request of the browser, and the ways to answer it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -71,7 +71,7 @@ class Copy:
         return [tables.describe(self.source.client, self.source.name, name) for name in self.names]
 
     def run(self, segments: int, threads: int, rate: float) -> Progress:
-        """Create what is missing and copy all items. Raises DataError."""
+        """Create the missing tables and copy all items. Raises DataError."""
         found = self.described()
         total = max(1, sum(table.items for table in found))
         for table in found:
@@ -115,7 +115,7 @@ class Copy:
             writing.close()
 
     def follow(self, behind: Callable[[float, int], None]) -> None:
-        """Apply what changes in the source, until an interruption.
+        """Apply the changes of the source, until an interruption.
 
         `behind` is told after each round how many seconds the target is behind the source, and how
         many records were applied in all.

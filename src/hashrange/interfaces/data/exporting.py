@@ -106,7 +106,7 @@ class _Collection:
             self._advance(scan, progress)
             self._save()
         except BaseException:
-            with suppress(OSError):  # the disk may be full; then what was saved before is valid
+            with suppress(OSError):  # the disk may be full; then the last saved state is valid
                 self._save()
             raise
 
@@ -122,7 +122,7 @@ class _Collection:
 def _write(
     spool: Spool, output: Path, format: Format | None, table: tables.TableInfo, began: float
 ) -> None:
-    """Make the file, or the folder, of what was collected."""
+    """Make the file, or the folder, from the collected items."""
     if format is None:
         since = datetime.fromtimestamp(began, UTC)
         about = s3_export.About(table.arn, table.id, table.size_bytes, since)

@@ -88,7 +88,7 @@ def import_(
 
 
 def _store(reading: "_Reading", sink: Sink, state: _State) -> Iterator[int]:
-    """Store what is not stored yet. Yields how many items were stored, whenever some were."""
+    """Store the rest of the items. Yields the number of items of each group that was stored."""
     for source, records in reading.records(state.file):
         sink.place = str(source.path)
         for group in sink.groups(islice(records, state.records, None)):

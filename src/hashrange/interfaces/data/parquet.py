@@ -49,7 +49,7 @@ def _library() -> Any:
 
 
 class _Column:
-    """An attribute's values of one type, and what is needed to choose the column's type."""
+    """An attribute's values of one type, and the facts that decide the column's type."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Plain JSON: an array of objects, or an object in each line. `plain` says what stands for what."""
+"""Plain JSON: an array of objects, or an object in each line, with values as in `plain`."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -83,8 +83,8 @@ def _clock(seconds: float) -> str:
 class Bookmark:
     """A file that says how far a transfer has come, so that it can go on after it was ended.
 
-    `what` says which transfer it is: another one does not go on from here. Before `save`, bring to
-    disk what the state speaks of.
+    `what` identifies the transfer, so that another one does not go on from here. Before `save`,
+    sync the data that the state refers to.
     """
 
     def __init__(self, path: Path, what: dict[str, Any]) -> None:

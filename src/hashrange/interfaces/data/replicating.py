@@ -67,7 +67,7 @@ class Replicator:
         self._looked = 0.0
 
     def round(self) -> Round:
-        """Read once from each shard that is to be read now, and apply what came."""
+        """Read once from each shard that can be read now, and apply its records."""
         if time.monotonic() - self._looked >= _SHARDS_SECONDS:
             self._look()
         records, oldest = 0, time.time()

@@ -31,7 +31,7 @@ class Spool:
         self.size += self._file.write(b"".join(dynamodb_json.write(items)))
 
     def sync(self) -> None:
-        """Bring what was appended to disk."""
+        """Sync the appended items to disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 

@@ -1,4 +1,4 @@
-"""Descriptions of tables: what is needed to make the same table elsewhere."""
+"""Descriptions of tables, from which the same table can be created elsewhere."""
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification"
 
 
 class Description(Struct, rename="pascal"):
-    """The parameters of CreateTable (tags among them), and what is set afterwards."""
+    """The parameters of CreateTable, tags included, and the settings made afterwards."""
 
     table: dict[str, Any]
     time_to_live: dict[str, Any] | None = None

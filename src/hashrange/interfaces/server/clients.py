@@ -1,4 +1,4 @@
-"""The clients of one server: which are connected, and what their connections share."""
+"""The clients of one server, and the state that their connections share."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -246,7 +246,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._clients.strangers.pop(self, None)
 
     def _enter(self, call: wire.Call) -> None:
-        """Run a call if there is room for what it decodes to, or let it wait for that."""
+        """Run a call if there is room for its decoded form, or let it wait for room."""
         small, large = self._lanes
         lane = small if len(call.body) <= SMALL_CALL_BYTES else large
         if lane.held >= lane.bytes_max:

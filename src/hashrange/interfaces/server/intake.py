@@ -100,6 +100,6 @@ class Intake:
             self._set_buffer()
 
     def _set_buffer(self) -> None:
-        """No more than the request needs, so that little is read of what follows it."""
+        """No more than the request needs, so that little is read of the next request."""
         left = self._size - self._parser.held_bytes
         self.buffer = self._budget.body_buffer[: min(max(left, CLIENT_BYTES), BODY_READ_BYTES)]

@@ -31,7 +31,7 @@ _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter while the event loop waits for it; Python's own
-default is ten times as long. Threads of a server do what would take too long on the loop."""
+default is ten times as long. Threads of a server do work that would take too long on the loop."""
 
 
 class Server:

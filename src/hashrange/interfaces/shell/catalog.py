@@ -44,7 +44,7 @@ class Catalog:
         if table not in self._descriptions:
             try:
                 self.describe(table)
-            except Exception:  # what is asked for comfort alone must not fail a statement
+            except Exception:  # a request for comfort alone must not fail a statement
                 return None
         return self._descriptions[table]
 

@@ -1,4 +1,4 @@
-"""Text before the cursor -> what may follow: tables, indexes, attributes, keywords, commands."""
+"""Text before the cursor -> completions: tables, indexes, attributes, keywords, commands."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""An error -> what the user reads: its message, the statement with a caret, and advice."""
+"""An error -> the text for the user: its message, the statement with a caret, and advice."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""`.explain`: what a statement would read and consume."""
+"""`.explain`: the reads and the units of a statement."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""A session: runs statements against a database and shows what they return."""
+"""A session: runs statements against a database and shows their results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -66,7 +66,7 @@ class Session:
             raise failure(error) from None
 
     def run(self, statement: str, parameters: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Run a statement and write what it returns. Raises `Failed`."""
+        """Run a statement and write its result. Raises `Failed`."""
         select = is_select(statement)
         if not select:
             self._allow(statement)

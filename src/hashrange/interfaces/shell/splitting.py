@@ -53,7 +53,7 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
                     yield Entry(text.strip(), begins + margin.count("\n"))
                 begins += text.count("\n")
             waiting = rest
-        if blank or ";" in line or "*/" in line:  # what is not blank stays so without them
+        if blank or ";" in line or "*/" in line:  # without them, text that is not blank stays so
             blank = is_blank(waiting)
     if not is_blank(waiting):
         yield Entry(waiting.strip(), begins)
@@ -64,7 +64,7 @@ def _command(line: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The statements in a text, and what follows the last semicolon."""
+    """The statements in a text, and the rest after the last semicolon."""
     found, start = [], 0
     for piece in _PIECE.finditer(text):
         if piece.group() == ";":
@@ -92,9 +92,9 @@ def is_select(statement: str) -> bool:
 
 
 def blanked(statement: str) -> str:
-    """The statement with blanks for comments and quote characters for what is in quotes.
+    """The statement with blanks for comments, and quote characters for quoted text.
 
-    Its length stays the same, so that what is found in it has the place it has in the statement.
+    Its length stays the same, so that places in it are places in the statement.
     """
     return _QUOTED.sub(_blank, statement)
 

@@ -95,7 +95,7 @@ def _loop(read: Callable[[], str], commands: Commands) -> None:
 
 
 def _run(text: str, commands: Commands) -> None:
-    """Run what was entered, up to the first error."""
+    """Run the statements that were entered, up to the first error."""
     running = ""
     try:
         for entry in entries(f"{line}\n" for line in text.split("\n")):

@@ -140,7 +140,7 @@ def json_string(text: str) -> str:
 
 
 def csv_text(value: AttributeValue | None) -> str:
-    """A value as a field of CSV: scalars as they are, JSON for what has members."""
+    """A value as a field of CSV: scalars as they are, JSON for values with members."""
     if value is None:
         return ""
     [(kind, content)] = islice(value.items(), 1)

@@ -51,7 +51,7 @@ OLD_CONDITION = ("Expected", "ConditionalOperator")
 def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> Expressions | None:
     """The placeholders of a request that uses expression parameters; None if it uses none.
 
-    Raises what `uses_expressions` raises.
+    Raises the errors of `uses_expressions`.
     """
     return placeholders(given) if uses_expressions(given, new, old) else None
 

@@ -1,4 +1,4 @@
-"""Parses a request's body. If the fast path refuses it, the slow path explains what is wrong."""
+"""Parses a request's body. If the fast path refuses it, the slow path finds the error."""
 
 from functools import cache
 from typing import Any, TypeVar

@@ -130,7 +130,7 @@ def returned(statement: Statement, change: ItemChange) -> Any:
         return new
     if returning.image == "NEW":
         return statement.changes.new_values(new) or None
-    assert old, "an update changes what is there"
+    assert old, "an update changes an existing item"
     return statement.changes.old_values(old.item) or None
 
 

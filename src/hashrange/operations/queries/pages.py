@@ -135,7 +135,8 @@ def _keep(
 def _evaluate(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
 ) -> Fetch[list[int]]:
-    """Add what passes the filter to a page, with a pause after each row that was long in coming.
+    """Add the rows that pass the filter to a page, with a pause after each row that took long.
+
     Returns the size of each row that was evaluated.
     """
     matches, project, counts = options.matches, options.project, options.count_only

@@ -38,7 +38,7 @@ class History:
             self._records.extend(Overwritten(now, *key, value) for key, value in old.items())
 
     def reverted(self, space: int, time: float) -> list[kv.Write]:
-        """The writes that bring the rows of a space back to what they were at a time."""
+        """The writes that restore the rows of a space as they were at a time."""
         with self._lock:
             later = [each for each in self._records if each.space == space and each.time > time]
         later.reverse()  # the oldest value of a row comes last, and stays
@@ -52,7 +52,7 @@ class History:
 
 
 class _Watched:
-    """A transaction that tells the history what it overwrites."""
+    """A transaction that reports the values that it overwrites to the history."""
 
     def __init__(self, transaction: kv.Transaction, history: History) -> None:
         self._transaction = transaction

@@ -77,7 +77,7 @@ class UnreliableRuntime(Runtime):
             super().submit(name, body, tell, caller, turn)
 
     def _plan(self, name: str, body: bytes) -> tuple[str | None, bytes, Callable[[bytes], Outcome]]:
-        """The fault, the request to carry out, and what becomes of its answer. Raises ApiError."""
+        """The fault, the request to carry out, and a function of its answer. Raises ApiError."""
         try:
             given = msgspec.json.decode(body, type=Body)
         except msgspec.MsgspecError:

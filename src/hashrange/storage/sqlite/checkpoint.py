@@ -68,7 +68,7 @@ class Checkpointer:
             self._thread.join(seconds)
 
     def finish(self, connection: apsw.Connection) -> bool:
-        """Copy what is left, before the file is closed. Return whether nothing failed."""
+        """Copy the remaining pages before the file is closed. Return whether nothing failed."""
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.BusyError:  # another process runs one

@@ -107,7 +107,7 @@ def checksum(data: bytes, sums: Checksum, order: Order) -> Checksum:
 
 
 def lost_commits(connection: apsw.Connection, path: str) -> str | None:
-    """Say what is damaged if commits in the log of the file at `path` cannot be read."""
+    """Describe the damage if commits in the log of the file at `path` cannot be read."""
     log_path = f"{path}-wal"
     if not os.path.exists(log_path) or os.path.getsize(log_path) <= _HEADER.size:
         return None

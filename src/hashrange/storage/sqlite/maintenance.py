@@ -157,7 +157,7 @@ def verify(connection: apsw.Connection) -> Iterator[str]:
 
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
-    """Yield what is wrong with SQLite's structures, and each value with a wrong checksum."""
+    """Yield the faults of SQLite's structures, and each value with a wrong checksum."""
     for (problem,) in connection.execute("PRAGMA integrity_check"):
         if problem != "ok":
             yield problem

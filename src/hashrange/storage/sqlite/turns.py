@@ -14,7 +14,7 @@ and locks on places of the file, which need not exist:
 
     PRESENT          shared by all that have the file open; the last one removes it
     COUNTER          while a number is drawn or given back
-    ELECTED          by the process that does what is done once for all (`elected`)
+    ELECTED          by the process that does the work of all (`elected`)
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
 The kernel drops the locks of a process that ends, and what is left in the file is only a hint: it
@@ -127,7 +127,7 @@ class Turns:
         self._close()
 
     def elected(self) -> bool:
-        """Whether this process does what is done once for all that have the file open.
+        """Whether this process does the work that is done once for all processes.
 
         It does until it closes the file or ends; then another one that asks is elected.
         """

@@ -97,7 +97,7 @@ class PendingWrites:
 def transact(
     writers: Sequence[Writer], pending: PendingWrites, token: str | None
 ) -> Steps[list[WriteAction]]:
-    """Commit the writes together; returns the actions. Updates the items to what is stored."""
+    """Commit the writes together; returns the actions. Updates the items to the stored ones."""
     repeats = any(write.method == "update" for write in pending.writes)
     for attempt in range(ATTEMPTS if repeats else 1):
         try:

@@ -1,4 +1,4 @@
-"""The largest expenses of a table, and what would lower each of them."""
+"""The largest expenses of a table, and how to lower each of them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Two models side by side: units, requests and copies of what both do."""
+"""Two models side by side: units, requests and copies of the calls of both."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The result of `st.cost`: lines of calls and storage, and what they cost in a month."""
+"""The result of `st.cost`: lines of calls and storage, and their costs in a month."""
 
 import json
 import math

@@ -115,7 +115,7 @@ class WriteCosts:
                 table.items.pop(table.name(self._stored(table, other)), None)
 
     def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:
-        """The line of a write, with what its copies take multiplied by their declared number."""
+        """The line of a write, with the units of its copies multiplied by their declared number."""
         notes = [*line.notes]
         number: dict[str, float] = {}
         read = {name for one in meter.reads for name in one.sizes}

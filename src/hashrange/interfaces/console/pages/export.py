@@ -54,7 +54,7 @@ def download(visit: Visit) -> Response:
     suffix = format.suffixes[0] if format.suffixes else ".jsonl"
     name = "-".join(filter(None, (shape.name, source.name))) + suffix
     chunks = _file(visit, request, format)
-    first = next(chunks)  # what cannot be exported is told on a page
+    first = next(chunks)  # a failure is shown on a page
     return StreamingResponse(
         _joined(first, chunks),
         media_type=format.media_type,

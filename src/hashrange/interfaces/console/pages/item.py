@@ -179,7 +179,7 @@ def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
 
 
 def _mistaken(visit: Visit, shape: TableShape, read: Item | None, mistake: str) -> Response:
-    """The form as it was sent, with what is wrong."""
+    """The form as it was sent, with its faults."""
     given = visit.given
     rows = None
     if "json" not in given:
@@ -190,7 +190,7 @@ def _mistaken(visit: Visit, shape: TableShape, read: Item | None, mistake: str) 
 
 
 def save(visit: Visit) -> Response:
-    """Write what was reviewed. A lost race shows both."""
+    """Write the reviewed change. After a lost race, show both changes."""
     shape = visit.console.table(visit.path["table"])
     read, item = _read(visit), item_of(visit.given.get("item", ""))
     _check_keys(shape, read, item)

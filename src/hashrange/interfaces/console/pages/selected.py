@@ -15,7 +15,7 @@ BATCH = 25
 """How many deletions a BatchWriteItem has."""
 
 ATTEMPTS = 8
-"""How often what a batch left undone is asked again, with a pause that doubles."""
+"""How often unprocessed members of a batch are sent again, with a pause that doubles."""
 
 TABLES_MAX = 100
 """How many tables a copy can go to."""

@@ -1,4 +1,4 @@
-"""PartiQL: one statement, and what it returns."""
+"""PartiQL: one statement, and its result."""
 
 import re
 from typing import Any

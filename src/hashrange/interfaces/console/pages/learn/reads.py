@@ -14,7 +14,7 @@ CHOICES = {f"s-{number}": f"s-{number}" for number in range(1, SENSORS + 1)}
 
 
 def show(visit: Visit) -> Response:
-    """The form, and what both requests read if the address names a sensor."""
+    """The form, and the reads of both requests if the address names a sensor."""
     sensor, hours = visit.given.get("sensor", ""), visit.given.get("hours", "")
     if (sensor and sensor not in CHOICES) or hours not in HOURS:
         raise Mistake("Choose a sensor and hours from the list.")

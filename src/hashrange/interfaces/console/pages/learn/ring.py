@@ -14,7 +14,7 @@ UPDATED = "2018-08-08"
 
 
 def show(visit: Visit) -> Response:
-    """The rings of the table and of its global index, and the partitions of what was put."""
+    """The rings of the table and of its global index, and the partitions of the last put."""
     [table] = database(visit).inspect(TABLE)
     index = next(each for each in table["indexes"] if each["name"] == INDEX)
     organisation, owner = (visit.given.get(name, "") for name in ("organisation", "owner"))
