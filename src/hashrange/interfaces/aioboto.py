@@ -17,7 +17,7 @@ def async_client(database: boto.Database, region: str = DEFAULT_REGION) -> Any:
     """A "dynamodb" client that `database` answers. It can be used on any event loop."""
 
     class InProcess:
-        """In the place of aiobotocore's HTTP session."""
+        """Takes the place of aiobotocore's HTTP session."""
 
         def __init__(self, **_: Any) -> None: ...
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hashrange.interfaces.moved_clock import DatabaseClock
 
 PREFIXES = {"function": "", "module": "module_", "session": "session_"}
-"""How the names of a scope's fixtures begin."""
+"""The beginning of the names of a scope's fixtures."""
 
 _ENDS = {"function": "test", "module": "module", "session": "run"}
 

@@ -63,7 +63,7 @@ class Submission(Struct, eq=False):
     `outcome` is None until it is decided, and is final when the submission is `settled`. One
     that came from an event loop has `done`, to be called on that `loop` with the outcome. `news`
     wakes a thread that sleeps until then. A costly one that has been decided aside has a
-    `proposal`; `attempts` counts those that did not hold when they came to be committed. A
+    `proposal`; `attempts` counts the proposals that could not be committed. A
     batch that begins with one that is `bulk` may take longer, and others wait as long.
     """
 

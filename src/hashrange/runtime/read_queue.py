@@ -48,8 +48,8 @@ class ReadQueue(forks.Forkable):
     def enter(self, caller: str) -> bool:
         """From any thread: wait for a place. Raises ThrottlingException.
 
-        Returns False if it does without one: a thread that waits while it runs an event loop would
-        keep the reads of that loop from ending.
+        Returns False for a thread that runs an event loop, which goes on without a place: if it
+        waited, the reads of that loop could not end.
         """
         with self._lock:
             if self._running < READS_MAX:  # so none waits

@@ -57,7 +57,7 @@ class JsonConnection(Protocol):
 
 
 def connection(target: "Target", threads: int) -> JsonConnection:
-    """Up to so many requests at once go to a server."""
+    """`threads` is how many requests are sent to a server at once."""
     if target.database is None:
         return _Remote(target.client, target.name, threads)
     runtime = target.database.runtime

@@ -60,7 +60,7 @@ def columns_of(items: Iterable[bytes]) -> list[Column]:
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
-    """The items are gone through twice: first for the header."""
+    """Reads the items twice: first for the header."""
     columns = columns_of(items)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")  # it quotes cells with either of them

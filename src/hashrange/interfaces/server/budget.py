@@ -120,7 +120,7 @@ class Slow(Protocol):
 
 
 class Unsent:
-    """Answers that their clients have not taken. If they are too many, the slowest client goes."""
+    """Answers that clients have not taken. Beyond a limit, the slowest client is disconnected."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -148,7 +148,7 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """Of those that have had a moment to read, if there are any."""
+        """The slowest of the clients that have had a moment to read, if there are any."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]

@@ -67,7 +67,7 @@ _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
 
 _CONTINUE = b"HTTP/1.1 100 "
-"""How an answer begins that another one follows."""
+"""The beginning of an answer that is followed by another one."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
 """Answers are joined up to this size; for larger ones the copy would cost more than it saves."""

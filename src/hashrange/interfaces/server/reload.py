@@ -49,7 +49,7 @@ class Reload:
             _try(self._read_certificate, "certificate")
 
     def _read_keys(self) -> None:
-        """Into the mapping that the server verifies with."""
+        """Read the keys into the mapping that the server verifies with."""
         keys, read = self._listener.keys, configured_keys(self._files.keys, {})
         assert keys is not None, "the server was started with this file"
         assert read is not None, "a file without keys is an error"
@@ -57,7 +57,7 @@ class Reload:
         keys.update(read)
 
     def _read_certificate(self) -> None:
-        """Into the context of the listener, once another context has shown that the files fit."""
+        """Read the files into the listener's context, after a trial in another context."""
         tls, (_, certificate, private_key) = self._listener.tls, self._files
         assert tls is not None, "the server was started with these files"
         assert certificate is not None
