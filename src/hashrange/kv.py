@@ -298,8 +298,8 @@ class AsyncTransaction(Protocol):
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads in one round trip, as a snapshot does.
 
-        From the second call on it raises `Conflict` if something that was read before has changed
-        meanwhile, unless the transaction is a lasting one. It still has to be rolled back then.
+        From the second call on it may raise `Conflict`, because something that was read before has
+        changed meanwhile. It still has to be rolled back then.
         """
 
     async def commit(self, writes: Sequence[Write], /) -> None:
@@ -340,10 +340,12 @@ class AsyncStore(Protocol):
 
     async def snapshot(self) -> AsyncSnapshot: ...
 
-    async def begin(self, lasting: bool = False, /) -> AsyncTransaction:
+    async def begin(self, locking: bool = False, /) -> AsyncTransaction:
         """Start a transaction. Until it is read from a second time it may hold nothing.
 
-        A `lasting` one holds its moment from the first read on, and costs more.
+        For one that is `locking`, the rows that its first reads find stay as they are until it
+        ends: other writers wait. Its commit cannot lose them, but it costs more. A store that
+        has no such locks begins an ordinary transaction.
         """
 
     async def place(self) -> str:

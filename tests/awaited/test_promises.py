@@ -9,7 +9,8 @@ import pytest
 import hashrange
 from hashrange import Database
 from hashrange.kv import SYSTEM_SPACE, Conflict, Put, Write
-from hashrange.model.errors import ResourceInUseException
+from hashrange.model.errors import ResourceInUseException, ThrottlingException
+from hashrange.runtime.awaited import drive
 
 from .test_databases import CREATE, TABLE, get, put
 
@@ -110,6 +111,48 @@ def test_a_write_that_loses_many_races_lands(dsn: str, monkeypatch: pytest.Monke
             assert "Item" in await database.execute_async("GetItem", get("a"))
 
     asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
+async def _increment_everywhere(dsn: str) -> None:
+    """Tasks of three servers increment one number."""
+    servers = [await hashrange.connect_async(dsn) for _ in range(3)]
+    increment = get("n") | {
+        "UpdateExpression": "ADD n :n",
+        "ExpressionAttributeValues": {":n": {"N": "1"}},
+    }
+
+    async def work(server: Database) -> None:
+        for _ in range(15):
+            await server.execute_async("UpdateItem", increment)
+
+    try:
+        await servers[0].execute_async("CreateTable", CREATE)
+        await servers[0].execute_async("PutItem", put("n"))
+        async with asyncio.TaskGroup() as tasks:
+            for server in servers * 4:
+                tasks.create_task(work(server))
+        answer = await servers[0].execute_async("GetItem", get("n"))
+        assert answer["Item"]["n"] == {"N": "180"}
+    finally:
+        for server in servers:
+            await server.aclose()
+
+
+@pytest.mark.parametrize("locking", [True, False])
+def test_servers_that_change_one_item_take_turns(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, locking: bool
+) -> None:
+    """A batch that has lost twice locks the item, so that it cannot lose again."""
+    attempts = drive.LOCKING_FROM + 1
+    monkeypatch.setattr(drive, "CONFLICTS_MAX", attempts)
+    if not locking:
+        monkeypatch.setattr(drive, "LOCKING_FROM", attempts)
+    try:
+        asyncio.run(asyncio.wait_for(_increment_everywhere(dsn), 60))
+    except* ThrottlingException:
+        assert not locking
+    else:
+        assert locking
 
 
 # ---- bugs that are planted ----

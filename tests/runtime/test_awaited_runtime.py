@@ -41,7 +41,7 @@ class Gate(AsyncMemoryStore):
         await self.open.wait()
         return await super().read(reads)
 
-    async def begin(self, lasting: bool = False, /) -> AsyncMemoryTransaction:
+    async def begin(self, locking: bool = False, /) -> AsyncMemoryTransaction:
         return GatedTransaction(self, self.store.snapshot())
 
 

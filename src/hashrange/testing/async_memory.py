@@ -65,8 +65,8 @@ class AsyncMemoryStore:
         await self.pause()
         return AsyncMemorySnapshot(self, self.store.snapshot())
 
-    async def begin(self, lasting: bool = False, /) -> "AsyncMemoryTransaction":
-        """Every transaction is a lasting one."""
+    async def begin(self, locking: bool = False, /) -> "AsyncMemoryTransaction":
+        """There are no locks."""
         await self.pause()
         return AsyncMemoryTransaction(self, self.store.snapshot())
 

@@ -41,24 +41,23 @@ def _running() -> LoopThread:
 
 
 class BridgedStore(StoreOnLoop):
-    """`make` is called on the loop. With `lasting` transactions keep the moment of their start.
+    """`make` is called on the loop.
 
     It remembers which spaces exist and how many rows dropped ones still hold, because transactions
     of an asynchronous store get their writes only with the commit.
     """
 
-    def __init__(self, make: Callable[[], AsyncStore], *, lasting: bool = True) -> None:
+    def __init__(self, make: Callable[[], AsyncStore]) -> None:
         async def made() -> AsyncStore:
             return make()
 
         loop = _running().loop
         super().__init__(asyncio.run_coroutine_threadsafe(made(), loop).result(), loop)
-        self.lasting = lasting
         self.spaces = {SYSTEM_SPACE}
         self.left: dict[int, int] = {}
 
     def begin(self, wait: bool = True, /) -> "BridgedTransaction":
-        begun = self.wait(self.store.begin(self.lasting))
+        begun = self.wait(self.store.begin())
         return BridgedTransaction(self, TransactionOnLoop(self, begun))
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:

@@ -50,6 +50,7 @@ def dsn(postgres_dsn: str) -> str:
         promises.a_range_that_was_read_does_not_change,
         promises.an_absent_row_stays_absent,
         promises.a_dropped_space_takes_no_row,
+        promises.a_locking_transaction_does_not_lose,
         promises.records_of_a_slot_never_go_back_in_time,
         promises.nothing_is_lost_among_many,
     ],

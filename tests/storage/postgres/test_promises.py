@@ -165,20 +165,41 @@ async def two_reads_of_a_transaction_come_from_one_moment(
     _: Stall, one: PostgresStore, other: PostgresStore
 ) -> None:
     await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)))
-    brief, lasting = await one.begin(), await one.begin(True)
-    for transaction in brief, lasting:
-        assert await transaction.read([Get((KEY,))]) == [[value_of(1)]]
+    brief = await one.begin()
+    assert await brief.read([Get((KEY,))]) == [[value_of(1)]]
     await write(other, Put(*KEY, value_of(2)), Put(SPACE, b"new", value_of(2)))
-    assert await lasting.read([Get(((SPACE, b"new"),))]) == [[None]]
     with pytest.raises(Conflict):
         await brief.read([Get(((SPACE, b"new"),))])
     await brief.rollback()
-    await lasting.rollback()
     again = await one.begin()
     assert await again.read([Get((KEY,))]) == [[value_of(2)]]
     await write(other, Put(SPACE, b"new", value_of(3)))
     assert await again.read([Get(((SPACE, b"new"),))]) == [[value_of(3)]]
     await again.rollback()
+
+
+async def a_locking_transaction_does_not_lose(
+    _: Stall, one: PostgresStore, other: PostgresStore
+) -> None:
+    """The rows and ranges that it reads first stay as they are until it ends."""
+    elsewhere = SPACE + 1, b"new"
+    await write(one, CreateSpace(SPACE), CreateSpace(SPACE + 1), Put(*KEY, value_of(1)))
+    for first in Get((KEY,)), EVERYTHING:
+        locking = await one.begin(True)
+        await locking.read([HEAD, first])
+        late = asyncio.create_task(write(other, Put(*KEY, value_of(3)), reads=[Get((KEY,))]))
+        assert not await settled(late)
+        await locking.read([Get((elsewhere, KEY))])
+        await locking.commit([Put(*KEY, value_of(2)), Put(*elsewhere, value_of(2))])
+        with pytest.raises(Conflict):
+            await late
+        await write(one, Put(*KEY, value_of(1)), Delete(*elsewhere))
+    absent = await one.begin(True)
+    assert await absent.read([Get((elsewhere,))]) == [[None]]
+    await write(other, Put(*elsewhere, value_of(2)))
+    with pytest.raises(Conflict):
+        await absent.read([Get((KEY,))])
+    await absent.rollback()
 
 
 async def records_of_a_slot_never_go_back_in_time(
@@ -254,6 +275,7 @@ def keep(dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
         a_dropped_space_takes_no_row,
         a_space_that_never_was_is_a_bug,
         two_reads_of_a_transaction_come_from_one_moment,
+        a_locking_transaction_does_not_lose,
         records_of_a_slot_never_go_back_in_time,
         nothing_is_lost_among_many,
     ],

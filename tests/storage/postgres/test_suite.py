@@ -38,7 +38,7 @@ class TestPostgresStoreBriefly(TestPostgresStore):
     def make_store(self, folder: Path) -> Store:
         dsn = self.server.new_schema() + "&pgbouncer=1"
         dsn = dsn.replace("search_path=", "options=-csearch_path%3D")
-        return BridgedStore(lambda: PostgresStore(dsn, pool=8), lasting=False)
+        return BridgedStore(lambda: PostgresStore(dsn, pool=8))
 
 
 def put(store: Store, keys: Sequence[Key], number: int) -> None:

@@ -23,8 +23,9 @@ from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")
 
-LASTING_FROM = 3
-"""The attempt from which on a batch holds the moment that it reads from."""
+LOCKING_FROM = 2
+"""The attempt from which on a batch locks what it reads. Where several servers keep changing the
+same items, each of them gets its turn then."""
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
@@ -121,7 +122,7 @@ async def run_batch(
                 first = list(batch.memory.reads())
             batch.memory.read_bytes = 0
             try:
-                transaction = await store.begin(attempt >= LASTING_FROM)
+                transaction = await store.begin(attempt >= LOCKING_FROM)
                 writes = await _decide(batch, transaction, first)
                 if writes is not None:
                     await transaction.commit(writes)

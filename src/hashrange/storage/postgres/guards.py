@@ -13,7 +13,7 @@ Locks are taken in one order by every transaction, so that none wait for each ot
    and deleted again if they are not to stay.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hashrange.kv import (
     CATALOG,
@@ -26,6 +26,7 @@ from hashrange.kv import (
     Range,
     Read,
 )
+from hashrange.storage.postgres.keys import Stored, stored
 from hashrange.storage.postgres.reads import Question
 
 FENCE = -1
@@ -65,16 +66,18 @@ class Guards:
             row = question.row(key)
             self.versions[key] = row[0] if row else ABSENT
 
-    def question(self, rows: bool) -> Question:
-        """What has to be read again: the ranges, the dropped spaces, and also the `rows`."""
-        reads: list[Read] = [again for again, _ in self.ranges]
+    def question(self, rows: bool, reads: Sequence[Read] = ()) -> Question:
+        """What has to be read again: the ranges, the dropped spaces, and also the `rows`. More
+        `reads` may come before."""
+        again: list[Read] = [asked for asked, _ in self.ranges]
         if rows and self.versions:
-            reads.append(Get(tuple(self.versions)))
-        return Question(reads)
+            again.append(Get(tuple(self.versions)))
+        return Question([*reads, *again])
 
     def compare(self, question: Question, rows: bool) -> None:
         """Raises Conflict if something is no longer as it was read."""
-        for asked, (_, versions) in zip(question.ranges, self.ranges, strict=True):
+        first = len(question.ranges) - len(self.ranges)
+        for asked, (_, versions) in zip(question.ranges[first:], self.ranges, strict=True):
             if asked.versions != versions:
                 raise Conflict("a range that was read has changed")
         if self.dropped is not None and self.dropped != question.dropped:
@@ -100,3 +103,24 @@ class Guards:
         elif CATALOG in self.versions:
             shared = shared | {FENCE}
         return {number: number in alone for number in sorted(shared | alone | self.spaces())}
+
+
+def locks_ahead(reads: Sequence[Read]) -> tuple[dict[int, bool], list[Stored]]:
+    """What a locking transaction locks before it reads, as far as the reads tell: the advisory
+    locks, as `Guards.locks` has them, and the places of the rows, each in their order."""
+    locks: dict[int, bool] = {}
+    rows: set[Stored] = set()
+    for read in reads:
+        match read:
+            case Get():
+                for key in read.keys:
+                    rows.add(stored(key))
+                    if key[0] != SYSTEM_SPACE:
+                        locks.setdefault(key[0], False)
+            case Head():
+                locks[FENCE] = False
+            case Range():
+                locks[read.space] = True
+            case Dropped():
+                locks[DROPPED_LIST] = True
+    return dict(sorted(locks.items())), sorted(rows)

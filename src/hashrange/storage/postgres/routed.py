@@ -55,6 +55,7 @@ _NEXT_SPACE = "SELECT min(space) FROM rows WHERE space > $1"
 
 _AT = "space = $1 AND slot = $2 AND key = $3"
 _LOCK = f"SELECT version, value FROM rows WHERE {_AT} FOR SHARE"
+_HOLD = f"SELECT 1 FROM rows WHERE {_AT} FOR UPDATE"
 _INSERT = (
     "INSERT INTO rows (space, slot, key, rest, version, weight, value) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (space, slot, key) "
@@ -199,6 +200,12 @@ async def pages(fetch: Any, rows_max: int) -> AsyncIterator[list[Any]]:
 
 
 # ---- writes ----
+
+
+async def lock(connection: Any, places: Sequence[Stored]) -> None:
+    """Lock those of the rows that are there."""
+    for at in places:
+        await connection.execute(_HOLD, *at[:3])
 
 
 async def write(connection: Any, folded: Folded, guards: Guards, version: int) -> None:

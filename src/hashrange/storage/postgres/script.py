@@ -25,6 +25,7 @@ from hashrange.storage.postgres.reads import columns
 # absent ones are inserted, in every transaction.
 (
     ADVISORY,
+    HOLDS,
     LOCKS,
     IDS,
     FENCE,
@@ -37,7 +38,7 @@ from hashrange.storage.postgres.reads import columns
     COUNTERS,
     HEADS,
     APPENDS,
-) = range(13)
+) = range(14)
 
 GUARDED = frozenset({LOCKS, FENCE, UPDATES, DELETES, INSERTS})
 
@@ -58,6 +59,13 @@ _PARTS: dict[int, tuple[str, int]] = {
         """SELECT CASE WHEN q.alone THEN pg_advisory_xact_lock(q.namespace, q.number)::text
     ELSE pg_advisory_xact_lock_shared(q.namespace, q.number)::text END
 FROM unnest(${0}::int[], ${1}::int[], ${2}::bool[]) AS q (namespace, number, alone)""",
+        3,
+    ),
+    HOLDS: (
+        # In the order in which they are given, whatever version they have.
+        f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
+    WITH ORDINALITY AS q (space, slot, key, i)
+JOIN rows r ON {_AT} ORDER BY q.i FOR UPDATE OF r""",
         3,
     ),
     LOCKS: (

@@ -109,8 +109,8 @@ class PostgresStore:
     async def snapshot(self) -> PostgresSnapshot:
         return PostgresSnapshot(self, await self.hold_snapshot())
 
-    async def begin(self, lasting: bool = False, /) -> PostgresTransaction:
-        return PostgresTransaction(self, await self.hold_snapshot() if lasting else None)
+    async def begin(self, locking: bool = False, /) -> PostgresTransaction:
+        return PostgresTransaction(self, locking)
 
     async def place(self) -> str:
         [[place]] = await self._fetch(schema.PLACE)

@@ -1,9 +1,13 @@
-"""Snapshots, and transactions that read without locks and find out at the commit what has changed.
+"""Snapshots, and transactions, which find out at the commit whether what they read has changed.
 
 A transaction that is read from once needs no connection until it commits: its reads are one
 statement. When it is read from again, a transaction of PostgreSQL with one snapshot begins, and
 what was read before is compared with that snapshot: if nothing has changed, all reads come from its
 moment.
+
+A locking transaction is for items that several servers keep changing. Before it reads, it locks the
+rows that it is about to read. PostgreSQL grants such locks in the order in which they were asked
+for, so each server gets its turn. Rows that are not there cannot be locked.
 
 A commit is one round trip: see `script`. It takes a few more if ranges that were read must still
 hold, or if spaces are created, dropped or purged.
@@ -28,10 +32,10 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.postgres import routed, settle
-from hashrange.storage.postgres.guards import Guards
+from hashrange.storage.postgres.guards import Guards, locks_ahead
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.reads import Question
-from hashrange.storage.postgres.script import ADVISORY, CHANGED, NO_SPACE, Script
+from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE, Script
 from hashrange.storage.postgres.writes import Folded, Plan
 
 if TYPE_CHECKING:
@@ -101,46 +105,91 @@ class PostgresSnapshot:
 
 
 class PostgresTransaction:
-    def __init__(self, store: "PostgresStore", held: HeldSnapshot | None) -> None:
+    """Holds a snapshot from its second read on. One that is `locking` holds locks from its first
+    read on instead, and its later reads look again at all that it has read before."""
+
+    def __init__(self, store: "PostgresStore", locking: bool) -> None:
         self._store = store
-        self._held = held
+        self._locking = locking
+        self._snapshot: HeldSnapshot | None = None
+        self._connection: Any = None
+        """That of the locks."""
         self._guards = Guards()
         self._was_read = False
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        if self._held is None and self._was_read:
-            self._held = await self._store.hold_snapshot()
-            await self._compare(self._held)
-        question = Question(reads)
-        if self._held is None:
-            await self._store.ask(question)
+        if self._locking:
+            question = await self._read_locked(reads)
         else:
-            await self._held.ask(question)
+            question = Question(reads)
+            if self._was_read and self._snapshot is None:
+                self._snapshot = await self._store.hold_snapshot()
+                await self._compare(self._snapshot)
+            await (self._snapshot or self._store).ask(question)
         self._was_read = True
         answers = question.answers(reads, self._store.not_before)
         self._guards.add(reads[: len(answers)], question)
         return answers
+
+    async def _read_locked(self, reads: Sequence[Read]) -> Question:
+        store = self._store
+        try:
+            if self._connection is None:
+                self._connection = await store.take()
+                await self._lock(self._connection, reads)
+            question = self._guards.question(rows=True, reads=reads)
+            await store.ask_on(self._connection, question)
+        except BaseException as error:
+            raise _problem(error, store) from None
+        self._guards.compare(question, rows=True)
+        return question
+
+    async def _lock(self, connection: Any, reads: Sequence[Read]) -> None:
+        await connection.execute(self._store.pool.begin("READ COMMITTED"))
+        locks, rows = locks_ahead(reads)
+        script = Script(begun=True)
+        script.add(ADVISORY, [(self._store.namespace, *lock) for lock in locks.items()])
+        if self._store.citus:
+            await script.run(connection)
+            await routed.lock(connection, rows)
+        else:
+            script.add(HOLDS, [row[:3] for row in rows])
+            await script.run(connection)
 
     async def confirm(self) -> None:
         """Reads of a single node come from one moment anyway."""
         await (self.commit([]) if self._store.citus else self.rollback())
 
     async def rollback(self) -> None:
-        if self._held is not None:
-            await self._held.close()
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            await snapshot.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            sound = False
+            try:
+                sound = await _rolled_back(connection)
+            finally:
+                self._store.pool.give(connection, sound)
 
     async def commit(self, writes: Sequence[Write], /) -> None:
-        await self.rollback()
-        folded = Folded(writes)
         store = self._store
-        await store.open()
-        if folded.is_empty and not store.citus:
+        try:
+            folded = Folded(writes)
+        except LookupError:
+            await self.rollback()
+            raise
+        connection, self._connection = self._connection, None
+        await self.rollback()
+        begun = connection is not None
+        if folded.is_empty and not begun and not store.citus:
             await self._compare(store)
             return
-        connection = await store.take()
+        if not begun:
+            connection = await store.take()
         sound = False
         try:
-            sound = await self._land(connection, folded)
+            sound = await self._land(connection, folded, begun)
         except BaseException as error:
             if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
                 sound = await _rolled_back(connection)
@@ -163,14 +212,13 @@ class PostgresTransaction:
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
 
-    async def _land(self, connection: Any, folded: Folded) -> bool:
+    async def _land(self, connection: Any, folded: Folded, begun: bool) -> bool:
         """Returns whether the connection is still sound after the commit."""
         guards, store = self._guards, self._store
         looks_again = bool(guards.ranges) or guards.dropped is not None
-        script = Script(
-            looks_again or bool(folded.on_spaces) or store.pool.pgbouncer or store.citus
-        )
-        if script.begun:
+        several = looks_again or bool(folded.on_spaces) or store.citus
+        script = Script(begun or several or store.pool.pgbouncer)
+        if script.begun and not begun:
             await connection.execute(store.pool.begin("READ COMMITTED"))
         locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
         script.add(ADVISORY, [(store.namespace, *lock) for lock in locks.items()])
