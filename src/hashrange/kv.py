@@ -341,11 +341,8 @@ class AsyncStore(Protocol):
     async def snapshot(self) -> AsyncSnapshot: ...
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
-        """Start a transaction. Until it is read from a second time it may hold nothing.
-
-        For one that is `locking`, the rows that its first reads find stay as they are until it
-        ends: other writers wait. Its commit cannot lose them, but it costs more. A store that
-        has no such locks begins an ordinary transaction.
+        """Start a transaction. If it is `locking`, and the store has locks, the rows that its
+        first reads find stay as they are until it ends.
         """
 
     async def place(self) -> str:

@@ -126,3 +126,33 @@ def test_a_size_without_a_collection_is_found(store: MemoryStore) -> None:
     write(store, kv.Put(COLLECTIONS, b"p" * 16, bytes(16)))
     [problem] = problems(store)
     assert problem.endswith("checksum is wrong")
+
+
+def test_the_rows_of_a_page_are_read_together(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read may be a round trip to another machine."""
+    reads: list[kv.Read] = []
+
+    class Counting:
+        def __init__(self, below: kv.Snapshot) -> None:
+            self._below = below
+            self.close = below.close
+
+        def read(self, read: kv.Read, /) -> kv.Answer:
+            reads.append(read)
+            return self._below.read(read)
+
+    snapshot = store.snapshot
+    monkeypatch.setattr(store, "snapshot", lambda: Counting(snapshot()))
+    assert not list(problems(store))
+    few = len(reads)
+    monkeypatch.setattr(store, "snapshot", snapshot)
+    with Database(store) as db:
+        for number in range(300):
+            item = {"pk": {"S": "p"}, "sk": {"S": f"more{number}"}, "owner": {"S": "y"}}
+            db.execute("PutItem", {"TableName": "readings", "Item": {**item, "t": {"N": FAR}}})
+        reads.clear()
+        monkeypatch.setattr(store, "snapshot", lambda: Counting(snapshot()))
+        assert not list(problems(store))
+    assert len(reads) == few

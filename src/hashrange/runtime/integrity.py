@@ -1,9 +1,9 @@
 """`hashrange check`: compares every index and counter with its recomputation from the tables."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from hashrange import kv
@@ -19,6 +19,11 @@ from hashrange.model.values import item_size
 from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
+CHUNK_BYTES = 1024 * 1024
+"""Of the items of a page; the entries that belong to them are read together."""
+
+_Check = tuple[Index | TimeToLive, Fetch[Checked]]
+"""The check of an index's row for one item, not begun yet."""
 
 
 def problems(store: kv.Store) -> Iterator[str]:
@@ -34,9 +39,16 @@ def problems(store: kv.Store) -> Iterator[str]:
 def _rows(
     snapshot: kv.Snapshot, space: int, start: bytes = b"", end: bytes | None = None
 ) -> Iterator[tuple[bytes, bytes]]:
+    return chain.from_iterable(_pages(snapshot, space, start, end))
+
+
+def _pages(
+    snapshot: kv.Snapshot, space: int, start: bytes = b"", end: bytes | None = None
+) -> Iterator[list[tuple[bytes, bytes]]]:
     while True:
-        page = source.page(snapshot, kv.Range(space, start, end, rows_max=CHUNK_ROWS))
-        yield from page.rows
+        chunk = kv.Range(space, start, end, rows_max=CHUNK_ROWS, weight_max=CHUNK_BYTES)
+        page = source.page(snapshot, chunk)
+        yield page.rows
         if page.exhausted:
             return
         start = page.rows[-1][0] + b"\x00"
@@ -57,19 +69,43 @@ class TableCheck:
         self._counters: Counters = defaultdict(int)
 
     def problems(self) -> Iterator[str]:
-        for key, value in _rows(self.snapshot, self._table.space):
-            for problem in self.item_problems(key, value):
+        for rows in _pages(self.snapshot, self._table.space):
+            for problem in self.item_problems(rows):
                 yield f"table {self._table.name}, {problem}"
-        for (space, _), (owner, row) in self._shown.items():
-            for index in self._table.global_indexes:
-                if index.space == space and row is not None:
-                    for problem in self._index_problems(index, owner, row):
-                        yield f"table {self._table.name}, {problem}"
+        checks = [
+            self._check(index, owner, row)
+            for (space, _), (owner, row) in self._shown.items()
+            for index in self._table.global_indexes
+            if index.space == space and row is not None
+        ]
+        for problem in self._index_problems(checks):
+            yield f"table {self._table.name}, {problem}"
         others = self._row_problems(), self.counter_problems(), self._collection_problems()
         for problem in chain.from_iterable(others):
             yield f"table {self._table.name}, {problem}"
 
-    def item_problems(self, key: bytes, value: bytes) -> Iterator[str]:
+    def item_problems(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[str]:
+        """Check rows of the table, and together the rows of its indexes that belong to them."""
+        checks: list[_Check] = []
+        for key, value in rows:
+            yield from self._row_item_problems(key, value, checks)
+        yield from self._index_problems(checks)
+
+    def _check(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> _Check:
+        return index, MAINTAINERS[type(index)].check(self._table, index, owner, row)
+
+    def _index_problems(self, checks: Sequence[_Check]) -> Iterator[str]:
+        answers = self._answers([check for _, check in checks])
+        for (index, _), found in zip(checks, answers, strict=True):
+            if found.key is not None:
+                self._expected[index.space] += 1
+                maintainer = MAINTAINERS[type(index)]
+                maintainer.count(self._table, index, found.key, 1, found.size, self._counters)
+            if found.problem:
+                yield f"{_name(index)}: {found.problem}"
+
+    def _row_item_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
+        """Check a row of the table alone, and add the `checks` of the indexes for it."""
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -88,7 +124,7 @@ class TableCheck:
             count_collection(self._counters, table, owner, size)
         for index in table.maintained:
             if is_built(index, RowKey(key, b"")) and (index.space, key) not in self._shown:
-                yield from self._index_problems(index, owner, row)
+                checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: Index | TimeToLive, key: bytes, value: bytes) -> Iterator[str]:
         """Check that a row of an index is that of an item."""
@@ -99,11 +135,11 @@ class TableCheck:
             if row is None:
                 yield f"{where}: its item is missing"
                 return
-            expected = self._answer(maintainer.check(self._table, index, owner, row)).key
+            [found] = self._answers([maintainer.check(self._table, index, owner, row)])
         except (DamagedRow, ValueError, KeyError) as problem:
             yield f"{where}: {problem}"
             return
-        if expected is None or expected.key != key:
+        if found.key is None or found.key.key != key:
             yield f"{where}: it differs from its item"
 
     @cached_property
@@ -119,23 +155,23 @@ class TableCheck:
         stored = source.row(self.snapshot, self._table.space, owner.key)
         return None if stored is None else Row(stored)
 
-    def _index_problems(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> Iterator[str]:
-        maintainer = MAINTAINERS[type(index)]
-        found = self._answer(maintainer.check(self._table, index, owner, row))
-        if found.key is not None:
-            self._expected[index.space] += 1
-            maintainer.count(self._table, index, found.key, 1, found.size, self._counters)
-        if found.problem:
-            yield f"{_name(index)}: {found.problem}"
-
-    def _answer(self, check: Fetch[Checked]) -> Checked:
-        reply: Any = None
-        try:
-            while True:
-                reply = self.snapshot.read(check.send(reply))  # type: ignore[arg-type]
-        except StopIteration as end:
-            checked: Checked = end.value
-            return checked
+    def _answers(self, checks: Sequence[Fetch[Checked]]) -> list[Checked]:
+        """Run checks side by side: the rows that they ask for next are one read."""
+        results: dict[int, Checked] = {}
+        replies: dict[int, Any] = dict.fromkeys(range(len(checks)))
+        while replies:
+            asked: dict[int, kv.Get] = {}
+            for number, reply in replies.items():
+                try:
+                    read = checks[number].send(reply)
+                    assert isinstance(read, kv.Get), "a check reads rows by their keys"
+                    asked[number] = read
+                except StopIteration as end:
+                    results[number] = end.value
+            keys = tuple(chain.from_iterable(read.keys for read in asked.values()))
+            rows = iter(source.rows(self.snapshot, keys) if keys else [])
+            replies = {each: list(islice(rows, len(read.keys))) for each, read in asked.items()}
+        return [results[number] for number in range(len(checks))]
 
     def _row_problems(self) -> Iterator[str]:
         """Find spaces with too many or too few rows."""

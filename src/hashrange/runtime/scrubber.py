@@ -191,7 +191,7 @@ class _Walk:
             )
             for key, value in page.rows:
                 if index is None:
-                    problems += check.item_problems(key, value)
+                    problems += check.item_problems([(key, value)])
                 else:
                     problems += check.entry_problems(index, key, value)
                 start = key + b"\x00"

@@ -12,7 +12,11 @@ class Source(Protocol):
 
 
 def row(source: Source, space: int, key: bytes) -> bytes | None:
-    return cast(list[bytes | None], source.read(kv.Get(((space, key),))))[0]
+    return rows(source, ((space, key),))[0]
+
+
+def rows(source: Source, keys: tuple[kv.Key, ...]) -> list[bytes | None]:
+    return cast(list[bytes | None], source.read(kv.Get(keys)))
 
 
 def counters(source: Source, *names: bytes) -> list[int]:
