@@ -50,7 +50,7 @@ def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None
 
     It is 0 if they show all changes, and None if they do not follow from a log.
     """
-    if table.index_log is None:
+    if table.index_log is None or not table.global_indexes:
         return None
     steps: Any = propagation.oldest(table)
     since: float | None = drive(steps, snapshot)

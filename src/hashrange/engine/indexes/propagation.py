@@ -175,9 +175,12 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
     slot, so that no slot is hidden by those before it.
     """
     assert table.index_log is not None
+    page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)
+    if not page.rows:
+        return []
     until, middle = now - LEFT_MILLISECONDS, logs.index_prefix(now * LARGE_ODD_NUMBER % kv.SLOTS)
     for first, end in ((middle, None), (b"", middle)):
-        page: kv.Page = yield kv.Range(
+        page = yield kv.Range(
             table.index_log, first, end, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
         )
         found = list(_older(page.rows, until))

@@ -29,7 +29,7 @@ def decide(request: None, moment: Moment) -> Decide:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
                 steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
-        if table.index_log is not None:
+        if table.index_log is not None and table.global_indexes:
             steps += yield from _propagation(table, moment)
         steps += yield from _partition_steps(table, moment.settings.partition_bytes)
         if table.ttl:

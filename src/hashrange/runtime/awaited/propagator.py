@@ -47,6 +47,8 @@ class Propagator:
         self._waiting: dict[Place, float] = {}
         """Since when the first record of each waits, by the clock of the environment."""
         self._under_way: dict[Place, float] = {}
+        self._names: dict[int | None, str] = {}
+        """The tables of logs. An id of a space is never used twice."""
         self._steps = 0
         self._failures = 0
         self.closing = False
@@ -66,14 +68,15 @@ class Propagator:
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
         """A batch has landed: carry out the records that it has appended."""
-        appended = {(w.space, w.slot) for w in writes if type(w) is kv.Append}
+        appended = {(write.space, write.slot) for write in writes if type(write) is kv.Append}
         if not appended:
             return
         now = self._environment.clock.now()
         for table in self._environment.catalog.known[1].values():
-            for log, slot in appended:
-                if log == table.index_log:
-                    self._waiting.setdefault(Place(table.name, log, slot), now)
+            self._names[table.index_log] = table.name
+        for log, slot in appended:
+            if log in self._names:
+                self._waiting.setdefault(Place(self._names[log], log, slot), now)
         self._start()
 
     def _start(self) -> None:
