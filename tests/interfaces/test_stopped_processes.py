@@ -98,10 +98,10 @@ def test_a_server_ends_although_the_process_for_costly_requests_is_stopped(path:
 
 STOPS = """
 import os, signal
-from hashrange.interfaces.service import supervisor, worker
+from hashrange.interfaces.service import supervisor
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
-supervisor.LOOK_SECONDS = worker.BEAT_SECONDS = 0.2
+supervisor.LOOK_SECONDS = 0.3
 commit = SqliteTransaction.commit
 
 
@@ -136,7 +136,7 @@ def test_a_worker_that_is_stopped_with_the_write_lock_is_replaced(path: Path) ->
         writers.stop()
         status, said = server.end(signal.SIGTERM)
     assert status == 0
-    assert len(re.findall("worker [12] has done nothing for 2 seconds\n", said)) == 2
+    assert len(re.findall("worker [12] has done nothing for 3 seconds\n", said)) == 2
     assert writers.acknowledged
     assert writers.acknowledged <= stored(path, "One")
     assert stored(path, "One") == stored(path, "Other")
@@ -148,4 +148,4 @@ def test_workers_end_although_one_is_stopped(path: Path) -> None:
         os.kill(stopped, signal.SIGSTOP)
         status, said = server.end(signal.SIGTERM)
     assert status == 1
-    assert re.search("worker [12] has done nothing for 2 seconds\n", said)
+    assert re.search("worker [12] has done nothing for 3 seconds\n", said)
