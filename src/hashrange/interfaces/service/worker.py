@@ -61,7 +61,7 @@ def run(task: Task, control: socket.socket) -> None:
             service.database.runtime.refuse_writes(task.refusal)
         attendant = Attendant(control, service, shared)
         service.serve(attendant.ready, [attendant])
-        shared.beat_no_more()  # to close the file may take long
+    shared.beat_no_more()
 
 
 class Attendant:
@@ -92,7 +92,7 @@ class Attendant:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _beat(self) -> None:
-        """As long as the loop goes round, also while the last requests are answered."""
+        """As long as the loop goes round, which it does until the database has been closed."""
         self._shared.beat()
         self._loop.call_later(BEAT_SECONDS, self._beat)
 
