@@ -97,7 +97,7 @@ def test_a_server_ends_although_the_process_for_costly_requests_is_stopped(path:
 # ---- workers ----
 
 STOPS = """
-import os, signal
+import os, signal, time
 from hashrange.interfaces.service import supervisor
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
@@ -111,26 +111,35 @@ def stopping(self):
     except FileNotFoundError:
         pass
     else:
-        os.kill(os.getpid(), signal.SIGSTOP)
+        {stops}
     commit(self)
 
 
 SqliteTransaction.commit = stopping
 """
-"""A process that finds the flag stops itself where it holds the write lock."""
+"""A process that finds the flag does something else where it holds the write lock."""
+
+STOPPED = "os.kill(os.getpid(), signal.SIGSTOP)"
+HANGS = "time.sleep(3600)"
 
 
-def test_a_worker_that_is_stopped_with_the_write_lock_is_replaced(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stops", "durability"), [(STOPPED, "full"), (HANGS, "relaxed")], ids=["stopped", "hangs"]
+)
+def test_a_worker_that_stops_with_the_write_lock_is_replaced(
+    path: Path, stops: str, durability: str
+) -> None:
     flag = path.with_name("stop")
-    with workers(path, **patched(path.parent, STOPS.format(flag=str(flag)))) as server:
+    variables = patched(path.parent, STOPS.format(flag=str(flag), stops=stops))
+    with workers(path, "--durability", durability, **variables) as server:
         one = client(server)
         create(one, "One")
         create(one, "Other")
         writers = Writers(server)
-        for stops in (1, 2):
+        for times in (1, 2):
             writers.go_on()
             flag.touch()
-            wait_until(partial(restarted, server, stops))
+            wait_until(partial(restarted, server, times))
             wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         writers.go_on()
         writers.stop()
@@ -143,7 +152,7 @@ def test_a_worker_that_is_stopped_with_the_write_lock_is_replaced(path: Path) ->
 
 
 def test_workers_end_although_one_is_stopped(path: Path) -> None:
-    with workers(path, **patched(path.parent, STOPS.format(flag=""))) as server:
+    with workers(path, **patched(path.parent, STOPS.format(flag="", stops="pass"))) as server:
         stopped, _ = workers_of(server)
         os.kill(stopped, signal.SIGSTOP)
         status, said = server.end(signal.SIGTERM)
