@@ -236,8 +236,7 @@ SELECT_REFUSALS = [
     ),
     (
         "* FROM T WHERE pk = 'p' ORDER BY n",
-        "ValidationException: Variable reference n in ORDER BY clause must be part of the primary "
-        "key",
+        "ValidationException: Attribute n in ORDER BY clause must be part of the primary key",
     ),
     (
         "* FROM T WHERE n = 1 ORDER BY sk",

@@ -164,6 +164,23 @@ def test_capacity_of_a_batch(one: Table) -> None:
     assert "ConsumedCapacity" not in batch(one, S)
 
 
+def test_failed_conditions_are_charged_beside_what_is_written(one: Table) -> None:
+    """In the sum of the table alone, by the size of the item; if all fail, nothing is shown."""
+    one.put({"pk": "large", "n": 1, "s": "x" * 2000})
+    fails = U.replace("'a'", "'large'") + " AND n = 5"
+    exists = "INSERT INTO T VALUE {'pk': 'a'}"
+    found = batch(one, fails, exists, I, ReturnConsumedCapacity="INDEXES")
+    assert [each.get("Error", {}).get("Code") for each in found["Responses"]] == [
+        "ConditionalCheckFailed",
+        "DuplicateItem",
+        None,
+    ]
+    assert found["ConsumedCapacity"] == [
+        {"TableName": one.name, "CapacityUnits": 4.0, "Table": {"CapacityUnits": 1.0}}
+    ]
+    assert "ConsumedCapacity" not in batch(one, fails, exists, ReturnConsumedCapacity="INDEXES")
+
+
 # ---- ExecuteTransaction ----
 
 

@@ -122,13 +122,11 @@ ROWS: list[Item] = [
 @settings(max_examples=300)
 def test_queries_find_each_row_that_matches_once(text: str) -> None:
     where = where_of(text)
-    plan = None
-    with suppress(ValidationException):  # of conditions that overlap
-        plan = partiql_keys.plan(where, "pk", "sk", TYPES)
-    assume(plan)
-    assert plan
-    assert plan.queries
-    found = [row for query in plan.queries for row in ROWS if _in_query(query, row)]
+    plan = partiql_keys.plan(where, "pk", "sk", TYPES)
+    found = ROWS
+    if plan.queries is not None:
+        found = [row for query in plan.queries for row in ROWS if _in_query(query, row)]
+        assume(len({*map(str, found)}) == len(found))  # or else it is refused
     if plan.filter:
         found = [row for row in found if Condition.of(plan.filter).matches(row)]
     expected = [row for row in ROWS if Condition.of(where).matches(row)]

@@ -4,7 +4,6 @@ If a SELECT names values of the partition key, it is planned as queries of those
 otherwise as a scan. The conditions that the queries do not cover become a filter.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, product
 from typing import NamedTuple, TypeAlias
@@ -19,24 +18,20 @@ Types: TypeAlias = Mapping[str, str]
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
-_EXTENTS_MAX = 1_000
-"""How many extents are compared; a clause that may have more is not checked for overlaps."""
-
-Extent: TypeAlias = tuple[KeyQuery, ...]
-"""The rows that all of these queries name."""
+_QUERIES_MAX = 10_000
+"""A clause that asks for more is a scan."""
 
 
 class ReadPlan(NamedTuple):
     """`queries` is None for a scan. `filter` is the condition that each row still has to meet.
 
-    `filtered` are the attributes that are tested besides the key, in the order of the text.
-    `extents` are the ranges into which OR and IN divide the read: no two may overlap.
+    No two queries may overlap. `filtered` are the attributes that are tested besides those of the
+    key conditions, in the order of the text.
     """
 
     queries: list[KeyQuery] | None
     filter: Node | None
     filtered: tuple[str, ...] = ()
-    extents: Sequence[Extent] = ()
 
 
 class _Test(NamedTuple):
@@ -45,6 +40,14 @@ class _Test(NamedTuple):
     name: str
     operator: str
     values: tuple[AttributeValue, ...]
+
+
+class _Way(NamedTuple):
+    """One way in which a clause may hold: its conditions of the key, and the other ones."""
+
+    hash: _Test
+    sort: _Test | None
+    others: list[Node]
 
 
 def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | None:
@@ -86,77 +89,79 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
 
 
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
-    """How to read the rows that a WHERE clause selects. Raises ValidationException."""
+    """How to read the rows that a WHERE clause selects. Raises ValidationException.
+
+    A query has one condition of each key attribute, and nothing else may name them: the service
+    scans if a clause has two different ones, or one that is negated.
+    """
     if where is None:
         return ReadPlan(None, None)
-    planned = _plan(where, hash_name, range_name, types)
-    if planned.queries is None:
-        return planned
-    return planned._replace(extents=_extents(where, hash_name, range_name, types))
-
-
-def _plan(where: Node, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
-    branches = _parts("OR", where)
-    if len(branches) > 1:
-        return _plan_branches(where, branches, hash_name, range_name, types)
-    parts = _parts("AND", where)
-    allowed = ((part, _partitions(part, hash_name, types)) for part in parts)
-    named, values = next(((part, found) for part, found in allowed if found), (where, None))
-    if values is None:
+    keys = {hash_name, range_name}
+    ways = list(islice(_alternatives(where, keys), _QUERIES_MAX + 1))
+    planned: list[_Way] = []
+    for way in ways if len(ways) <= _QUERIES_MAX else ():
+        found = _plan_way(way, hash_name, range_name, types)
+        if found is None:
+            break
+        planned.append(found)
+    if len(planned) < len(ways):
         return ReadPlan(None, where)
-    used = [named] if _is_equality(named, hash_name) else []
-    sorts = [(part, test) for part in parts if (test := _sort_test(part, range_name))]
-    for _, each in sorts:
-        _check_type(each, types)
-    sort = next((pair for pair in sorts if pair[1].operator != "IN"), None)  # an IN is filtered
-    if sort:
-        used.append(sort[0])
-    rest = [part for part in parts if all(part is not other for other in used)]
-    queries = [_query(value, sort[1] if sort else None) for value in values]
-    return ReadPlan(queries, all_of(rest), _names_in(rest))
+    queries = list(islice(chain.from_iterable(map(_queries, planned)), _QUERIES_MAX + 1))
+    if len(queries) > _QUERIES_MAX:
+        return ReadPlan(None, where)
+    first, *others = (way.others for way in planned)
+    if all(each == first for each in others):
+        return ReadPlan(queries, all_of(first), _names_in(first))
+    together = isinstance(where, Operation) and where.operator == "AND"
+    return ReadPlan(queries, where, _names_in([where]) if together else ())
 
 
-def _plan_branches(
-    where: Node, branches: Sequence[Node], hash_name: str, range_name: str | None, types: Types
-) -> ReadPlan:
-    """A partition that several branches name is read as a whole, so that no row is read twice."""
-    found: defaultdict[str, list[KeyQuery]] = defaultdict(list)
-    for branch in branches:
-        part = _plan(branch, hash_name, range_name, types)
-        if part.queries is None:
-            return ReadPlan(None, where)
-        for query in part.queries:
-            found[str(query.hash_values)].append(query)
-    queries = [
-        same[0] if len(same) == 1 else _query(same[0].hash_values[0], None)
-        for same in found.values()
-    ]
-    return ReadPlan(queries, where)
+def names_partitions(where: Node | None, hash_name: str) -> bool:
+    """Whether one of the conditions names values of the partition key."""
+    conditions = [] if where is None else [n for n in walk(where) if isinstance(n, Operation)]
+    return any((test := _test_of(node)) and _is_equality(test, hash_name) for node in conditions)
 
 
-def _extents(where: Node, hash_name: str, range_name: str | None, types: Types) -> Sequence[Extent]:
-    """The parts into which OR and IN divide the selected rows; none if it is a scan.
+def _is_equality(test: _Test, name: str) -> bool:
+    return test.name == name and test.operator in ("=", "IN")
 
-    A part with another condition of the sort key, such as a negated one, is left out: the service
-    does not compare it.
-    """
-    found: list[Extent] = []
-    alternatives = list(islice(_alternatives(where, {hash_name, range_name}), _EXTENTS_MAX + 1))
-    if len(alternatives) > _EXTENTS_MAX:
-        return ()
-    for alternative in alternatives:
-        tests = [_test_of(node) for node in alternative]
-        hashes = [test for test in tests if test and _is_equality_test(test, hash_name)]
-        if not hashes:
-            return ()
-        sorts = [test for node in alternative if (test := _sort_test(node, range_name))]
-        for test in chain(hashes, sorts):
-            _check_type(test, types)
-        if len(sorts) == sum(range_name in _names_in([node]) for node in alternative):
-            found.extend(islice(_divided(hashes, sorts), _EXTENTS_MAX + 1 - len(found)))
-        if len(found) > _EXTENTS_MAX:
-            return ()
-    return found if len(found) > 1 else ()
+
+def _plan_way(
+    way: Sequence[Node], hash_name: str, range_name: str | None, types: Types
+) -> _Way | None:
+    """The key conditions among those of one alternative; None if no query has them."""
+    hashes: list[_Test] = []
+    sorts: list[_Test] = []
+    others: list[Node] = []
+    for node in way:
+        test = _test_of(node)
+        if test and _is_equality(test, hash_name):
+            hashes.append(test)
+        elif sort := _sort_test(node, range_name):
+            sorts.append(sort)
+        else:
+            others.append(node)
+    if not hashes:
+        return None
+    for test in chain(hashes, sorts):
+        _check_type(test, types)
+    named = {hash_name, range_name} & {*_names_in(others)}
+    if named or not _agree(hashes) or (sorts and not _agree(sorts)):
+        return None
+    return _Way(hashes[0], sorts[0] if sorts else None, others)
+
+
+def _agree(tests: Sequence[_Test]) -> bool:
+    """Whether all tests are the same one. A list of several values is not even like itself."""
+    first, *others = map(_plain, tests)
+    return not others or (first.operator != "IN" and all(each == first for each in others))
+
+
+def _plain(test: _Test) -> _Test:
+    """A list of one value is an equality."""
+    if test.operator == "IN" and len(test.values) == 1:
+        return test._replace(operator="=")
+    return test
 
 
 def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...]]:
@@ -165,19 +170,17 @@ def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...
     An OR that names no key is one condition.
     """
     if isinstance(node, Operation) and node.operator == "AND":
-        ways = [list(islice(_alternatives(n, keys), _EXTENTS_MAX + 1)) for n in node.operands]
+        ways = [list(islice(_alternatives(n, keys), _QUERIES_MAX + 1)) for n in node.operands]
         return (tuple(chain(*way)) for way in product(*ways))
     if isinstance(node, Operation) and node.operator == "OR" and keys & {*_names_in([node])}:
         return chain.from_iterable(_alternatives(operand, keys) for operand in node.operands)
     return iter([(node,)])
 
 
-def _divided(hashes: Sequence[_Test], sorts: Sequence[_Test]) -> Iterator[Extent]:
-    """One extent for each choice of values in the IN lists of one alternative."""
-    for values in product(*(test.values for test in hashes)):
-        named = [_query(value, None) for value in values]
-        for tests in product(*map(_each_value, sorts)):
-            yield (*named, *(_query(values[0], test) for test in tests))
+def _queries(way: _Way) -> Iterator[KeyQuery]:
+    """One query for each choice of values in the IN lists of one alternative."""
+    sorts = [None] if way.sort is None else _each_value(way.sort)
+    return (_query(value, sort) for value, sort in product(way.hash.values, sorts))
 
 
 def _each_value(test: _Test) -> list[_Test]:
@@ -193,35 +196,6 @@ def _query(value: AttributeValue, test: _Test | None) -> KeyQuery:
     if test.operator == "=":
         return KeyQuery([value], list(test.values), None, [])
     return KeyQuery([value], [], test.operator, list(test.values))
-
-
-def _partitions(node: Node, name: str, types: Types) -> list[AttributeValue] | None:
-    """The values of the partition key that a condition allows, None if it allows all."""
-    assert isinstance(node, Operation), "a condition is an operation"
-    if node.operator == "AND":
-        return next((v for part in node.operands if (v := _partitions(part, name, types))), None)
-    if node.operator == "OR":
-        found = [_partitions(part, name, types) for part in node.operands]
-        known = [value for values in found for value in values or ()]
-        return _distinct(known) if all(found) else None
-    test = _test_of(node)
-    if test is None or not _is_equality(node, name):
-        return None
-    _check_type(test, types)
-    return _distinct(test.values)
-
-
-def _is_equality(node: Node, name: str) -> bool:
-    test = _test_of(node)
-    return test is not None and _is_equality_test(test, name)
-
-
-def _is_equality_test(test: _Test, name: str) -> bool:
-    return test.name == name and test.operator in ("=", "IN")
-
-
-def _distinct(values: Sequence[AttributeValue]) -> list[AttributeValue]:
-    return list({str(value): value for value in values}.values())
 
 
 def _sort_test(node: Node, name: str | None) -> _Test | None:

@@ -47,9 +47,9 @@ def _read(select: partiql.Select, table: Described) -> str:
         total = source.get(f"{kind}SizeBytes", 0)
         return (
             f"Scan of all of {name}: about {source.get('ItemCount', 0):,} items, {size(total)}, "
-            f"{-(-total // 8192):,} read units, because no condition names {key['HASH']} with ="
+            f"{-(-total // 8192):,} read units, because {_reason(select, key)}"
         )
-    count = len(plan.queries)
+    count = len({str(query.hash_values) for query in plan.queries})
     by_sort = any(query.range_equals or query.operator for query in plan.queries)
     conditions = f"{key['HASH']} and {key['RANGE']}" if by_sort else key["HASH"]
     rest = "; the other conditions are evaluated on what was read" if plan.filter else ""
@@ -57,3 +57,9 @@ def _read(select: partiql.Select, table: Described) -> str:
         f"Query of {count} {'partition' if count == 1 else 'partitions'} of {name} by "
         f"{conditions}{rest}"
     )
+
+
+def _reason(select: partiql.Select, key: Mapping[str, str]) -> str:
+    if partiql_keys.names_partitions(select.where, key["HASH"]):
+        return f"its conditions of {' and '.join(key.values())} do not fit a query"
+    return f"no condition names {key['HASH']} with ="

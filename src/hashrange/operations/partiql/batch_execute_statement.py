@@ -3,13 +3,14 @@
 A statement that fails has an Error in its place in the response. The others go on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Raw
 
 from hashrange.engine import fetch, throughput, writes
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Receipt, write_units
 from hashrange.engine.decision import Decide, Decision, ItemChange, Response, answer
 from hashrange.engine.fetch import Admit, Fetch, Moment, Row, RowKey
 from hashrange.engine.writes import ItemWrite
@@ -19,6 +20,8 @@ from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import (
     ApiError,
+    ConditionalCheckFailedException,
+    DuplicateItemException,
     ProvisionedThroughputExceededException,
     ThrottlingException,
     ValidationException,
@@ -175,6 +178,7 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
     wanted = [target for target in targets if isinstance(target, ItemWrite)]
     before = iter((yield from writes.read(wanted)))
     outcomes: list[Any] = []
+    failed: dict[str, float] = {}
     for target in targets:
         if not isinstance(target, ItemWrite):
             outcomes.append(target)
@@ -184,10 +188,13 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
             outcomes.append(writes.decide(target, old, moment))
         except ApiError as refusal:
             outcomes.append(refusal)
+            if isinstance(refusal, ConditionalCheckFailedException | DuplicateItemException):
+                units = write_units(old.row.size if old.row else 0)
+                failed[target.table.name] = failed.get(target.table.name, 0) + units
     changes = [outcome for outcome in outcomes if isinstance(outcome, ItemChange)]
 
     def respond(receipt: Receipt) -> Raw:
-        return _respond(request, targets, outcomes, statements.returned, receipt)
+        return _respond(request, targets, outcomes, statements.returned, receipt, failed)
 
     return Decision(changes, respond)
 
@@ -198,8 +205,13 @@ def _respond(
     outcomes: Sequence[Any],
     shown: Callable[[Any, Any], Any],
     receipt: Receipt,
+    failed: Mapping[str, float] = MappingProxyType({}),
 ) -> Raw:
-    """The response. A member whose table was found names it, even if the member failed."""
+    """The response. A member whose table was found names it, even if the member failed.
+
+    `failed` are the units of the failed conditions by table. DynamoDB shows them in the sum of a
+    table that something was written to, and nowhere else.
+    """
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
     for statement, target, outcome in zip(request.bound, targets, outcomes, strict=True):
@@ -215,6 +227,8 @@ def _respond(
     answered: Response = {"Responses": responses}
     mode = request.given.return_consumed_capacity
     outputs.add_consumed_list(answered, receipt, mode, tables)
+    for consumed in answered.get("ConsumedCapacity", ()):
+        consumed["CapacityUnits"] += failed.get(tables[consumed["TableName"]].name, 0)
     return number_sets.in_hash_order(answered)
 
 

@@ -1,8 +1,8 @@
 """SELECT: finds the rows of a table or index that a WHERE clause selects, and reads a page.
 
-If the clause names partition keys, their partitions are read one after the other; if it does not,
-the table or index is scanned. Pages are joined by a NextToken: base64 of JSON (digest of the
-statement, number of the partition, key of the last row).
+If the clause names partition keys, the ranges that it names are read one after the other, each
+charged by itself; if it does not, the table or index is scanned. Pages are joined by a NextToken:
+base64 of JSON (digest of the statement, number of the range, key of the last row).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -21,15 +21,15 @@ from hashrange.engine.fetch import Admit, Bounds, Moment
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys
-from hashrange.expressions.partiql.keys import Extent, ReadPlan
+from hashrange.expressions.partiql.keys import ReadPlan
 from hashrange.model import numbers, requests
 from hashrange.model.errors import ApiError, ValidationException
-from hashrange.model.tables import Table, TableOrIndex
+from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item, compare, normalize_item
 from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.partiql import statements
 from hashrange.operations.queries import indexes, pages
-from hashrange.operations.queries.pages import PageOptions
+from hashrange.operations.queries.pages import ItemPage, PageOptions
 
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
@@ -38,9 +38,9 @@ _BEHIND_ALL = b"\xff" * 64
 
 
 class Position(NamedTuple):
-    """Where a page ends: the number of the partition, and the last row (None: before the first)."""
+    """Where a page ends: the number of the range, and the last row (None: before the first)."""
 
-    partition: int
+    number: int
     key: Item | None
 
 
@@ -68,13 +68,13 @@ def parse_token(given: requests.ExecuteStatement, scales: Scales) -> Position:
         return START
     try:
         content = urlsafe_b64decode(given.next_token)
-        digest, partition, key = msgspec.json.decode(content, type=_TOKEN)
+        digest, number, key = msgspec.json.decode(content, type=_TOKEN)
     except (ValueError, msgspec.MsgspecError):
         raise ValidationException(_BAD_TOKEN) from None
     never = any(each.keys() & {"L", "M"} for each in given.parameters or ())
     if never or digest != _digest(given, scales):
         raise ValidationException("NextToken does not match request")
-    return Position(partition, key)
+    return Position(number, key)
 
 
 def _token(given: requests.ExecuteStatement, scales: Scales, position: Position) -> str:
@@ -118,15 +118,44 @@ def decide(
     page = yield from pages.read(options, every, receipt)
     receipt.returned = page.count
     response: Response = {"Items": page.items}
-    if page.ended_in is not None:
-        key = ranges.last_key(table, source, page.last) if page.last else None
-        if key is not None:
-            response["LastEvaluatedKey"] = key
-        end = Position(start.partition + page.ended_in, key)
+    key, end = _end(table, source, plan, page, len(every))
+    if key is not None:
+        response["LastEvaluatedKey"] = key
+    if end is not None:
+        end = end._replace(number=start.number + end.number)
         response["NextToken"] = _token(given, scales, end)
     mode = given.return_consumed_capacity
     outputs.add_consumed(response, receipt, mode, statement.table_name)
     return answer(number_sets.in_hash_order(response), receipt)
+
+
+def _end(
+    table: Table, source: TableOrIndex, plan: ReadPlan, page: ItemPage, count: int
+) -> tuple[Item | None, Position | None]:
+    """The LastEvaluatedKey, and where the next page begins in the `count` ranges of this one.
+
+    If a clause names several items by their keys, DynamoDB shows the key of the last one that it
+    looked at, even if no page follows.
+    """
+    last = ranges.last_key(table, source, page.last) if page.last else None
+    if not _names_items(source, plan):
+        if page.ended_in is None:
+            return None, None
+        key = None if page.between else last
+        return key, Position(page.ended_in, key)
+    assert plan.queries is not None, "items are named by queries"
+    shown = last if page.full and len(plan.queries) > 1 and plan.filter is None else None
+    if page.ended_in is None:
+        return shown, None
+    number = page.ended_in if page.between else page.ended_in + 1
+    return shown, Position(number, None) if number < count else None
+
+
+def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
+    """Whether each query is of one item."""
+    if plan.queries is None or isinstance(source, Index):
+        return False
+    return not source.range or all(query.range_equals for query in plan.queries)
 
 
 def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:
@@ -156,32 +185,35 @@ def _columns(statement: Select) -> Sequence[str]:
 def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
     range_name = source.range[0] if source.range else None
     plan = partiql_keys.plan(statement.where, source.hash[0], range_name, table.types)
-    _check_disjoint(source, plan.extents)
+    _check_disjoint(source, plan.queries or ())
     for order in statement.order:
         if order.name not in source.key:
             raise ValidationException(
-                f"Variable reference {order.name} in ORDER BY clause must be part of the primary "
-                "key"
+                f"Attribute {order.name} in ORDER BY clause must be part of the primary key"
             )
     if statement.order and plan.queries is None:
         raise ValidationException(
             "Must have at least one non-optional hash key condition in WHERE clause when using "
             "ORDER BY clause."
         )
+    sorts_partitions = any(order.name in source.hash for order in statement.order)
+    if statement.order and not sorts_partitions and len(_partitions(plan.queries or ())) > 1:
+        raise ValidationException(
+            "Must have hash key in ORDER BY clause when more than one hash key condition "
+            "specified in WHERE clause."
+        )
     indexes.check_filter_projected(table, source, plan.filtered)
     return plan
 
 
-def _check_disjoint(source: TableOrIndex, extents: Sequence[Extent]) -> None:
-    """Raises ValidationException if two of the parts that are read overlap."""
-    spans = []
-    for extent in extents:
-        every = [ranges.of_query(source, query) for query in extent]
-        start = max(bounds.start for bounds in every)
-        end = min(_BEHIND_ALL if bounds.end is None else bounds.end for bounds in every)
-        if start < end:
-            spans.append((start, end))
-    spans.sort()
+def _check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
+    """Raises ValidationException if two of the ranges that are read overlap."""
+    every = [ranges.of_query(source, query) for query in queries]
+    spans = sorted(
+        (bounds.start, end)
+        for bounds in every
+        if bounds.start < (end := _BEHIND_ALL if bounds.end is None else bounds.end)
+    )
     if any(following < end for (_, end), (following, _) in pairwise(spans)):
         raise ValidationException(
             "Overlapping conditions with range keys are not supported in where clause"
@@ -196,32 +228,44 @@ def _bounds(
     start: Position,
     reverse: bool,
 ) -> list[Bounds]:
-    """The ranges left to read from a position on, partition by partition."""
+    """The ranges left to read from a position on."""
     if plan.queries is None:
         every = [ranges.of_scan(None, None)]
     else:
-        queries = _in_order(source, plan.queries, order)
-        every = [ranges.of_query(source, query) for query in queries]
-    if not 0 <= start.partition < len(every):
+        every = _in_order(source, plan.queries, order, reverse)
+    if not 0 <= start.number < len(every):
         raise ValidationException(_BAD_TOKEN)
-    left = every[start.partition :]
+    left = every[start.number :]
     if start.key is not None:
         left[0] = _resume(table, source, left[0], start.key, reverse)
     return left
 
 
 def _in_order(
-    source: TableOrIndex, queries: list[KeyQuery], order: Sequence[Order]
-) -> list[KeyQuery]:
-    """ORDER BY sorts partitions as well, whether or not it names their key."""
-    if not order:
-        return queries
-    descending = any(each.descending for each in order if each.name in source.hash)
+    source: TableOrIndex, queries: Sequence[KeyQuery], order: Sequence[Order], reverse: bool
+) -> list[Bounds]:
+    """The ranges of the queries: those of one partition in the order of their sort keys.
 
-    def by_value(a: KeyQuery, b: KeyQuery) -> int:
-        return compare(a.hash_values[0], b.hash_values[0]) or 0
+    ORDER BY sorts partitions as well.
+    """
+    partitions = _partitions(queries)
+    if order:
+        descending = any(each.descending for each in order if each.name in source.hash)
+        partitions.sort(key=cmp_to_key(_by_value), reverse=descending)
+    ranks = {str([value]): rank for rank, value in enumerate(partitions)}
+    placed = [(ranks[str(each.hash_values)], ranges.of_query(source, each)) for each in queries]
+    placed.sort(key=lambda place: place[1].start, reverse=reverse)
+    placed.sort(key=lambda place: place[0])
+    return [bounds for _, bounds in placed]
 
-    return sorted(queries, key=cmp_to_key(by_value), reverse=descending)
+
+def _partitions(queries: Sequence[KeyQuery]) -> list[AttributeValue]:
+    """The values of the partition key, each once, in the order of the text."""
+    return list({str(query.hash_values): query.hash_values[0] for query in queries}.values())
+
+
+def _by_value(a: AttributeValue, b: AttributeValue) -> int:
+    return compare(a, b) or 0
 
 
 def _resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:

@@ -47,7 +47,8 @@ class ItemPage(Struct):
     """The items of a page, and how many rows and bytes were evaluated for it.
 
     `ended_in` is the number of the range that the page ended in, None if all ranges were read to
-    their ends. `last` is the last row evaluated in that range, None if the page was full before.
+    their ends. It may have ended `between` that range and the one before. `last` is the last row
+    evaluated, and `full` says whether the page has reached its limit.
     """
 
     items: list[Any] = field(default_factory=list)
@@ -55,6 +56,8 @@ class ItemPage(Struct):
     scanned: int = 0
     size: int = 0
     ended_in: int | None = None
+    between: bool = False
+    full: bool = False
     last: bytes | None = None
 
 
@@ -66,10 +69,12 @@ def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None)
     """
     page = ItemPage()
     for number, bounds in enumerate(every):
-        if page.scanned == options.limit or page.size >= PAGE_BYTES_MAX:
-            page.ended_in, page.last = number, None
+        if page.full:
+            page.ended_in, page.between = number, True
             break
-        if (yield from _read_range(options, bounds, page, receipt)):
+        left = yield from _read_range(options, bounds, page, receipt)
+        page.full = page.scanned == options.limit or page.size >= PAGE_BYTES_MAX
+        if left:
             page.ended_in = number
             break
     return page
