@@ -100,9 +100,11 @@ class Turn:
     before the loop goes on.
     """
 
-    __slots__ = ("_open", "_opened", "long_reads")
+    __slots__ = ("_open", "_opened", "long_reads", "loop")
 
     def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
+        self.loop = get_running_loop()
+        """Asked for once for all requests, because each time is a system call (getpid)."""
         self.long_reads = 0
         """How many reads of the turn were not done within their slice of time."""
         self._open = open_snapshot

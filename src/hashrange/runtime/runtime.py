@@ -127,7 +127,8 @@ class Runtime(forks.Forkable):
             request = operation.request(body)
             if operation.writes and operation.is_write(request):
                 submission = submission_of(operation, request, body, caller, done)
-                self._committer.submit(submission, get_running_loop())
+                loop = get_running_loop() if turn is None else turn.loop
+                self._committer.submit(submission, loop)
                 return
             outcome = self._reads.start(operation, request, body, caller, done, turn)
         except ApiError as error:
