@@ -31,14 +31,15 @@ _NEGATIVE, _ZERO, _POSITIVE = b"\x00", b"\x01", b"\x02"
 _TYPES = {"S": b"S", "N": b"N", "B": b"B"}
 _head = Struct(">cI").pack
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
+_digest_of_nothing = blake2b(digest_size=PARTITION_BYTES)
+"""It is copied for each digest, because that takes half the time of making one."""
 
 
 def canonical(value: AttributeValue) -> bytes:
     """The bytes that say which key value this is: type, length (4 bytes), content."""
-    for type_, content in value.items():
-        data = b64decode(content) if type_ == "B" else content.encode()
-        return _head(_TYPES[type_], len(data)) + data
-    raise AssertionError("a value has one member")
+    [(type_, content)] = value.items()
+    data = b64decode(content) if type_ == "B" else content.encode()
+    return _head(_TYPES[type_], len(data)) + data
 
 
 def length_bytes(value: AttributeValue) -> int:
@@ -74,7 +75,9 @@ def first_of_raw(raw: bytes, count: int) -> bytes:
 
 
 def digest(raw: bytes) -> bytes:
-    return blake2b(raw, digest_size=PARTITION_BYTES).digest()
+    hashed = _digest_of_nothing.copy()
+    hashed.update(raw)
+    return hashed.digest()
 
 
 def ordered_number(text: str) -> bytes:
