@@ -1,8 +1,5 @@
 """The effects of a decision: writes, changes of counters, and the capacity that they consume."""
 
-from collections import defaultdict
-from functools import partial
-
 from msgspec import Struct, field
 
 from hashrange import kv
@@ -12,11 +9,11 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, collection_key
 from hashrange.model.tables import Index, Table, TableOrIndex
 
-Counters = defaultdict[bytes | kv.Key, int]
+Counters = dict[bytes | kv.Key, int]
 """Changes of numbers, or their right values: counters by name, collection sizes by key."""
 
 
-class Effects(Struct):
+class Effects(Struct, gc=False):
     """Collects the effects of one decision.
 
     `now`, when it is made, is in milliseconds and rounded up, as the clock is stored: no later
@@ -26,7 +23,7 @@ class Effects(Struct):
     receipt: Receipt
     now: int
     writes: list[kv.Write] = field(default_factory=list)
-    counters: Counters = field(default_factory=partial(defaultdict, int))
+    counters: Counters = field(default_factory=dict)
 
     def charge(self, change: ItemChange, index: Index | None, key: RowKey, size: int) -> None:
         """Charge for a row of `size` bytes that is written at `key` (`index` None: in the table).
@@ -55,12 +52,16 @@ def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, 
         return
     partition = source.counted_in(key)
     if rows:
-        counters[system.item_count(source.space, partition)] += rows
+        _add(counters, system.item_count(source.space, partition), rows)
     if size:
-        counters[system.size_bytes(source.space, partition)] += size
+        _add(counters, system.size_bytes(source.space, partition), size)
 
 
 def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:
     """Add to the size in bytes of the item collection that the item at `key` is in."""
     if size:
-        counters[collection_key(table, key)] += size
+        _add(counters, collection_key(table, key), size)
+
+
+def _add(counters: Counters, name: bytes | kv.Key, delta: int) -> None:
+    counters[name] = counters.get(name, 0) + delta

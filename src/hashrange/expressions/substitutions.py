@@ -76,6 +76,8 @@ class Substitutions:
 
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""
+        if len(self.used) == len(self._names) + len(self.values):
+            return  # they begin with different characters, and nothing else can be used
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
             if not keys.keys() <= self.used:
                 unused = keys.keys() - self.used

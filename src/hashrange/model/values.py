@@ -11,7 +11,7 @@ guide, service quotas and capacity unit calculations. The messages were observed
 
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypedDict
 
 from msgspec import Meta, json
 
@@ -66,23 +66,24 @@ def normalize_item(item: Item) -> int:
         raise ValidationException(EMPTY_NAME)
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
-        if len(value) != 1:
+        try:
+            [(tag, content)] = value.items()
+        except ValueError:
             _refuse_members(value, 1)
-        for tag, content in value.items():
-            if tag == "S":  # most are, and a call would cost as much as the rest
-                size += len(content) if content.isascii() else len(content.encode())
-            else:
-                size += _NORMALIZE[tag](content, value, 1)
+        if tag == "S":  # most are, and a call would cost as much as the rest
+            size += len(content) if content.isascii() else len(content.encode())
+        else:
+            size += _NORMALIZE[tag](content, value, 1)
     return size
 
 
 def normalize(value: AttributeValue, level: int = 1) -> int:
     """Check one decoded value at this level, make it canonical in place, return its size."""
-    if len(value) != 1:
+    try:
+        [(tag, content)] = value.items()
+    except ValueError:
         _refuse_members(value, level)
-    for tag, content in value.items():
-        return _NORMALIZE[tag](content, value, level)
-    raise AssertionError("a value without members was refused above")
+    return _NORMALIZE[tag](content, value, level)
 
 
 def item_size(item: Item) -> int:
@@ -90,11 +91,11 @@ def item_size(item: Item) -> int:
     size = 0
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
-        for tag, content in value.items():
-            if tag == "S":  # as above
-                size += len(content) if content.isascii() else len(content.encode())
-            else:
-                size += _SIZE[tag](content)
+        [(tag, content)] = value.items()
+        if tag == "S":  # as above
+            size += len(content) if content.isascii() else len(content.encode())
+        else:
+            size += _SIZE[tag](content)
     return size
 
 
@@ -267,7 +268,7 @@ _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
 """The order in which the service looks into a value of several types."""
 
 
-def _refuse_members(value: AttributeValue, level: int) -> None:
+def _refuse_members(value: AttributeValue, level: int) -> NoReturn:
     """Refuse a value with no member or several. Errors inside of members come first."""
     for tag in sorted(value, key=_CHECKED_FIRST.index):
         _NORMALIZE[tag](value[tag], value, level)

@@ -1,7 +1,9 @@
 """The interface of an operation, as the runtime uses it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from hashrange.engine.decision import Decide
 from hashrange.model.errors import ValidationException
@@ -13,7 +15,7 @@ def _passed_on(request: Any) -> int:
     return 0
 
 
-class Operation(NamedTuple):
+class Operation(Struct, frozen=True, gc=False):
     """`parse` turns a body into a checked request; `decide` runs it.
 
     A request that `writes` is decided inside the write transaction. If an operation can both read

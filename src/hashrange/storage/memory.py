@@ -265,7 +265,12 @@ class MemoryTransaction:
     def commit(self) -> None:
         store = self._store
         with store._lock:
-            counters = {name: self._counter(name) for name in (*self._added, *self._raised)}
+            stored, raised = store._counters, self._raised
+            added = {
+                name: raised.get(name, stored.get(name, 0)) + delta
+                for name, delta in self._added.items()
+            }
+            counters = raised | added
             if store._snapshots:
                 before = {name: store._counters.get(name, 0) for name in counters}
                 for snapshot in store._snapshots:

@@ -1,8 +1,9 @@
 """Checks of requests that several operations share, before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache, partial, wraps
-from operator import attrgetter, is_not
+from functools import cache, lru_cache, wraps
+from operator import attrgetter
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import msgspec
@@ -40,7 +41,6 @@ _EXPRESSION_FIELDS = {
 }
 _WRITES = (requests.Put, requests.Update, requests.Delete, requests.ConditionCheck)
 _ACTIONS = (*_WRITES, requests.Get)
-_is_given = partial(is_not, None)
 _in_one_order = msgspec.json.Encoder(order="sorted").encode
 _EMPTY_STRING, _EMPTY_BINARY = {"S": ""}, {"B": ""}
 ENVELOPE = "1 validation error detected: "
@@ -73,7 +73,7 @@ def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> 
     members = _expression_fields(kind).values(given)
     if members.count(None) == len(members):
         return False  # as most requests, which need no closer look
-    return _uses(kind, tuple(map(_is_given, members)), new, old)
+    return _uses(kind, tuple(map(type, members)), new, old)
 
 
 class _ExpressionFields(NamedTuple):
@@ -90,12 +90,12 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 
 @lru_cache(maxsize=500)
-def _uses(kind: Any, given: tuple[bool, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """See `uses_expressions`. Only the members that the request has count."""
+def _uses(kind: Any, given: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
+    """See `uses_expressions`. Only the members that the request has count, not their content."""
     fields = {
         name
-        for name, is_given in zip(_expression_fields(kind).names, given, strict=True)
-        if is_given
+        for name, type_ in zip(_expression_fields(kind).names, given, strict=True)
+        if type_ is not NoneType
     }
     used = [name for name in new if FIELDS[name] in fields]
     legacy_used = [name for name in old if FIELDS[name] in fields]
