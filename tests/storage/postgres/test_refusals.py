@@ -5,6 +5,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import trustme
@@ -107,6 +108,102 @@ def test_an_address_that_makes_no_sense() -> None:
     unescaped = f"postgresql://me:{SECRET}/x@host/db"
     for dsn in (f"postgresql://me@[::1/db?{SECRET}", "postgresql://me@host:port/db", unescaped):
         assert "not valid" in str(refusal(dsn))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("sslmode=bogus", "sslmode is one of disable, allow"),
+        ("sslmode=verify-full", "needs sslrootcert=FILE"),
+        ("sslmode=verify-full&sslrootcert=/no/such.pem", "sslrootcert: no such file: /no/such.pem"),
+        ("sslkey=/no/such.key", "sslkey: no such file"),
+        ("pgbouncer=maybe", "pgbouncer is 1, or left out"),
+        ("pool=0", "pool is a number"),
+    ],
+)
+def test_an_option_that_makes_no_sense(
+    option: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is told at once: nobody tries to connect for ten seconds."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    dsn = f"postgresql://me:{SECRET}@/db?host={tmp_path}&{option}"
+    with pytest.raises(StoreError, match=words) as caught:
+        PostgresStore(dsn)
+    assert SECRET not in str(caught.value)
+
+
+def test_an_option_that_the_server_does_not_know(postgres_server: PostgresServer) -> None:
+    assert '"foo"' in str(refusal(postgres_server.dsn(foo="bar")))
+
+
+def test_addresses_of_many_kinds(postgres_server: PostgresServer) -> None:
+    """A name that has to be quoted, a password with every reserved sign, and a list of hosts."""
+    server = postgres_server
+    password = "a:b/c@d%&?#"
+    server.run(
+        'DROP DATABASE IF EXISTS "we""ird \'name"',
+        'CREATE DATABASE "we""ird \'name"',
+        "CREATE SCHEMA IF NOT EXISTS first_host",
+    )
+    options = f"host={server.folder}&port=5432&unsynced=1"
+    for dsn in (
+        f"postgresql://hashrange@/we%22ird%20%27name?{options}",
+        f"postgresql://hashrange:{quote(password, safe='')}@/we%22ird%20%27name?{options}",
+        f"postgresql://hashrange@/postgres?host=/nowhere,{server.folder}&port=1,5432"
+        "&unsynced=1&search_path=first_host",
+    ):
+        run(dsn, lambda store: store.open())
+
+
+def test_settings_of_the_role_do_not_matter(postgres_server: PostgresServer) -> None:
+    """A role may have a search_path, timeouts and formats of its own."""
+    postgres_server.run(
+        "DROP SCHEMA IF EXISTS own CASCADE",
+        "DROP ROLE IF EXISTS peculiar",
+        "CREATE ROLE peculiar LOGIN",
+        "CREATE SCHEMA own AUTHORIZATION peculiar",
+        "ALTER ROLE peculiar SET search_path = own",
+        "ALTER ROLE peculiar SET statement_timeout = '1ms'",
+        "ALTER ROLE peculiar SET bytea_output = escape",
+        "ALTER ROLE peculiar SET standard_conforming_strings = off",
+        "ALTER ROLE peculiar SET client_encoding = 'LATIN1'",
+        "ALTER ROLE peculiar SET default_transaction_isolation = 'serializable'",
+        "ALTER ROLE peculiar SET default_transaction_deferrable = on",
+        "ALTER ROLE peculiar SET idle_session_timeout = '1ms'",
+    )
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(SPACE, b"\x00\xff\\", value_of(1)))
+        assert await read(store, Get(((SPACE, b"\x00\xff\\"),))) == [value_of(1)]
+
+    run(postgres_server.dsn(user="peculiar", unsynced="1"), scenario)
+    assert postgres_server.run("SELECT count(*) FROM own.rows") == "1"
+
+
+def test_no_connection_to_spare(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again until there is one, or for ten seconds."""
+    monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.3)
+    schema = "of_single"
+    postgres_server.run(
+        "DROP SCHEMA IF EXISTS of_single CASCADE",
+        "DROP ROLE IF EXISTS single",
+        "CREATE ROLE single LOGIN CONNECTION LIMIT 1",
+        f"CREATE SCHEMA {schema} AUTHORIZATION single",
+    )
+    dsn = postgres_server.dsn(user="single", search_path=schema, unsynced="1")
+
+    async def scenario(store: PostgresStore) -> None:
+        await store.open()
+        snapshot = await store.snapshot()
+        with pytest.raises(Busy, match="no connection to spare"):
+            await store.snapshot()
+        await snapshot.close()
+        await (await store.snapshot()).close()
+        assert store.figures()["connections_in_use"] == 0
+
+    run(dsn, scenario)
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

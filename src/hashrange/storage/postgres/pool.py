@@ -47,6 +47,7 @@ def limits(synchronous_commit: str) -> dict[str, str]:
         "statement_timeout": f"{STATEMENT_SECONDS_MAX}s",
         "lock_timeout": f"{LOCK_SECONDS_MAX}s",
         "idle_in_transaction_session_timeout": f"{IDLE_SECONDS_MAX}s",
+        "idle_session_timeout": "0",
         "synchronous_commit": synchronous_commit,
         "default_transaction_isolation": "read committed",
     }

@@ -9,10 +9,16 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hashrange.kv import Answer, Durability, Read, StoreError, check_durability
 from hashrange.storage.postgres import check, routed, schema, settle
+from hashrange.storage.postgres.address import (
+    check_tls,
+    is_citus,
+    is_set,
+    pool_size,
+    without_option,
+)
 from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question
@@ -26,7 +32,6 @@ from hashrange.storage.postgres.transaction import (
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
 
-POOL_MAX = 64
 TIDY_SECONDS = 60.0
 
 
@@ -47,18 +52,20 @@ class PostgresStore:
 
     def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:
         check_durability(durability)
-        dsn, pgbouncer = _without_option(dsn, "pgbouncer")
-        dsn, given = _without_option(dsn, "pool")
-        dsn, dialect = _without_option(dsn, "dialect")
+        dsn, pgbouncer = without_option(dsn, "pgbouncer")
+        dsn, given = without_option(dsn, "pool")
+        dsn, dialect = without_option(dsn, "dialect")
         # For tests: admit a server with `fsync` off.
-        dsn, unsynced = _without_option(dsn, "unsynced")
+        dsn, unsynced = without_option(dsn, "unsynced")
         self._unsynced = unsynced == "1"
         self.name = name_of(dsn)
         self._limits = limits("on" if durability == "full" else "off")
-        size = _pool_size(given, self.name) if given else pool
-        self.citus = _is_citus(dialect, self.name)
+        check_tls(dsn, self.name)
+        is_pooled = is_set(pgbouncer, "pgbouncer", self.name)
+        size = pool_size(given, self.name) if given else pool
+        self.citus = is_citus(dialect, self.name)
         """Whether statements are those of the `citus` dialect: see `routed`."""
-        self.pool = Pool(dsn, self.name, size, self._limits | PLANS, pgbouncer == "1")
+        self.pool = Pool(dsn, self.name, size, self._limits | PLANS, is_pooled)
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
@@ -238,28 +245,3 @@ class PostgresStore:
                 return await connection.fetch(statement, *arguments)
         except ERRORS as error:
             raise self.explained(error) from None
-
-
-def _without_option(dsn: str, name: str) -> tuple[str, str]:
-    """The DSN without an option of ours, and its value; "" if it is not set."""
-    try:
-        parts = urlsplit(dsn)
-    except ValueError:
-        return dsn, ""
-    options = parse_qsl(parts.query, keep_blank_values=True)
-    others = [(key, value) for key, value in options if key != name]
-    if len(others) == len(options):
-        return dsn, ""
-    return urlunsplit(parts._replace(query=urlencode(others))), dict(options)[name]
-
-
-def _is_citus(text: str, name: str) -> bool:
-    if text not in ("", "citus"):
-        raise StoreError(f"{name}: dialect is citus, or left out, not {text!r}")
-    return text == "citus"
-
-
-def _pool_size(text: str, name: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= POOL_MAX:
-        raise StoreError(f"{name}: pool is a number from 1 to {POOL_MAX}, not {text!r}")
-    return int(text)
