@@ -184,19 +184,14 @@ class Batch(Struct, eq=False):
             settings = behind.asking(settings)
         else:
             behind = None
-        timer = self.environment.clock.timer
-        memory = self.memory
-        several = len(self.submissions) > 1 and memory is None
-        seconds_max = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
-        deadline = timer() + seconds_max if several else 0.0
+        timer, memory = self.environment.clock.timer, self.memory
+        deadline = self._deadline() if len(self.submissions) > 1 else 0.0
         self.needs_upkeep = redefined = wrote = False
         writes: list[kv.Write] = []
         decided = 0
         costly: list[Submission] = []
         for submission in self.submissions:
-            if several and decided and timer() > deadline:
-                break
-            if memory is not None and decided and memory.is_full:
+            if decided and (timer() > deadline if memory is None else memory.is_full):
                 break
             decided += 1
             if writes:
@@ -253,6 +248,10 @@ class Batch(Struct, eq=False):
         if (milliseconds := ceil(now * 1000)) > head[1]:
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
+
+    def _deadline(self) -> float:
+        seconds = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
+        return self.environment.clock.timer() + seconds
 
     def _carry_out(
         self, submission: Submission, proposal: Proposal, now: float
