@@ -1,4 +1,4 @@
-"""What `hashrange serve` runs: one process, or several workers under a supervisor.
+"""The processes of `hashrange serve`: one, or several workers under a supervisor.
 
 The supervisor starts each worker as a fresh interpreter. A fork would be quicker, but the
 supervisor has an event loop, threads and pipes by the time when it replaces a worker, and a child

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Service(NamedTuple):
-    """What a process that serves consists of. It has a `monitor` if there is an admin port."""
+    """The parts of a process that serves. It has a `monitor` if there is an admin port."""
 
     runner: asyncio.Runner
     database: "Database"

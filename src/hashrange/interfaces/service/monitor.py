@@ -1,4 +1,4 @@
-"""What is told about one process that serves. Loaded only if there is an admin port."""
+"""The figures of one process that serves. Loaded only if there is an admin port."""
 
 from typing import TYPE_CHECKING, NamedTuple
 

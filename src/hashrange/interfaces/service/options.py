@@ -80,7 +80,7 @@ class Options(NamedTuple):
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:
-        """What clients need, on a socket that is open already or on a new one."""
+        """The listener for clients, on a socket that is open already or on a new one."""
         tls = tls_context(self.tls_cert, self.tls_key)
         keys = configured_keys(self.keys, os.environ)
         if keys and self.no_auth:

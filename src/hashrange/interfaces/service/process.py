@@ -18,7 +18,7 @@ class NoAnswer(Exception):
 
 
 class Owner(Protocol):
-    """Is told what a worker tells."""
+    """Receives the messages of a worker."""
 
     def served(self, process: "Process", /) -> None:
         """The worker accepts clients."""
@@ -40,7 +40,7 @@ class Process:
         self.serves = False
         self.has_served = False
         self.counts = Counts()
-        """What it told when it was last asked for metrics."""
+        """Its last answer to a request for metrics."""
         self._channel = channel
         self._owner = owner
         self._numbers = count()

@@ -13,7 +13,7 @@ from hashrange.interfaces.admin.routes import Query
 from hashrange.interfaces.service import totals, worker
 
 LIFE_SECONDS_MAX = 5.0
-"""How long a worker's event loop may take to say that it goes round."""
+"""How long a worker's event loop may take to answer."""
 
 ANSWER_SECONDS_MAX = 20.0
 
@@ -44,7 +44,7 @@ class Reports:
         }
 
     def alive(self, query: Query) -> Answer:
-        """200 if the event loop of every worker goes round."""
+        """200 if the event loop of every worker is running."""
         problem = self._problem(worker.LIFE, LIFE_SECONDS_MAX)
         return text_answer(problem, 503) if problem else text_answer("alive")
 

@@ -74,7 +74,7 @@ class Supervisor:
         self._shared = shared
         self._running: dict[int, Process] = {}
         self._past = Counts()
-        """What workers had counted that have ended."""
+        """The counts of workers that have ended."""
         self._refusal = ""
         self._failed_starts = 0
         self._restarts = 0
@@ -177,7 +177,7 @@ class Supervisor:
         return Ended(process.has_served, status, _told(status))
 
     async def _look(self) -> None:
-        """Kill a worker whose event loop does not go round, so that another takes its place."""
+        """Kill a worker whose event loop does not run, so that another takes its place."""
         silent: dict[Process, tuple[int, int]] = {}
         while True:
             await asyncio.sleep(LOOK_SECONDS)
@@ -214,7 +214,7 @@ class Supervisor:
         return process
 
     def _give_up(self, ended: "Ended") -> None:
-        """The first worker could not start. It has said why, unless a signal has ended it."""
+        """The first worker could not start. It has said why, if no signal has ended it."""
         self._failed = True
         if ended.status <= 0:
             self._problem = f"the first worker {ended.told}"
@@ -246,7 +246,7 @@ class Supervisor:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     async def counts(self) -> Counts:
-        """What all workers have counted, with those that have ended."""
+        """The counts of all workers, with those that have ended."""
         serving = self.serving()
         for process, counts in zip(
             serving, await self.ask_all(worker.METRICS, None, ANSWER_SECONDS_MAX), strict=True

@@ -1,4 +1,4 @@
-"""What several workers have counted, as one server would tell it."""
+"""The counts of several workers, added up as if they were one server."""
 
 import resource
 from collections import Counter
@@ -17,7 +17,7 @@ _SAME_FOR_ALL = (
     *("database_bytes", "wal_bytes", "disk_free_bytes", "checkpoint_failures"),
     *("format", "page_bytes", "free_pages"),
 )
-"""Gauges of the file: the highest that a worker tells. Of the others, the sum is told."""
+"""Gauges of the file: the highest of all workers. The others are added up."""
 
 
 def summed(counts: Iterable[Counts]) -> Counts:
@@ -40,13 +40,13 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 
 def lasting(counts: Counts) -> Counts:
-    """What still counts when a worker has ended: all that only rises."""
+    """The counts that stay when a worker has ended: those that only rise."""
     kept = {name: figure for name, figure in counts.figures.items() if name not in GAUGES}
     return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 
 
 def worker_figures(serving: int, restarts: int) -> dict[str, int]:
-    """What only the supervisor knows."""
+    """The figures that only the supervisor knows."""
     return {"workers": serving, "worker_restarts": restarts}
 
 

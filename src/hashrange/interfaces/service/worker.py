@@ -23,16 +23,16 @@ from hashrange.interfaces.service.options import Options
 from hashrange.interfaces.service.shared import Shared
 
 METRICS, READINESS, INSPECTION, LIFE = "metrics", "readiness", "inspection", "life"
-"""What the supervisor asks for."""
+"""The questions of the supervisor."""
 
 BEAT_SECONDS = 1.0
-"""How often a worker tells that its event loop goes round."""
+"""How often a worker reports that its event loop is running."""
 
 _THREADS = 2
 
 
 class Task(NamedTuple):
-    """What a worker is told first. `listening` and `shared` are descriptors that it inherits."""
+    """The first message to a worker. `listening` and `shared` are descriptors that it inherits."""
 
     number: int
     options: Options

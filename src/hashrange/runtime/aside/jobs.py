@@ -56,7 +56,7 @@ class Job(Struct, eq=False):
     reads: list[Reading] = []
 
     def drop(self) -> None:
-        """What has been evaluated; it may begin again."""
+        """The evaluation under way; it may begin again."""
         if self.evaluation is not None:
             self.evaluation.close()
             self.evaluation = None

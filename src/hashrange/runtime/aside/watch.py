@@ -1,8 +1,8 @@
 """Ends a process that does not answer, because it has been stopped or hangs.
 
-How long an answer may take is not known: a process that leaves the processors to others waits for
-one on a busy machine. So what counts is the processor time that it has used, not the time that
-has passed. A process that works uses some between two looks, however little it is given.
+It cannot be known how long an answer may take, because on a busy machine a process may wait for a
+processor. So the processor time that it has used counts, not the time that has passed: a process
+that works uses some between two looks, however little it is given.
 """
 
 import logging

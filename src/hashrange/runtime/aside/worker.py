@@ -35,7 +35,7 @@ NICENESS = 10
 _length = struct.Struct(">Q")
 
 _LOST = (OSError, EOFError, ValueError)
-"""What the pipes of a process raise that has ended, or that has been replaced."""
+"""The errors of the pipes of a process that has ended, or that has been replaced."""
 
 
 class WorkerFailed(Exception):

@@ -150,7 +150,7 @@ class AsyncRuntime(forks.Forkable):
         return UnsharedTurn()
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
-        """What a request would consume now; nothing is written. Raises ApiError if it is invalid.
+        """Explain what a request would consume now. Nothing is written. Raises ApiError.
 
         A refusal by the state of the database is part of the explanation.
         """
@@ -160,15 +160,15 @@ class AsyncRuntime(forks.Forkable):
             return explain(operation, request, caller, snapshot, self.environment)
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """What tables hold and how they are used: see `hashrange.runtime.inspect`."""
+        """The contents and the load of tables: see `hashrange.runtime.inspect`."""
         return inspect(self._threads, self._meter, self.environment.clock.now(), table_name)
 
     def capacities(self) -> list[Capacity]:
-        """What is provisioned for tables and global indexes."""
+        """The provisioned capacity of tables and global indexes."""
         return capacities(self._threads, self.environment.clock.now())
 
     def usage(self) -> list[SourceReport]:
-        """What this process has consumed since its start, if throughput is measured."""
+        """The units that this process has consumed since its start, if throughput is measured."""
         return self._meter.usage.reports() if self._meter is not None else []
 
     def call_upkeep(self, name: str, body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Which requests wait for each other: those that use the same partition key.
+"""Tickets: requests that use the same partition key wait for each other.
 
 Several batches are under way at once. Two requests for the same items must not be in different
 ones: they would race, and the one that came first could lose again and again. So a request holds
@@ -8,8 +8,8 @@ batch has ended. A request that waits for a ticket goes before every later one t
 While the definition of its table is not known yet, the items of a request are not known either.
 Such a request waits for all batches to end, and later ones wait for it.
 
-Tickets are only a courtesy. What a request reads besides may still be changed by another batch or
-another server; the commit finds that out.
+Tickets are only a courtesy. Other rows that a request reads may still be changed by another batch
+or another server; the commit finds that out.
 """
 
 from collections import deque

@@ -1,8 +1,8 @@
 """Requests that write, decided and committed in batches, several of them at once.
 
 Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
-what arrives while all places are taken is the next one. `tickets` keep requests for the same items
-in the order in which they came.
+requests that arrive while all places are taken form the next one. `tickets` keep requests for the
+same items in the order in which they came.
 """
 
 from asyncio import AbstractEventLoop
@@ -183,7 +183,7 @@ class Writes:
             self._tell(submission.done, submission.outcome)
 
     def _overdue(self, request: Any) -> None:
-        """Tell a caller that has waited too long. What is under way may still land."""
+        """Tell a caller that has waited too long. Its write may be under way, and still land."""
         if request.running:
             outcome: ApiError = internal_error(kv.StoreError("the database has not answered"))
         else:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Account(Struct, gc=False):
-    """What a request that writes has asked, and whether it has been charged.
+    """The questions of a request that writes, and whether it has been charged.
 
     A request that is run again, because it lost a race, gets the same answers and is charged once.
     """

@@ -12,7 +12,7 @@ Place = tuple[int, int | None, bool]
 
 
 class Bucket:
-    """What a table, an index or one of its partitions can serve: `rate` units per second.
+    """The units that a table, an index or a partition can serve: `rate` per second.
 
     A request is admitted while there is credit; otherwise it has reached `limit`. `credit` is as of
     the time `at`, in epoch seconds; a debt is negative. `window` is the recent load of a partition.

@@ -32,7 +32,7 @@ WAIT_SECONDS_MAX = 1.0
 NO_LIMITS: Sequence[Limit] = ()
 
 Expected = dict[Bucket, float]
-"""What the admitted members of a batch will consume at least, by bucket."""
+"""The least units that the admitted members of a batch will consume, by bucket."""
 
 
 class Meter:
@@ -58,7 +58,7 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """What has been counted, up to now."""
+        """The counts up to now."""
         self._count(sampled=False)
         return self._usage
 

@@ -1,4 +1,4 @@
-"""What the meter has counted, for monitoring."""
+"""The counts of the meter, for monitoring."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""What was consumed and refused since the process started: by table, index, partition and key."""
+"""The units consumed and refused since the process started: by table, index, partition and key."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a transaction has read, and the locks that keep it so until the commit.
+"""The reads of a transaction, and the locks that keep them valid until the commit.
 
 Locks are taken in one order by every transaction, so that none wait for each other in a circle:
 
@@ -67,7 +67,7 @@ class Guards:
             self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool, reads: Sequence[Read] = ()) -> Question:
-        """What has to be read again: the ranges, the dropped spaces, and also the `rows`. More
+        """The reads to make again: the ranges, the dropped spaces, and also the `rows`. More
         `reads` may come before."""
         again: list[Read] = [asked for asked, _ in self.ranges]
         if rows and self.versions:

@@ -1,4 +1,4 @@
-"""What went wrong in PostgreSQL or on the way to it, as an error of the waist with one line.
+"""Errors in PostgreSQL or on the way to it, as errors of the waist with one line.
 
 No message holds a password: the database is named by host and name alone.
 """

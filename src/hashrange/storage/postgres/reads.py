@@ -115,7 +115,7 @@ def statement(parts: tuple[int, ...], values: bool) -> str:
 
 
 class Question:
-    """What several reads ask for, and what was found for it."""
+    """The keys and ranges of several reads, and the rows that were found."""
 
     def __init__(self, reads: Sequence[Read]) -> None:
         self.keys: dict[Key, int] = {}

@@ -269,7 +269,7 @@ class PostgresTransaction:
 
 
 def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
-    """What a commit raises for an error before COMMIT. Nothing was written."""
+    """The error of a commit that failed before COMMIT. Nothing was written."""
     if isinstance(error, CHANGED):
         return Conflict("something that was read has changed")
     if isinstance(error, ERRORS) and is_lost(error):
