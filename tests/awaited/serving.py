@@ -24,7 +24,9 @@ class Serving:
             text=True,
         )
         assert self.process.stdout is not None
-        self.url, self.admin = (_url(self.process.stdout.readline()) for _ in range(2))
+        lines = [self.process.stdout.readline() for _ in range(2)]
+        self.url, self.admin = map(_url, lines)
+        self.token = lines[1].split()[-1]
 
     @property
     def port(self) -> str:

@@ -56,6 +56,38 @@ def test_two_servers_are_one_database(dsn: str) -> None:
         assert not second.end()
 
 
+def test_the_lag_of_an_index_is_a_metric(dsn: str) -> None:
+    """Global indexes follow from a log, and the entries are there soon."""
+    index = {
+        "IndexName": "by-color",
+        "KeySchema": [{"AttributeName": "color", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    color = {"AttributeName": "color", "AttributeType": "S"}
+    definitions = [*CREATE["AttributeDefinitions"], color]
+    with serving(dsn + "&dialect=citus") as server:
+        client = client_of(server.url)
+        wanted = {"AttributeDefinitions": definitions, "GlobalSecondaryIndexes": [index]}
+        client.create_table(**CREATE | wanted)
+        for number in range(5):
+            client.put_item(
+                TableName=TABLE, Item=put(f"{number}")["Item"] | {"color": {"S": "red"}}
+            )
+        entries = {"TableName": TABLE, "IndexName": "by-color"}
+        wait_until(lambda: client.scan(**entries)["Count"] == 5)
+        labels = f'global_secondary_index_name="by-color",table_name="{TABLE}"'
+        shown = f"\nhashrange_index_lag_seconds{{{labels}}} 0.0\n"
+        wait_until(lambda: shown in metrics(server))
+
+
+def metrics(server: Serving) -> str:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    request = urllib.request.Request(f"{server.admin}/metrics", headers=headers)
+    with urllib.request.urlopen(request) as response:
+        text: str = response.read().decode()
+        return text
+
+
 class Load:
     """Threads that increment a number, each time with a token, through any of several servers.
 
