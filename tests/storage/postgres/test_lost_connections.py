@@ -84,10 +84,12 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
         await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
         commit = settle.commit
         late: list[asyncio.Task[Any]] = []
+        sent = asyncio.Event()
 
         async def cut(connection: Any, script: Script, *arguments: Any) -> bool:
             async def land() -> None:
                 await asyncio.sleep(0.3)
+                sent.set()
                 await connection.execute("COMMIT")
 
             class Lost:
@@ -106,7 +108,8 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
 
         monkeypatch.setattr(settle, "commit", cut)
         await write(store, Put(*KEY, value_of(2)), reads=[Get((KEY,))])
-        assert late[0].done()
+        assert sent.is_set()
+        await late[0]
         assert await read(store, Get((KEY,))) == [value_of(2)]
 
     run(postgres_dsn, scenario)
