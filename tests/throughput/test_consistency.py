@@ -179,3 +179,9 @@ def test_a_third_of_the_reads_meets_the_leader_and_reads_may_go_back_in_time() -
 def test_lags_that_make_no_sense_are_refused(members: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Lagging(**members)
+
+
+def test_an_eventual_is_wanted() -> None:
+    wrong: Any = True
+    with pytest.raises(ValueError, match=r"consistency is an Eventual\(\), not True"):
+        hashrange.connect(settings=Settings(consistency=wrong))

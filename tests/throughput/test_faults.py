@@ -1,5 +1,7 @@
 """Faults on purpose: which requests have them, what clients see, and that nothing is corrupted."""
 
+import subprocess
+import sys
 from collections import Counter
 from random import Random
 from typing import Any
@@ -226,3 +228,20 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
 def test_faults_that_make_no_sense_are_refused(members: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         hashrange.connect(settings=Settings(faults=Faults(**members)))
+
+
+def test_faults_are_wanted() -> None:
+    wrong: Any = {"throttle": 0.1}
+    with pytest.raises(ValueError, match=r"faults is a Faults\(\), not {'throttle': 0.1}"):
+        hashrange.connect(settings=Settings(faults=wrong))
+
+
+@pytest.mark.parametrize(("given", "rate"), [("throttle", "''"), ("throttle=often", "'often'")])
+def test_a_rate_on_the_command_line_is_a_number(given: str, rate: str) -> None:
+    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--fault", given]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "hashrange: --fault: the rate of throttle is a number, 0 or more and at most 1, not "
+        f"{rate}; give for example throttle=0.1\n"
+    )

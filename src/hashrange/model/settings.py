@@ -51,6 +51,8 @@ class Settings(NamedTuple):
     def check(self) -> None:
         """Raises ValueError for a setting that makes no sense, with the range that is allowed."""
         if self.consistency is not None:
+            if not isinstance(self.consistency, Eventual):
+                raise ValueError(f"consistency is an Eventual(), not {self.consistency!r}")
             self.consistency.check()
         if self.throughput not in get_args(Throughput):
             raise ValueError(
@@ -62,6 +64,8 @@ class Settings(NamedTuple):
             check_number(name, getattr(self, name), above_zero=True)
         check_number("heat_share", self.heat_share, above_zero=True, most=1)
         if self.faults is not None:
+            if not isinstance(self.faults, Faults):
+                raise ValueError(f"faults is a Faults(), not {self.faults!r}")
             self.faults.check()
 
 

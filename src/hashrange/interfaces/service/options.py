@@ -5,9 +5,9 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hashrange.interfaces.failing import printed
 from hashrange.interfaces.logs import LogFormat
@@ -170,12 +170,14 @@ def _admin_token() -> tuple[str, str]:
 
 
 def _faults(given: list[str]) -> Faults | None:
-    rates: dict[str, float] = {}
-    try:
-        for text in given:
-            name, _, rate = text.partition("=")
+    rates: dict[str, Any] = {}
+    for text in given:
+        name, _, rate = text.partition("=")
+        rates[name] = rate
+        with suppress(ValueError):  # `check` tells what is no number
             rates[name] = float(rate)
-        faults = Faults(rates=rates)
+    faults = Faults(rates=rates)
+    try:
         faults.check()
     except ValueError as error:
         raise ServerError(f"--fault: {error}; give for example throttle=0.1") from None

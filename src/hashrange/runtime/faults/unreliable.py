@@ -37,7 +37,6 @@ class UnreliableRuntime(Runtime):
     """`drawing` chooses the faults; `latency_seconds` is how late an answer with `latency` is."""
 
     def __init__(self, *arguments: Any, faults: Faults, **members: Any) -> None:
-        faults.check()
         super().__init__(*arguments, **members)
         self._drawing = Drawing(faults)
         self._latency_seconds = faults.latency_seconds
