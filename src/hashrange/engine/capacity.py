@@ -4,6 +4,8 @@ The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB,
 of 1 KB. A transaction pays twice for tables, but not for their indexes.
 """
 
+from typing import ClassVar
+
 from msgspec import Struct, field
 
 from hashrange.engine.keyspace.keys import RowKey
@@ -29,7 +31,11 @@ class Charge(Struct, gc=False):
     `index` is None for the table itself. `key` is the key of a row, or where a range of rows
     begins: it says which partition was used. `written` tells write units from read units. `raw` is
     the raw key of the row, or of its partition if several were read; empty if it is not known.
+
+    The charge of a GetItem is its receipt as well: no other request is as frequent and as short.
     """
+
+    returned: ClassVar[int] = 0
 
     table: Table
     index: Index | None
@@ -37,6 +43,16 @@ class Charge(Struct, gc=False):
     units: float
     written: bool = False
     raw: bytes = b""
+
+    @staticmethod
+    def of_read(table: Table, key: RowKey, size_bytes: int, consistent: bool) -> "Charge":
+        """The charge of a request that reads one item; `size_bytes` is 0 if there is none."""
+        units = 1.0 if size_bytes <= READ_UNIT_BYTES else read_units(size_bytes, True)
+        return Charge(table, None, key.key, units if consistent else units / 2, False, key.raw)
+
+    @property
+    def charges(self) -> "list[Charge]":
+        return [self]
 
 
 class Receipt(Struct, gc=False):
@@ -52,14 +68,6 @@ class Receipt(Struct, gc=False):
     charges: list[Charge] = field(default_factory=list)
     collections: dict[str, dict[bytes, tuple[Item, int]]] | None = None
     returned: int = 0
-
-    @staticmethod
-    def of_read(table: Table, key: RowKey, size_bytes: int, consistent: bool) -> "Receipt":
-        """The receipt of a request that reads one item; `size_bytes` is 0 if there is none."""
-        units = 1.0 if size_bytes <= READ_UNIT_BYTES else read_units(size_bytes, True)
-        if not consistent:
-            units /= 2
-        return Receipt(False, [Charge(table, None, key.key, units, False, key.raw)])
 
     def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
         """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
 
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
@@ -168,11 +168,11 @@ class Decision(Struct, gc=False):
     changes: Sequence[AnyChange]
     respond: Response | Raw | Respond
     transactional: bool = False
-    receipt: Receipt | None = None
+    receipt: Receipt | Charge | None = None
 
     def response(self) -> Response | Raw:
         if callable(self.respond):
-            assert self.receipt is not None, "a response that depends on the changes comes last"
+            assert type(self.receipt) is Receipt, "a response that depends on changes comes last"
             return self.respond(self.receipt)
         return self.respond
 
@@ -180,6 +180,6 @@ class Decision(Struct, gc=False):
 Decide = Generator[Read, Any, Decision]
 
 
-def answer(response: Response | Raw, receipt: Receipt | None = None) -> Decision:
+def answer(response: Response | Raw, receipt: Receipt | Charge | None = None) -> Decision:
     """A decision that changes nothing."""
     return Decision((), response, False, receipt)

@@ -4,7 +4,7 @@ from math import ceil
 
 from hashrange import kv
 from hashrange.engine import changes
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import (
     AnyChange,
     Backfill,
@@ -30,9 +30,12 @@ from hashrange.model.tables import Table
 
 def derive(decision: Decision, now: float) -> list[kv.Write]:
     """The writes of a decision made at `now`. Adds the capacity they consume to its receipt."""
-    if decision.receipt is None:
-        decision.receipt = Receipt(decision.transactional)
-    effects = Effects(decision.receipt, ceil(now * 1000))
+    receipt = decision.receipt
+    if receipt is None:
+        receipt = decision.receipt = Receipt(decision.transactional)
+    elif isinstance(receipt, Charge):
+        return []  # of a GetItem
+    effects = Effects(receipt, ceil(now * 1000))
     items: list[ItemChange] = []
     others: list[AnyChange] = []
     for change in decision.changes:

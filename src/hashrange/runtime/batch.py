@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import transition
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import Decision, TableChange
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
@@ -273,7 +273,7 @@ class Batch(Struct, eq=False):
         return writes
 
     def _charged(
-        self, submission: Submission, response: bytes, receipt: Receipt | None, now: float
+        self, submission: Submission, response: bytes, receipt: Receipt | Charge | None, now: float
     ) -> bytes:
         """The response, after its units are charged."""
         meter = self.environment.meter

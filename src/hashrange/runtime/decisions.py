@@ -4,7 +4,7 @@ from collections.abc import Generator, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from hashrange import kv
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
 from hashrange.engine.price import UNITS_MAX, price
@@ -77,7 +77,7 @@ class Proposal(NamedTuple):
     reads: list[Reading]
     writes: list[kv.Write]
     response: bytes
-    receipt: Receipt | None
+    receipt: Receipt | Charge | None
     changes_tables: bool = False
 
     def holds(self) -> Generator[kv.Read, Any, bool]:

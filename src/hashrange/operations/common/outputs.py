@@ -33,7 +33,9 @@ def projected(row: Row, project: Callable[[Item], Item]) -> Any:
     return Raw(json.encode(picked)) if row.size > LARGE_BYTES and picked else picked
 
 
-def add_consumed(response: Response, receipt: Receipt, mode: str | None, name: str) -> None:
+def add_consumed(
+    response: Response, receipt: Receipt | Charge, mode: str | None, name: str
+) -> None:
     """ConsumedCapacity of a request on one table; `name` is the name or ARN that it used."""
     if mode and mode != "NONE":
         response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, split=False)

@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 
 from hashrange.engine import fetch, keys, throughput
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.expressions import Projection
@@ -52,7 +52,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     if not mode and moment.settings.throughput == "off":
         return answer(response)
     size = row.size if row else 0
-    receipt = Receipt.of_read(table, key, size, bool(given.consistent_read))
+    receipt = Charge.of_read(table, key, size, bool(given.consistent_read))
     if mode:
         outputs.add_consumed(response, receipt, mode, given.table_name)
     return answer(response, receipt)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import transition
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.operations import OPERATIONS
@@ -20,7 +20,7 @@ class Result(Struct):
 
     writes: list[kv.Write]
     response: bytes
-    receipt: Receipt | None
+    receipt: Receipt | Charge | None
     changes_tables: bool
 
 

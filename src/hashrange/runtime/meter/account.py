@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
 from hashrange.model.errors import ApiError, ConditionalCheckFailedException
@@ -49,7 +49,7 @@ class Account(Struct, gc=False):
             result: T = end.value
             return result
 
-    def charge(self, receipt: Receipt, now: float) -> None:
+    def charge(self, receipt: Receipt | Charge, now: float) -> None:
         if not self.charged:
             self.charged = True
             self.meter.charge(receipt, now)

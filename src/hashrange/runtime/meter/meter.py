@@ -24,7 +24,7 @@ from hashrange.runtime.meter.heat import Heat
 from hashrange.runtime.meter.sources import SourceBuckets
 from hashrange.runtime.meter.usage import Usage
 
-CHARGES_MAX = 256
+CHARGES_MAX = 1024
 """So many charges wait to be counted."""
 WAIT_SECONDS_MAX = 1.0
 """How long they wait if partitions and throughput on demand follow the load."""
@@ -106,9 +106,9 @@ class Meter:
             expected[whole] = expected.get(whole, 0) + asked.units
         return NO_LIMITS
 
-    def charge(self, receipt: Receipt, now: float) -> None:
+    def charge(self, receipt: Receipt | Charge, now: float) -> None:
         """Charge what a request has consumed."""
-        charges = receipt.charges
+        charges = (receipt,) if type(receipt) is Charge else receipt.charges
         if self.enforced:
             self._pay(charges, now)
         waiting = self._charges

@@ -1,12 +1,12 @@
 """Responses that know what their requests consumed, for a log of requests and for metrics."""
 
-from hashrange.engine.capacity import Receipt
+from hashrange.engine.capacity import Charge, Receipt
 
 
 class Metered(bytes):
     """The body of a response, with the receipt of its request."""
 
-    receipt: Receipt
+    receipt: Receipt | Charge
 
     @property
     def read_units(self) -> float:
@@ -25,7 +25,7 @@ class Metered(bytes):
         return list({each.table.name: None for each in charges})
 
 
-def metered(body: bytes, receipt: Receipt) -> Metered:
+def metered(body: bytes, receipt: Receipt | Charge) -> Metered:
     found = Metered(body)
     found.receipt = receipt
     return found
