@@ -6,21 +6,16 @@ an asynchronous store are in `awaited.drive`.
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hashrange import kv
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
+from hashrange.runtime.source import Source
 
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.0005
 """How long a read may keep the event loop before others are served."""
-
-
-class Source(Protocol):
-    """A snapshot or a transaction."""
-
-    def read(self, read: kv.Read, /) -> kv.Answer: ...
 
 
 def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
