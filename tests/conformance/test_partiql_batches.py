@@ -90,7 +90,7 @@ MEMBER_ERRORS = [
     ("SELECT * FROM T", _error(BATCH_KEY)),
     (f"{S} AND n = 1", _error(BATCH_KEY)),
     (f"{S} AND attribute_exists(n)", _error(BATCH_KEY)),
-    ("SELECT * FROM T WHERE pk IN ['a']", _error(BATCH_KEY)),
+    ("SELECT * FROM T WHERE pk IN ['a', 'b']", _error(BATCH_KEY)),
     ("SELECT * FROM T.byG WHERE g = 'x'", _error(BATCH_KEY)),
     ("SELECT * FROM T.byG WHERE pk = 'a' AND g = 'x'", _error(BATCH_KEY)),
     (

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from .partiql import rejected, run
-from .support import NewTable, Table, cases, plain
+from .partiql import named, rejected, run
+from .support import NewTable, Table, call, cases, plain
 
 # What each of these costs, seen on AWS in a table whose partition a has these sort keys, and items
 # of these sizes in units of 4 KB. A scan costs 7 for each of a and b, and 1 for each of two empty
@@ -115,3 +115,40 @@ def test_pages_of_named_items(
             assert "LastEvaluatedKey" not in page
         assert ("NextToken" in page) == (number < len(expected))
         token = {"NextToken": page.get("NextToken")}
+
+
+# ---- a single item ----
+
+
+@cases(
+    "where",
+    [
+        ("pk IN ['a'] AND sk = 2",),
+        ("pk = 'a' AND sk IN [2]",),
+        ("pk IN ['a'] AND sk IN [2]",),
+        ("2 = sk AND 'a' = pk",),
+    ],
+)
+def test_a_list_of_one_value_names_an_item(sized: Table, where: str) -> None:
+    member = {"Statement": named(f"SELECT sk FROM T WHERE {where}", sized)}
+    read = call(sized.client, "BatchExecuteStatement", Statements=[member])
+    assert plain(read["Responses"][0]["Item"]) == {"sk": 2}
+    read = call(sized.client, "ExecuteTransaction", TransactStatements=[member])
+    assert plain(read["Responses"][0]["Item"]) == {"sk": 2}
+
+
+@cases(
+    "where, told",
+    [
+        ("(pk = 'a' OR pk = 'a') AND sk = 2", "Overlapping conditions with range keys"),
+        ("pk = 'a' AND sk = 2 OR pk = 'a' AND sk = 2", "Overlapping conditions with range keys"),
+        ("pk = 'a' AND sk = 2 AND flag = 'no'", "Select statements within"),
+        ("pk = 'a' AND sk IN [2, 10]", "Select statements within"),
+    ],
+)
+def test_a_batch_reads_single_items(sized: Table, where: str, told: str) -> None:
+    member = {"Statement": named(f"SELECT sk FROM T WHERE {where}", sized)}
+    [found] = call(sized.client, "BatchExecuteStatement", Statements=[member])["Responses"]
+    assert found["Error"]["Code"] == "ValidationError"
+    assert found["Error"]["Message"].startswith(told)
+    assert "TableName" not in found

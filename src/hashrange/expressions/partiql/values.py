@@ -16,6 +16,9 @@ ROOT = "root"
 _SETS = {"S": "SS", "N": "NS", "B": "BS"}
 _TERM_NAMES = {"path": "VariableReference", "parameter": "Parameter", "literal": "Literal"}
 
+_OPERATORS = {"+": "plus", "-": "minus", "||": "concat"}
+"""What the service calls them in messages about values."""
+
 
 def value_of(
     term: Term, parameters: Parameters, under: str = ROOT, level: int = 1
@@ -46,6 +49,7 @@ def value_of(
         case "set":
             return _set(term, parameters, under, level)
     name = "MISSING" if term.kind == "missing" else _written(term)
+    name = _OPERATORS.get(name, name)
     raise ValidationException(f"Unsupported data type: {name} under key {under} {term.at.place}")
 
 

@@ -9,7 +9,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from functools import cmp_to_key
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -33,8 +32,6 @@ from hashrange.operations.queries.pages import ItemPage, PageOptions
 
 _BAD_TOKEN = "Invalid NextToken"
 DIGEST_BYTES = 16
-_BEHIND_ALL = b"\xff" * 64
-"""Greater than any row's key, because a key begins with a shorter digest."""
 
 
 class Position(NamedTuple):
@@ -185,7 +182,7 @@ def _columns(statement: Select) -> Sequence[str]:
 def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
     range_name = source.range[0] if source.range else None
     plan = partiql_keys.plan(statement.where, source.hash[0], range_name, table.types)
-    _check_disjoint(source, plan.queries or ())
+    statements.check_disjoint(source, plan.queries or ())
     for order in statement.order:
         if order.name not in source.key:
             raise ValidationException(
@@ -204,20 +201,6 @@ def _plan(table: Table, source: TableOrIndex, statement: Select) -> ReadPlan:
         )
     indexes.check_filter_projected(table, source, plan.filtered)
     return plan
-
-
-def _check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
-    """Raises ValidationException if two of the ranges that are read overlap."""
-    every = [ranges.of_query(source, query) for query in queries]
-    spans = sorted(
-        (bounds.start, end)
-        for bounds in every
-        if bounds.start < (end := _BEHIND_ALL if bounds.end is None else bounds.end)
-    )
-    if any(following < end for (_, end), (following, _) in pairwise(spans)):
-        raise ValidationException(
-            "Overlapping conditions with range keys are not supported in where clause"
-        )
 
 
 def _bounds(

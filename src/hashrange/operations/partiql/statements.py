@@ -5,15 +5,16 @@ messages were observed on the service.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Raw
 
-from hashrange.engine import keys, writes
+from hashrange.engine import keys, ranges, writes
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.fetch import RowKey
 from hashrange.engine.writes import ItemWrite
-from hashrange.expressions import Condition, partiql
+from hashrange.expressions import Condition, KeyQuery, partiql
 from hashrange.expressions.partiql import (
     Delete,
     Exists,
@@ -26,7 +27,7 @@ from hashrange.expressions.partiql import (
 from hashrange.expressions.partiql import keys as partiql_keys
 from hashrange.expressions.tree import Node, Operation, Path, walk
 from hashrange.model.errors import ValidationException
-from hashrange.model.tables import Table
+from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item, normalize
 from hashrange.operations.common import inputs
 
@@ -55,6 +56,10 @@ def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
     A parameter may be nested one level deeper than an attribute.
     """
     return sum(normalize(parameter, 0) for parameter in parameters or ())
+
+
+_BEHIND_ALL = b"\xff" * 64
+"""Greater than any row's key, because a key begins with a shorter digest."""
 
 
 def table_name(statement: Statement) -> str:
@@ -135,15 +140,40 @@ def returned(statement: Statement, change: ItemChange) -> Any:
 
 
 def single_key(select: Select, table: Table, operation: str) -> Item:
-    """The key of the single item that a SELECT must name in a batch or transaction."""
+    """The key of the single item that a SELECT must name in a batch or transaction.
+
+    A list of one value is an equality.
+    """
     check_index_keys(select, table)
-    found = select.where and partiql_keys.one_key(select.where, table.key)
-    if select.index_name is not None or not found or found[1] is not None:
+    if select.index_name is None and select.where is not None:
+        found = partiql_keys.one_key(select.where, table.key)
+        if found and found[1] is None:
+            return found[0]
+        range_name = table.range[0] if table.range else None
+        plan = partiql_keys.plan(select.where, table.hash[0], range_name, table.types)
+        queries = plan.queries or []
+        check_disjoint(table, queries)
+        if len(queries) == 1 and plan.filter is None:
+            values = [*queries[0].hash_values, *queries[0].range_equals]
+            if len(values) == len(table.key):
+                return dict(zip(table.key, values, strict=True))
+    raise ValidationException(
+        f"Select statements within {operation} must specify the primary key in the where clause."
+    )
+
+
+def check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
+    """Raises ValidationException if two of the ranges that are read overlap."""
+    every = [ranges.of_query(source, query) for query in queries]
+    spans = sorted(
+        (bounds.start, end)
+        for bounds in every
+        if bounds.start < (end := _BEHIND_ALL if bounds.end is None else bounds.end)
+    )
+    if any(following < end for (_, end), (following, _) in pairwise(spans)):
         raise ValidationException(
-            f"Select statements within {operation} must specify the primary key in the where "
-            "clause."
+            "Overlapping conditions with range keys are not supported in where clause"
         )
-    return found[0]
 
 
 def row_key(table: Table, key: Item) -> RowKey:
