@@ -121,6 +121,27 @@ def test_each_record_is_carried_out_once(seed: int, inner: MemoryStore) -> None:
     both_at_once(seed, inner)
 
 
+def test_large_items_are_carried_out(inner: MemoryStore) -> None:
+    """Their writes are decided aside, and not many of them are in one step."""
+
+    async def scenario() -> None:
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True))
+        await new_table(server)
+        stream = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+        await server.send("UpdateTable", {"TableName": TABLE, "StreamSpecification": stream})
+        numbers = {"L": [{"N": str(number)} for number in range(20_000)]}
+        for color in "red", "blue":
+            requests = [put(f"p{number}", color=color, size=color) for number in range(6)]
+            for request in requests:
+                request["Item"]["numbers"] = numbers
+            await asyncio.gather(*(server.send("PutItem", request) for request in requests))
+        await server.caught_up()
+        await server.runtime.aclose()
+
+    run(scenario)
+    compare(inner)
+
+
 # ---- indexes that come and go ----
 
 

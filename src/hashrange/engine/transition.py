@@ -23,7 +23,7 @@ from hashrange.engine.decision import (
 )
 from hashrange.engine.effects import Effects
 from hashrange.engine.indexes import MAINTAINERS, propagation
-from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace import logs, system
 from hashrange.engine.log import sequencer
 from hashrange.model.tables import Table
 
@@ -66,7 +66,9 @@ def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
     """
     milliseconds = ceil(now * 1000)
     return [
-        sequencer.postponed(write, milliseconds) if type(write) is kv.Append else write
+        sequencer.postponed(write, milliseconds)
+        if type(write) is kv.Append and logs.has_time(write.prefix)
+        else write
         for write in writes
     ]
 

@@ -21,6 +21,7 @@ the entry of the item as it is, and records from before do not concern it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder, Encoder
@@ -38,8 +39,8 @@ from hashrange.engine.keyspace.rows import Row, encode_row
 from hashrange.model.tables import Index, Table
 
 RECORDS_MAX = 128
-BYTES_MAX = 1024 * 1024
-"""How many records, and how much of items, one read of a slot takes."""
+BYTES_MAX = 256 * 1024
+"""How many records, and how much of items, one step takes: their items are decoded at once."""
 
 LEFT_MILLISECONDS = 2000
 LARGE_ODD_NUMBER = 2_654_435_761
@@ -159,6 +160,18 @@ def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
         kv.Range(log, logs.index_prefix(slot), logs.index_prefix(slot + 1), False, rows, size)
         for slot in slots
     ]
+
+
+def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
+    """The first pages of records, as many as one step carries out."""
+    taken: list[kv.Page] = []
+    size = 0
+    for page in pages:
+        if size > BYTES_MAX:
+            break
+        size += sum(len(value) for _, value in page.rows)
+        taken.append(page)
+    return taken
 
 
 def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:

@@ -13,6 +13,7 @@ from struct import Struct
 from hashrange import kv
 
 _KEY = Struct(">BQQ")
+_NUMBER_BYTES = 8
 
 parse = _KEY.unpack
 """(slot, milliseconds, number) of a key"""
@@ -21,6 +22,11 @@ parse = _KEY.unpack
 def prefix(slot: int, milliseconds: int) -> bytes:
     """The start of the keys of all records of this time, to which the store adds its number."""
     return bytes([slot]) + milliseconds.to_bytes(8, "big")
+
+
+def has_time(start: bytes) -> bool:
+    """Whether it is the start of keys of a table's log: those of an index log have no time."""
+    return len(start) == _KEY.size - _NUMBER_BYTES
 
 
 def time_of(start: bytes) -> int:

@@ -7,17 +7,18 @@ the upkeep (`upkeep.Pending`).
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from hashrange import kv
 from hashrange.engine.indexes import propagation
 from hashrange.model.caller import DEFAULT_CALLER
+from hashrange.model.errors import ApiError
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Spawn
-from hashrange.runtime.batch import Batch, submission_of
+from hashrange.runtime.batch import Batch, internal_error, submission_of
 from hashrange.runtime.environment import Environment
 
 STEPS_MAX = 2
@@ -108,7 +109,9 @@ class Propagator:
             left = await self._carry_out(places)
         except GeneratorExit:  # the event loop is gone
             raise
-        except Exception:  # it was logged; the records are still there
+        except Exception as error:  # the records are still there
+            if not isinstance(error, ApiError):  # these are logged by the batch
+                internal_error(error)
             left = places
             self._failures += 1
             pause = PAUSE_SECONDS * (1 << min(self._failures, 10))
@@ -126,9 +129,8 @@ class Propagator:
     async def _carry_out(self, places: dict[Place, float]) -> dict[Place, float]:
         """One step. Returns the places that have more records, and since when."""
         name, log, _ = next(iter(places))
-        pages: Any = await self._store.read(
-            propagation.first_of(log, [place.slot for place in places])
-        )
+        reads = propagation.first_of(log, [place.slot for place in places])
+        pages = propagation.of_one_step(await self._store.read(reads))
         keys = [key for page in pages for key, _ in page.rows]
         if keys:
             body = msgspec.json.encode({"TableName": name, "Log": log, "Keys": keys})
@@ -137,7 +139,7 @@ class Propagator:
             await run_batch(Batch(self._environment, [submission]), self._store, first)
             if isinstance(submission.outcome, BaseException):
                 raise submission.outcome
-        left = dict(list(places.items())[len(pages) :])  # the store need not answer all reads
+        left = dict(list(places.items())[len(pages) :])
         for place, page in zip(places, pages, strict=False):
             if not page.exhausted:
                 left[place] = propagation.time_of(page.rows[-1][1])
