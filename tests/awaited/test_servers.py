@@ -91,12 +91,16 @@ def metrics(server: Serving) -> str:
 class Load:
     """Threads that increment a number, each time with a token, through any of several servers.
 
-    A server that does not accept the connection is avoided, as a load balancer does.
+    A server that does not accept the connection is avoided, as a load balancer does. Two loads of
+    one database need different names.
     """
 
-    def __init__(self, urls: list[str], threads: int = 6) -> None:
+    def __init__(self, urls: list[str], threads: int = 6, name: str = "") -> None:
         self.urls = urls
+        self.name = name
         self.acknowledged = 0
+        self.longest = 0.0
+        """The longest wait for an answer, in seconds."""
         self.problems: list[str] = []
         self._ending = threading.Event()
         self._lock = threading.Lock()
@@ -114,13 +118,13 @@ class Load:
         sent = 0
         while not self._ending.is_set():
             sent += 1
-            self._increment(clients, at, f"{at}-{sent}")
+            self._increment(clients, at, f"{self.name}{at}-{sent}")
 
     def _increment(self, clients: list[Any], at: int, token: str) -> None:
-        update = INCREMENT | {"Key": {"pk": {"S": f"n{at}"}}}
+        update = INCREMENT | {"Key": {"pk": {"S": f"n{self.name}{at}"}}}
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            client = clients[0]
+            client, began = clients[0], time.monotonic()
             try:
                 client.transact_write_items(
                     TransactItems=[{"Update": update}], ClientRequestToken=token
@@ -132,6 +136,8 @@ class Load:
                 with self._lock:
                     self.problems.append(error.response["Error"]["Code"])
                 continue
+            finally:
+                self.longest = max(self.longest, time.monotonic() - began)
             with self._lock:
                 self.acknowledged += 1
             return
