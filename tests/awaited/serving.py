@@ -13,10 +13,14 @@ from botocore.config import Config
 
 
 class Serving:
-    """`hashrange serve` with an admin port, on any free ports or on a given one."""
+    """`hashrange serve` with an admin port, on any free ports or on a given one.
 
-    def __init__(self, dsn: str, port: str = "0") -> None:
-        command = [sys.executable, "-m", "hashrange", "serve", dsn, "--port", port]
+    `program` is run before.
+    """
+
+    def __init__(self, dsn: str, port: str = "0", program: str = "") -> None:
+        start = f"{program}\nfrom hashrange.interfaces.cli import main; main()"
+        command = [sys.executable, "-c", start, "serve", dsn, "--port", port]
         self.process = subprocess.Popen(
             [*command, "--admin-port", "0"],
             stdout=subprocess.PIPE,
@@ -47,8 +51,8 @@ def _url(line: str) -> str:
 
 
 @contextmanager
-def serving(dsn: str) -> Iterator[Serving]:
-    server = Serving(dsn)
+def serving(dsn: str, program: str = "") -> Iterator[Serving]:
+    server = Serving(dsn, program=program)
     try:
         yield server
     finally:
