@@ -82,6 +82,17 @@ def slow(postgres: PostgresServer, schema: str) -> None:
     postgres.run(f"DROP TRIGGER slow ON {schema}.rows")
 
 
+def full(postgres: PostgresServer, schema: str) -> None:
+    """Its disk is full."""
+    postgres.run(
+        f"SET search_path = {schema}; CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql "
+        "AS $$BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END$$; CREATE TRIGGER "
+        "full_disk AFTER INSERT OR UPDATE ON rows EXECUTE FUNCTION full_disk()"
+    )
+    time.sleep(SECONDS)
+    postgres.run(f"DROP TRIGGER full_disk ON {schema}.rows")
+
+
 def restarted(postgres: PostgresServer, schema: str) -> None:
     """It is ended in order, as for a change of its settings: sessions are ended first."""
     postgres.run("ALTER SYSTEM SET max_connections = 60")
@@ -92,7 +103,7 @@ def restarted(postgres: PostgresServer, schema: str) -> None:
     postgres.start()
 
 
-@pytest.mark.parametrize("trouble", [stopped, locked, ended, cancelled, slow, restarted])
+@pytest.mark.parametrize("trouble", [stopped, locked, ended, cancelled, slow, full, restarted])
 def test_a_database_in_trouble(
     trouble: Callable[[PostgresServer, str], None], mortal_postgres_server: PostgresServer
 ) -> None:
