@@ -86,8 +86,8 @@ class Meter:
         if source is None or source.table is not table:
             source = self._of(table, asked.source, written)
         part = source.parts[bisect_right(source.starts, asked.key) - 1]
-        wanted = expected.get(part, 0)
-        if source.plain and part.credit > wanted:
+        wanted = expected.get(part, 0) if expected else 0
+        if source.plain and part.credit > wanted:  # what it has gained since does not matter
             expected[part] = wanted + asked.units
             return NO_LIMITS
         whole, found = source.whole, list[Limit]()
