@@ -47,16 +47,20 @@ def workers() -> list[Server]:
 
 
 def over_postgresql() -> list[Server]:
-    """One process, and two, over a PostgreSQL on the same machine."""
+    """One process, with and without syncs, and two, over a PostgreSQL on the same machine."""
     try:
         find_programs()
     except NoPostgres as error:
         raise UnavailableError(str(error)) from None
     command = [sys.executable, "-m", "benchmarks.over_postgresql", "--port", "{port}"]
-    command += ["--durability", "relaxed"]
-    one = Server("hashrange, PostgreSQL", version("hashrange"), "relaxed", command, ROOT)
-    two = [*command, "--workers", "2"]
-    return [one, one._replace(implementation="hashrange, PostgreSQL, 2 workers", command=two)]
+    relaxed, full = ([*command, "--durability", each] for each in ("relaxed", "full"))
+    one = Server("hashrange, PostgreSQL", version("hashrange"), "relaxed", relaxed, ROOT)
+    two = [*relaxed, "--workers", "2"]
+    return [
+        one,
+        one._replace(durability="full", command=full, reads=False),
+        one._replace(implementation="hashrange, PostgreSQL, 2 workers", command=two),
+    ]
 
 
 def checkout(folder: Path, name: str, durability: str) -> Server:
