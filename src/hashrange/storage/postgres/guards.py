@@ -66,18 +66,16 @@ class Guards:
             row = question.row(key)
             self.versions[key] = row[0] if row else ABSENT
 
-    def question(self, rows: bool, reads: Sequence[Read] = ()) -> Question:
-        """The reads to make again: the ranges, the dropped spaces, and also the `rows`. More
-        `reads` may come before."""
-        again: list[Read] = [asked for asked, _ in self.ranges]
+    def question(self, rows: bool) -> Question:
+        """The reads to make again: the ranges, the dropped spaces, and also the `rows`."""
+        reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
-            again.append(Get(tuple(self.versions)))
-        return Question([*reads, *again])
+            reads.append(Get(tuple(self.versions)))
+        return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
         """Raises Conflict if something is no longer as it was read."""
-        first = len(question.ranges) - len(self.ranges)
-        for asked, (_, versions) in zip(question.ranges[first:], self.ranges, strict=True):
+        for asked, (_, versions) in zip(question.ranges, self.ranges, strict=True):
             if asked.versions != versions:
                 raise Conflict("a range that was read has changed")
         if self.dropped is not None and self.dropped != question.dropped:

@@ -106,7 +106,8 @@ class PostgresSnapshot:
 
 class PostgresTransaction:
     """Holds a snapshot from its second read on. One that is `locking` holds locks from its first
-    read on instead, and its later reads look again at all that it has read before."""
+    read on instead. After each later read it compares what it has read before: what has not changed
+    by then was the same at the moment of the read."""
 
     def __init__(self, store: "PostgresStore", locking: bool) -> None:
         self._store = store
@@ -133,15 +134,18 @@ class PostgresTransaction:
 
     async def _read_locked(self, reads: Sequence[Read]) -> Question:
         store = self._store
+        question = Question(reads)
         try:
             if self._connection is None:
                 self._connection = await store.take()
                 await self._lock(self._connection, reads)
-            question = self._guards.question(rows=True, reads=reads)
             await store.ask_on(self._connection, question)
+            if self._was_read:
+                again = self._guards.question(rows=True)
+                await store.ask_on(self._connection, again, values=False)
+                self._guards.compare(again, rows=True)
         except BaseException as error:
             raise _problem(error, store) from None
-        self._guards.compare(question, rows=True)
         return question
 
     async def _lock(self, connection: Any, reads: Sequence[Read]) -> None:
