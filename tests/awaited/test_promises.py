@@ -67,9 +67,13 @@ async def a_token_is_used_once(one: Database, other: Database) -> None:
 def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = settle.commit
 
-    async def slow(*arguments: Any) -> bool:
+    async def slow(connection: Any, steps: script.Script, *arguments: Any) -> bool:
+        if not steps.begun:
+            await connection.execute("BEGIN")
+            steps.begun = True
+        await steps.run(connection)
         await asyncio.sleep(COMMIT_SECONDS)
-        return await commit(*arguments)
+        return await commit(connection, steps, *arguments)
 
     async def scenario() -> None:
         async with (
@@ -179,7 +183,7 @@ def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
         tokens = [write for write in given if _is_of_token(write)]
         await commit(self, [write for write in given if not _is_of_token(write)])
         if tokens:
-            await asyncio.sleep(2 * COMMIT_SECONDS)
+            await asyncio.sleep(10 * COMMIT_SECONDS)
             await commit(await self._store.begin(), tokens)
 
     monkeypatch.setattr(PostgresTransaction, "commit", planted)
