@@ -125,7 +125,7 @@ def test_two_processes_may_make_the_file_at_once(path: Path) -> None:
 
 
 def test_a_foreign_lock_makes_it_busy_after_the_limit(open_store: OpenStore, path: Path) -> None:
-    limit = 0.3
+    limit = 1.0
     store = open_store(busy_seconds=limit)
     foreign = apsw.Connection(str(path))
     foreign.execute("BEGIN IMMEDIATE")
