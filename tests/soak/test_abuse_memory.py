@@ -116,7 +116,7 @@ def test_abuse(name: str, tmp_path: Path) -> None:
         attack(served, name)
 
 
-@pytest.mark.parametrize("name", attackers.ATTACKS if SOAK else ["Scans of wide items, not read"])
+@pytest.mark.parametrize("name", attackers.ATTACKS if SOAK else ["answers of 16 MB, not read"])
 def test_abuse_over_postgres(
     name: str, tmp_path: Path, durable_postgres_server: PostgresServer
 ) -> None:
