@@ -250,7 +250,10 @@ def test_a_change_of_mode_removes_the_settings_of_the_old_mode(on_demand: Table)
     answer = on_demand.call("UpdateTable", **PROVISIONED, GlobalSecondaryIndexUpdates=updates)
     shown = answer["TableDescription"]
     assert shown["TableStatus"] == "UPDATING"
-    assert shown["BillingModeSummary"] == {"BillingMode": "PROVISIONED"}
+    assert shown["BillingModeSummary"] == {
+        "BillingMode": "PROVISIONED",
+        "LastUpdateToPayPerRequestDateTime": since,
+    }
     assert throughput_of(shown)["ProvisionedThroughput"] == provisioned(5, 6)
     described = on_demand.wait()
     assert described["BillingModeSummary"] == {

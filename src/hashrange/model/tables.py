@@ -37,6 +37,11 @@ class Throughput(Struct, frozen=True):
             return 0
         return self.decreases
 
+    def switched_off(self, now: float) -> "Throughput":
+        """The throughput of an index whose table is on demand from now on: that is a decrease."""
+        decreases = self.decreases_on_day_of(now) + 1
+        return Throughput(0, 0, self.increased_at, decreased_at=now, decreases=decreases)
+
 
 class WarmThroughput(Struct, frozen=True):
     """Units per second that can be served at once. They never fall."""
@@ -140,6 +145,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     active_at: float
     on_demand: bool = False
     on_demand_since: float | None = None
+    on_demand_switches: tuple[float, ...] = ()
+    """The last switches to on demand, no more than there may be within 24 hours."""
     throughput: Throughput = Throughput()
     on_demand_limits: dict[str, int] | None = None
     warm: WarmThroughput = WarmThroughput()

@@ -102,6 +102,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         active_at=moment.now + moment.settings.table_delay,
         on_demand=capacity is None,
         on_demand_since=moment.now if capacity is None else None,
+        on_demand_switches=(moment.now,) if capacity is None else (),
         throughput=throughput,
         on_demand_limits=table_capacity.changed_on_demand(None, given.on_demand_throughput),
         warm=warm,

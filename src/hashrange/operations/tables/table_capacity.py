@@ -13,7 +13,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.model import limits, requests
 from hashrange.model.errors import LimitExceededException, ValidationException
-from hashrange.model.tables import Throughput, WarmThroughput
+from hashrange.model.tables import Table, Throughput, WarmThroughput
 
 GivenUnits = (
     requests.ProvisionedThroughput | requests.OnDemandThroughput | requests.WarmThroughput | None
@@ -145,8 +145,9 @@ def provisioned(
 ) -> Throughput:
     """The throughput after a change, with its time. A change to the same is refused."""
     read, write = given.read_capacity_units, given.write_capacity_units
-    if not old.read:  # the table was on demand until now
-        return replace(old, read=read, write=write)
+    if not old.read:  # the table was on demand until now, which counts for indexes only
+        increased_at = old.increased_at if index is None else moment.now
+        return replace(old, read=read, write=write, increased_at=increased_at)
     if (read, write) == (old.read, old.write):
         raise ValidationException(_same(old, index))
     decreases = old.decreases_on_day_of(moment.now)
@@ -190,6 +191,23 @@ def _in_words(time: float) -> str:
     at = datetime.fromtimestamp(time, UTC)
     hour = at.hour % 12 or 12
     return f"{at:%A, %B} {at.day}, {at.year} at {hour}:{at:%M:%S %p} Coordinated Universal Time"
+
+
+def switches_to_on_demand(table: Table, now: float) -> tuple[float, ...]:
+    """The switches of the last 24 hours with the one now, if there may be another."""
+    last = tuple(at for at in table.on_demand_switches if now < at + limits.DAY_SECONDS)
+    if len(last) >= limits.ON_DEMAND_SWITCHES_PER_DAY:
+        raise LimitExceededException(
+            "Subscriber limit exceeded: Update to PayPerRequest mode are limited to "
+            f"{limits.ON_DEMAND_SWITCHES_PER_DAY} in 1 day(s). "
+            f"Last update at {_date(last[-1])}. "
+            f"Next update can be made at {_date(last[0] + limits.DAY_SECONDS)}"
+        )
+    return (*last, now)
+
+
+def _date(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%a %b %d %H:%M:%S UTC %Y}"
 
 
 def changed_on_demand(

@@ -23,7 +23,7 @@ def description(
     statistics = yield from fetch.statistics([shown, *shown.indexes])
     described = describe(shown, moment.now, _status(before, given, moment), statistics)
     if given.billing_mode is not None:
-        described["BillingModeSummary"] = {"BillingMode": given.billing_mode}
+        described.setdefault("BillingModeSummary", {})["BillingMode"] = given.billing_mode
     if maxima := table_capacity.units(given.on_demand_throughput):
         described["OnDemandThroughput"] = {**(before.on_demand_limits or {}), **maxima}
     if given.warm_throughput is not None:
@@ -52,12 +52,16 @@ def _table(before: Table, after: Table, now: float) -> Table:
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
     indexes = [_index(old, kept.pop(old.name, old), switches, now) for old in before.indexes]
-    throughput = after.throughput
+    if switches:
+        throughput = _switched(after.throughput, after.on_demand, now)
+    else:
+        throughput = _throughput(before.throughput, after.throughput, now)
     return replace(
         after,
         types=dict(sorted((before.types | after.types).items())),
         indexes=(*indexes, *kept.values()),
-        throughput=throughput if switches else _throughput(before.throughput, throughput, now),
+        on_demand_since=before.on_demand_since,
+        throughput=throughput,
         warm=before.warm,
         table_class=before.table_class,
         table_class_since=before.table_class_since,
@@ -66,8 +70,19 @@ def _table(before: Table, after: Table, now: float) -> Table:
 
 
 def _index(old: Index, new: Index, switches: bool, now: float) -> Index:
-    throughput = new.throughput if switches else _throughput(old.throughput, new.throughput, now)
+    if switches:  # the new units with the old times
+        units = new.throughput
+        throughput = replace(old.throughput, read=units.read, write=units.write)
+    else:
+        throughput = _throughput(old.throughput, new.throughput, now)
     return replace(new, throughput=throughput, warm=old.warm)
+
+
+def _switched(new: Throughput, on_demand: bool, now: float) -> Throughput:
+    """With a time that no later description of the table shows."""
+    if on_demand:
+        return replace(new, decreased_at=now, decreases=new.decreases_on_day_of(now))
+    return replace(new, increased_at=now)
 
 
 def _throughput(old: Throughput, new: Throughput, now: float) -> Throughput:

@@ -154,12 +154,13 @@ def _switched(table: Table, now: float) -> Table:
         table,
         on_demand=True,
         on_demand_since=now,
+        on_demand_switches=table_capacity.switches_to_on_demand(table, now),
         throughput=replace(table.throughput, read=0, write=0),
         warm=table.warm.raised(*table_capacity.ON_DEMAND_START),
         indexes=tuple(
             replace(
                 index,
-                throughput=replace(index.throughput, read=0, write=0),
+                throughput=index.throughput if index.local else index.throughput.switched_off(now),
                 warm=index.warm.raised(*table_capacity.ON_DEMAND_START),
             )
             for index in table.indexes
