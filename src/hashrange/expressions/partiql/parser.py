@@ -7,7 +7,7 @@ DynamoDB". The messages about syntax errors were observed.
 from functools import lru_cache
 
 from hashrange.expressions import trampoline
-from hashrange.expressions.partiql.terms import TermParser
+from hashrange.expressions.partiql.terms import ARITHMETIC, TermParser
 from hashrange.expressions.partiql.tokens import (
     END,
     Token,
@@ -187,6 +187,8 @@ class _Parser(TermParser):
         check_components(parts)
         if len(parts) > 2:
             raise ValidationException("A path may contain at most 2 components in the FROM clause")
+        if keyword and self.word in ARITHMETIC:  # such as the hyphen of a name without quotes
+            raise ValidationException("Unexpected from source")
         return tuple(parts)
 
     def _check_no_alias(self) -> None:

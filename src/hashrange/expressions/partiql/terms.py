@@ -11,6 +11,7 @@ from hashrange.model.limits import LIST_INDEX_MAX
 
 Rule: TypeAlias = trampoline.Rule[Term]
 
+ARITHMETIC = ("+", "-", "*", "/", "%", "||")
 _COMPARATORS = ("=", "<>", "!=", "<", "<=", ">", ">=")
 _WORDS_BETWEEN_TERMS = ("AND", "OR", "IS", "IN", "BETWEEN", "LIKE")
 _FUNCTIONS = ("SIZE", "EXISTS", "COUNT", "SUM", "AVG", "MIN", "MAX")
@@ -137,7 +138,7 @@ class TermParser:
 
     def _sum(self) -> Rule:
         left = yield self._sign()
-        while self.word in ("+", "-", "*", "/", "%", "||"):
+        while self.word in ARITHMETIC:
             at = self.take()
             self._check_more()
             left = Term("operator", at.text, (left, (yield self._sign())), at)
