@@ -180,6 +180,8 @@ def test_an_update_of_a_provisioned_table_is_refused(
 
 
 def test_the_answer_shows_old_throughput_with_new_times(fixed: Table) -> None:
+    """The times are those of the table; an index shows none until its change is complete."""
+    before = throughput_of(fixed.wait()["GlobalSecondaryIndexes"][0])["ProvisionedThroughput"]
     updates = index_update(ProvisionedThroughput=provisioned(2, 9))
     answer = fixed.call(
         "UpdateTable",
@@ -187,7 +189,9 @@ def test_the_answer_shows_old_throughput_with_new_times(fixed: Table) -> None:
         GlobalSecondaryIndexUpdates=updates,
     )["TableDescription"]
     assert answer["TableStatus"] == "UPDATING"
-    assert answer["GlobalSecondaryIndexes"][0]["IndexStatus"] == "UPDATING"
+    [index] = answer["GlobalSecondaryIndexes"]
+    assert index["IndexStatus"] == "UPDATING"
+    assert index["ProvisionedThroughput"] == {**before, "NumberOfDecreasesToday": 0}
     shown = answer["ProvisionedThroughput"]
     assert shown == {
         **provisioned(5, 6),
@@ -205,6 +209,7 @@ def test_the_answer_shows_old_throughput_with_new_times(fixed: Table) -> None:
     [described_index] = described["GlobalSecondaryIndexes"]
     assert throughput_of(described_index)["ProvisionedThroughput"] == provisioned(2, 9)
     assert described_index["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+    assert "LastIncreaseDateTime" in described_index["ProvisionedThroughput"]
 
 
 def test_warm_throughput_is_the_highest_there_was(fixed: Table) -> None:

@@ -283,4 +283,15 @@ def test_the_answer_to_delete_table_shows_few_members(new_table: NewTable) -> No
     for member in ("TableName", "TableArn", "TableId", "ProvisionedThroughput"):
         assert deleted[member] == described[member]
     assert {"ItemCount", "TableSizeBytes", "DeletionProtectionEnabled"} <= deleted.keys()
+
+
+def test_the_answer_to_delete_table_has_no_history_of_the_throughput(new_table: NewTable) -> None:
+    units = {"ReadCapacityUnits": 2, "WriteCapacityUnits": 2}
+    table = new_table("pk", BillingMode="PROVISIONED", ProvisionedThroughput=units)
+    table.wait()
+    units = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 1}
+    table.call("UpdateTable", ProvisionedThroughput=units)
+    assert table.wait()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 1
+    deleted = table.call("DeleteTable")["TableDescription"]
+    assert deleted["ProvisionedThroughput"] == {**units, "NumberOfDecreasesToday": 0}
     assert not {"AttributeDefinitions", "KeySchema", "CreationDateTime"} & deleted.keys()

@@ -1,10 +1,13 @@
 """DeleteTable: answers at once for a table of any size; its rows are deleted in the background."""
 
+from msgspec.structs import replace
+
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
+from hashrange.model.tables import Throughput
 from hashrange.operations.common.parse import decode
 from hashrange.operations.tables import stream_settings
 from hashrange.operations.tables.table_description import described
@@ -38,7 +41,9 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    description = yield from described(table, moment)
+    # Nor does it show when the throughput was changed, and how often.
+    throughput = Throughput(table.throughput.read, table.throughput.write)
+    description = yield from described(replace(table, throughput=throughput), moment)
     shown = {name: value for name, value in description.items() if name not in GONE}
     response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
     _, streams = stream_settings.disabled(table, moment)

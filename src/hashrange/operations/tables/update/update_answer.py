@@ -51,7 +51,7 @@ def _table(before: Table, after: Table, now: float) -> Table:
     """The table with its old throughput (unless the billing mode changes), table class and key."""
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
-    indexes = [_index(old, kept.pop(old.name, old), switches, now) for old in before.indexes]
+    indexes = [_index(old, kept.pop(old.name, old), switches) for old in before.indexes]
     if switches:
         throughput = _switched(after.throughput, after.on_demand, now)
     else:
@@ -69,12 +69,10 @@ def _table(before: Table, after: Table, now: float) -> Table:
     )
 
 
-def _index(old: Index, new: Index, switches: bool, now: float) -> Index:
-    if switches:  # the new units with the old times
-        units = new.throughput
-        throughput = replace(old.throughput, read=units.read, write=units.write)
-    else:
-        throughput = _throughput(old.throughput, new.throughput, now)
+def _index(old: Index, new: Index, switches: bool) -> Index:
+    """The index with its old throughput (unless the billing mode changes) and the old times."""
+    units = new.throughput if switches else old.throughput
+    throughput = replace(old.throughput, read=units.read, write=units.write)
     return replace(new, throughput=throughput, warm=old.warm)
 
 
