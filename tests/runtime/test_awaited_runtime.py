@@ -1,9 +1,11 @@
 """What a runtime over a store that is awaited does besides answering: limits, order, refusals."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -229,6 +231,31 @@ def test_nothing_waits_for_ever(inner: MemoryStore, monkeypatch: pytest.MonkeyPa
 
 def _told(answers: "list[asyncio.Future[Any]]", count: int) -> bool:
     return sum(one.done() for one in answers) == count
+
+
+def test_what_a_read_has_found_is_not_kept_in_a_cycle(inner: MemoryStore) -> None:
+    costly = get("a", "0") | {"ProjectionExpression": "l[0], m[17999]"}
+    refused = get("a") | {"TableName": "missing"}
+
+    def tracebacks() -> int:
+        return sum(isinstance(each, TracebackType) for each in gc.get_objects())
+
+    async def scenario() -> None:
+        runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop())
+        await send(runtime, "PutItem", COSTLY_PUT)
+        gc.collect()
+        before = tracebacks()
+        for request in costly, refused:
+            for _ in range(5):
+                await send(runtime, "GetItem", request)
+        await wait_until_async(lambda: tracebacks() == before)
+        await runtime.aclose()
+
+    gc.disable()
+    try:
+        run(scenario)
+    finally:
+        gc.enable()
 
 
 # ---- from threads ----

@@ -13,9 +13,9 @@ from typing import Any, Generic, TypeVar
 
 from hashrange import kv
 from hashrange.engine.fetch import PAUSE
-from hashrange.model.errors import ThrottlingException
+from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
-from hashrange.runtime.decisions import Memory
+from hashrange.runtime.decisions import Costly, Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
@@ -57,6 +57,8 @@ class Driven(Generic[T]):
             self.read = self._steps.send(reply)
         except StopIteration as end:
             self.result = end.value
+        except (ApiError, Costly) as error:
+            self.result = error.with_traceback(None)  # it would keep what was read, in a cycle
         except Exception as error:
             self.result = error
 

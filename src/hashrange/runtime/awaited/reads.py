@@ -251,20 +251,23 @@ class Reads:
         return Driven(steps, partial(self._finish, read))
 
     def _finish(self, read: QueuedRead, result: Decision | Exception) -> None:
-        outcome: Outcome
         read.decided = True
-        try:
-            if isinstance(result, Exception):
-                raise result
-            outcome = self._response(result)
-        except Costly:
+        if isinstance(result, Costly):
             self._go_aside(read)
-            return
-        except ApiError as error:
-            outcome = error
+        else:
+            self._tell(read, self._outcome(result))
+
+    def _outcome(self, result: Decision | Exception) -> Outcome:
+        """An error is not raised again, because its traceback would then refer to this call, which
+        refers to the error: a cycle that keeps what was read in memory."""
+        if isinstance(result, ApiError):
+            return result
+        if isinstance(result, Exception):
+            return internal_error(result)
+        try:
+            return self._response(result)
         except Exception as error:
-            outcome = internal_error(error)
-        self._tell(read, outcome)
+            return internal_error(error)
 
     def _response(self, decision: Decision) -> bytes:
         response, meter = encode_response(decision.response()), self._environment.meter
