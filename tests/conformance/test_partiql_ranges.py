@@ -96,6 +96,7 @@ PAGES = [
     ("sk IN [20, 7, 2, -2, 10] AND flag = 'yes'", 2, [(3, []), (7, [])]),
     ("sk IN [7, 8]", 1, [(2, [])]),
     ("(sk = 20 OR sk = -2)", 1, [(1, [-2]), (4, [20])]),
+    ("sk = 2", 1, [(2, [2])]),
 ]
 
 
@@ -115,6 +116,18 @@ def test_pages_of_named_items(
             assert "LastEvaluatedKey" not in page
         assert ("NextToken" in page) == (number < len(expected))
         token = {"NextToken": page.get("NextToken")}
+
+
+def test_the_partition_key_alone_orders_each_partition_backwards(sized: Table) -> None:
+    token: dict[str, Any] = {}
+    items: list[dict[str, Any]] = []
+    while not items or token["NextToken"]:
+        page = charged(sized, "pk IN ['b', 'a'] ORDER BY pk", Limit=3, **token)
+        items += page["Items"]
+        token = {"NextToken": page.get("NextToken")}
+    assert [plain(each) for each in items] == [
+        {"pk": pk, "sk": sk} for pk in "ab" for sk in (20, 10, 2, -2)
+    ]
 
 
 # ---- a single item ----

@@ -104,7 +104,7 @@ def decide(
         weight=statements.weight(statement),
         fetching=bool(indexes.unprojected(table, source, _columns(statement))),
         consistent=consistent,
-        reverse=any(order.descending for order in statement.order if order.name in source.range),
+        reverse=_reverse(source, statement.order),
         limit=given.limit,
         scanning=plan.queries is None,
     )
@@ -131,8 +131,8 @@ def _end(
 ) -> tuple[Item | None, Position | None]:
     """The LastEvaluatedKey, and where the next page begins in the `count` ranges of this one.
 
-    If a clause names several items by their keys, DynamoDB shows the key of the last one that it
-    looked at, even if no page follows.
+    If a clause names items by their keys, DynamoDB shows the key of the last one that it looked
+    at, even if no page follows.
     """
     last = ranges.last_key(table, source, page.last) if page.last else None
     if not _names_items(source, plan):
@@ -141,7 +141,7 @@ def _end(
         key = None if page.between else last
         return key, Position(page.ended_in, key)
     assert plan.queries is not None, "items are named by queries"
-    shown = last if page.full and len(plan.queries) > 1 and plan.filter is None else None
+    shown = last if page.full and plan.filter is None else None
     if page.ended_in is None:
         return shown, None
     number = page.ended_in if page.between else page.ended_in + 1
@@ -153,6 +153,12 @@ def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
     if plan.queries is None or isinstance(source, Index):
         return False
     return not source.range or all(query.range_equals for query in plan.queries)
+
+
+def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
+    """Whether partitions are read backwards, as they also are if ORDER BY has no sort key."""
+    sorts = [each.descending for each in order if each.name in source.range]
+    return any(sorts) if sorts else bool(order and source.range)
 
 
 def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:
