@@ -113,7 +113,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "on-demand maximum 0 of an index",
         index(OnDemandThroughput=maxima(0, 1)),
-        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for index : byOwner is"
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for index: byOwner is"
         " outside of valid range",
     ),
     (

@@ -244,6 +244,35 @@ def test_on_demand_maxima_change_one_by_one(on_demand: Table) -> None:
         assert on_demand.wait().get("OnDemandThroughput") == described
 
 
+def test_on_demand_maxima_of_an_index_change_one_by_one(on_demand: Table) -> None:
+    # (what is asked for, what the answer shows, what is described)
+    steps: list[tuple[dict[str, int], dict[str, int], dict[str, int] | None]] = [
+        (maxima(1000, 500), maxima(1000, 500), maxima(1000, 500)),
+        ({"MaxReadRequestUnits": 7}, maxima(7, 500), maxima(7, 500)),
+        ({"MaxWriteRequestUnits": -1}, maxima(7, -1), {"MaxReadRequestUnits": 7}),
+        ({"MaxReadRequestUnits": -1}, {"MaxReadRequestUnits": -1}, None),
+    ]
+    for asked, answered, described in steps:
+        updates = index_update(OnDemandThroughput=asked)
+        answer = on_demand.call("UpdateTable", GlobalSecondaryIndexUpdates=updates)
+        [shown] = answer["TableDescription"]["GlobalSecondaryIndexes"]
+        assert (shown["IndexStatus"], shown["OnDemandThroughput"]) == ("UPDATING", answered)
+        [settled] = on_demand.wait()["GlobalSecondaryIndexes"]
+        assert settled.get("OnDemandThroughput") == described
+
+
+def test_the_on_demand_maxima_of_an_added_index_cannot_be_removed(on_demand: Table) -> None:
+    given = index(OnDemandThroughput=maxima(-1, 1))
+    create = {**given["GlobalSecondaryIndexes"][0], "IndexName": "added"}
+    on_demand.refused(
+        INVALID + "Requested MaxReadRequestUnits for OnDemandThroughput for index: added is"
+        " outside of valid range",
+        "UpdateTable",
+        AttributeDefinitions=given["AttributeDefinitions"],
+        GlobalSecondaryIndexUpdates=[{"Create": create}],
+    )
+
+
 def test_a_change_of_mode_removes_the_settings_of_the_old_mode(on_demand: Table) -> None:
     on_demand.call("UpdateTable", OnDemandThroughput=maxima(10, 20))
     updates = index_update(OnDemandThroughput=maxima(30, 40))

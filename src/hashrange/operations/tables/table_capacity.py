@@ -58,8 +58,11 @@ def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
 def check_on_demand(
     given: requests.OnDemandThroughput | None, index: str | None = None, *, can_clear: bool = False
 ) -> None:
-    """Each maximum must be at least 1, or -1 to remove one that may have been set before."""
-    of = "table" if index is None else f"index : {index}"
+    """Each maximum must be at least 1, or -1 to remove one that may have been set before.
+
+    The message names an index that exists in another way than a new one.
+    """
+    of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
     for name, value in units(given).items():
         if value < 1 and not (can_clear and value == limits.ON_DEMAND_UNITS_CLEARED):
             raise invalid_parameter(

@@ -105,3 +105,6 @@ def _show_index(shown: dict[str, Any], before: Table, given: requests.UpdateTabl
                 shown["WarmThroughput"]["Status"] = "UPDATING"
             if update.update.provisioned_throughput or update.update.on_demand_throughput:
                 shown["IndexStatus"] = "UPDATING"
+            if maxima := table_capacity.units(update.update.on_demand_throughput):
+                old = before.index(update.update.index_name)
+                shown["OnDemandThroughput"] = {**((old and old.on_demand) or {}), **maxima}
