@@ -132,6 +132,25 @@ def test_errors() -> None:
     assert found["user_errors_total"] == 5
 
 
+def test_a_cancelled_transaction_counts_each_failed_condition() -> None:
+    observed = Observed()
+    absent = {"ConditionExpression": "attribute_not_exists(pk)"}
+    puts = {
+        pk: {"Put": {"TableName": "table", "Item": {"pk": {"S": pk}}, **absent}} for pk in "abc"
+    }
+    with observed.db:
+        observed.call("CreateTable", **TABLE)
+        observed.put("a")
+        observed.put("b")
+        observed.call("TransactWriteItems", TransactItems=[puts["a"], puts["c"]])
+        name = "conditional_check_failed_requests_total{table_name=table}"
+        assert observed.found()[name] == 1
+        observed.call("TransactWriteItems", TransactItems=[puts["a"], puts["b"], puts["c"]])
+        found = observed.found()
+    assert found[name] == 3
+    assert "user_errors_total" not in found
+
+
 def test_throttling() -> None:
     observed = Observed(throughput="enforced")
     provisioned: Any = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}

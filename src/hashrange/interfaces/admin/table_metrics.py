@@ -8,7 +8,7 @@ dimensions.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
-CONFLICT = "TransactionConflict"
 BY = ["table_name", "operation"]
 
 TableOperation = tuple[str, str]
@@ -104,15 +103,16 @@ class TableCounts(msgspec.Struct):
             self.record_bytes[table] += len(body)
 
     def _count_error(self, call: wire.Call, error: BaseException) -> None:
-        kind = _kind(error)
-        if kind not in _NOT_OF_USERS:
+        kinds = _kinds(error)
+        if not kinds.keys() & set(_NOT_OF_USERS):
             self.user_errors += 1
-        if kind is None:
+        if not kinds:
             return
-        count = max(1, _conflicts(error)) if kind == "transaction_conflict" else 1
-        operation = "" if kind in _BY_TABLE else call.operation
-        for table in _tables_named(call):
-            self.failed.setdefault(kind, Counter())[table, operation] += count
+        tables = _tables_named(call)
+        for kind, count in kinds.items():
+            operation = "" if kind in _BY_TABLE else call.operation
+            for table in tables:
+                self.failed.setdefault(kind, Counter())[table, operation] += count
 
 
 def families_of(counts: TableCounts) -> "Iterator[Metric]":
@@ -159,6 +159,11 @@ _FAMILIES = {
     "transaction_conflict": ("Item-level requests that met another transaction.", BY[:1]),
 }
 _NOT_OF_USERS = ("throttled_requests", "system_errors", "conditional_check_failed_requests")
+_OF_MEMBERS = {
+    "ConditionalCheckFailed": "conditional_check_failed_requests",
+    "TransactionConflict": "transaction_conflict",
+}
+"""The metric that counts a member of a cancelled transaction, by the code of its reason."""
 _BY_TABLE = {kind for kind, (_, labels) in _FAMILIES.items() if labels != BY}
 
 
@@ -170,21 +175,17 @@ def _tables_named(call: wire.Call) -> list[str]:
     return tables_named(call.operation, body, call.caller)
 
 
-def _kind(error: BaseException) -> str | None:
-    """The metric that counts an error by table, if one does."""
+def _kinds(error: BaseException) -> dict[str, int]:
+    """How often each metric counts an error, by the metric's name."""
     if isinstance(error, THROTTLED):
-        return "throttled_requests"
+        return {"throttled_requests": 1}
     if isinstance(error, InternalServerError) or not isinstance(error, ApiError):
-        return "system_errors"
+        return {"system_errors": 1}
     if isinstance(error, ConditionalCheckFailedException):
-        return "conditional_check_failed_requests"
-    if isinstance(error, TransactionConflictException) or _conflicts(error):
-        return "transaction_conflict"
-    return None
-
-
-def _conflicts(error: Any) -> int:
-    """How many members of a cancelled transaction met another one."""
-    if not isinstance(error, TransactionCanceledException):
-        return 0
-    return sum(reason["Code"] == CONFLICT for reason in error.members["CancellationReasons"])
+        return {"conditional_check_failed_requests": 1}
+    if isinstance(error, TransactionConflictException):
+        return {"transaction_conflict": 1}
+    if isinstance(error, TransactionCanceledException):
+        codes = [reason["Code"] for reason in error.members["CancellationReasons"]]
+        return dict(Counter(_OF_MEMBERS[code] for code in codes if code in _OF_MEMBERS))
+    return {}
