@@ -118,6 +118,18 @@ def test_pages_of_named_items(
         token = {"NextToken": page.get("NextToken")}
 
 
+def test_the_key_of_a_named_item_is_shown_as_the_parameter_spells_it(sized: Table) -> None:
+    text = "SELECT sk FROM T WHERE pk = 'a' AND sk IN [?, ?]"
+    parameters = [{"N": "10.00"}, {"N": "2.0"}]
+    request = {"Statement": named(text, sized), "Parameters": parameters, "Limit": 1}
+    first = call(sized.client, "ExecuteStatement", **request)
+    assert first["Items"] == [{"sk": {"N": "2"}}]
+    assert first["LastEvaluatedKey"] == {"pk": {"S": "a"}, "sk": {"N": "2.0"}}
+    second = call(sized.client, "ExecuteStatement", **request, NextToken=first["NextToken"])
+    assert second["Items"] == [{"sk": {"N": "10"}}]
+    assert second["LastEvaluatedKey"] == {"pk": {"S": "a"}, "sk": {"N": "10.00"}}
+
+
 def test_the_partition_key_alone_orders_each_partition_backwards(sized: Table) -> None:
     token: dict[str, Any] = {}
     items: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from hashrange.model.errors import ConditionalCheckFailedException, ValidationEx
 from hashrange.operations.common import number_sets, outputs
 from hashrange.operations.common.parse import decode
 from hashrange.operations.partiql import select, statements
-from hashrange.operations.partiql.select import Position, Scales
+from hashrange.operations.partiql.select import Numerals, Position
 
 
 class Request(NamedTuple):
@@ -23,19 +23,19 @@ class Request(NamedTuple):
 
     given: requests.ExecuteStatement
     statement: Statement
-    scales: Scales
+    numerals: Numerals
     start: Position
     writes: bool
 
 
 def parse(body: bytes) -> Request:
     given = decode(body, requests.ExecuteStatement)
-    scales = select.scales(given.parameters)
+    numerals = select.numerals(given.parameters)
     statement = statements.bind(given.statement, given.parameters)
     if isinstance(statement, Exists):
         raise ValidationException(partiql.EXISTS_MISPLACED)
-    start = select.parse_token(given, scales)
-    return Request(given, statement, scales, start, not isinstance(statement, Select))
+    start = select.parse_token(given, numerals)
+    return Request(given, statement, numerals, start, not isinstance(statement, Select))
 
 
 def weight(request: Request) -> int:
@@ -45,8 +45,8 @@ def weight(request: Request) -> int:
 def decide(request: Request, moment: Moment) -> Decide:
     given, statement = request.given, request.statement
     if isinstance(statement, Select):
-        scales, start = request.scales, request.start
-        return (yield from select.decide(given, statement, scales, start, moment))
+        numerals, start = request.numerals, request.start
+        return (yield from select.decide(given, statement, numerals, start, moment))
     table = yield from fetch.table(statements.table_name(statement), moment)
     return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
     write = statements.item_write(statement, table, return_old)

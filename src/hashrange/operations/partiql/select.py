@@ -42,19 +42,19 @@ class Position(NamedTuple):
 
 
 START = Position(0, None)
-Scales = Sequence[int]
-"""The number of digits after the point in each parameter that is a number."""
+Numerals = Sequence[str]
+"""The parameters that are numbers, as they were sent."""
 
 _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | None]
 """Flat, so that a forged token cannot contain nested values."""
 
 
-def scales(parameters: Sequence[AttributeValue] | None) -> Scales:
-    """The scales of the parameters as sent, before binding makes them canonical."""
-    return [numbers.scale(each["N"]) for each in parameters or () if each.get("N") is not None]
+def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
+    """To be asked for before binding makes the parameters canonical."""
+    return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 
-def parse_token(given: requests.ExecuteStatement, scales: Scales) -> Position:
+def parse_token(given: requests.ExecuteStatement, numerals: Numerals) -> Position:
     """Where to resume. Raises ValidationException for a token that is not of this statement.
 
     The statement must have the same text, and its parameters the same values. To the service,
@@ -69,16 +69,17 @@ def parse_token(given: requests.ExecuteStatement, scales: Scales) -> Position:
     except (ValueError, msgspec.MsgspecError):
         raise ValidationException(_BAD_TOKEN) from None
     never = any(each.keys() & {"L", "M"} for each in given.parameters or ())
-    if never or digest != _digest(given, scales):
+    if never or digest != _digest(given, numerals):
         raise ValidationException("NextToken does not match request")
     return Position(number, key)
 
 
-def _token(given: requests.ExecuteStatement, scales: Scales, position: Position) -> str:
-    return urlsafe_b64encode(msgspec.json.encode((_digest(given, scales), *position))).decode()
+def _token(given: requests.ExecuteStatement, numerals: Numerals, position: Position) -> str:
+    return urlsafe_b64encode(msgspec.json.encode((_digest(given, numerals), *position))).decode()
 
 
-def _digest(given: requests.ExecuteStatement, scales: Scales) -> bytes:
+def _digest(given: requests.ExecuteStatement, numerals: Numerals) -> bytes:
+    scales = [numbers.scale(each) for each in numerals]
     content = msgspec.json.encode((given.statement, given.parameters, scales))
     return blake2b(content, digest_size=DIGEST_BYTES).digest()
 
@@ -86,7 +87,7 @@ def _digest(given: requests.ExecuteStatement, scales: Scales) -> bytes:
 def decide(
     given: requests.ExecuteStatement,
     statement: Select,
-    scales: Scales,
+    numerals: Numerals,
     start: Position,
     moment: Moment,
 ) -> Decide:
@@ -117,10 +118,11 @@ def decide(
     response: Response = {"Items": page.items}
     key, end = _end(table, source, plan, page, len(every))
     if key is not None:
-        response["LastEvaluatedKey"] = key
+        spelled = _names_items(source, plan)
+        response["LastEvaluatedKey"] = _spelled(key, numerals) if spelled else key
     if end is not None:
         end = end._replace(number=start.number + end.number)
-        response["NextToken"] = _token(given, scales, end)
+        response["NextToken"] = _token(given, numerals, end)
     mode = given.return_consumed_capacity
     outputs.add_consumed(response, receipt, mode, statement.table_name)
     return answer(number_sets.in_hash_order(response), receipt)
@@ -153,6 +155,15 @@ def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
     if plan.queries is None or isinstance(source, Index):
         return False
     return not source.range or all(query.range_equals for query in plan.queries)
+
+
+def _spelled(key: Item, numerals: Numerals) -> Item:
+    """The key with its numbers as the parameters spell them, which is how DynamoDB shows it."""
+    texts = {numbers.canonical(each): each for each in numerals}
+    return {
+        name: {"N": texts.get(value["N"], value["N"])} if "N" in value else value
+        for name, value in key.items()
+    }
 
 
 def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
