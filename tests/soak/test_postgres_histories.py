@@ -30,10 +30,10 @@ GENERATION = 400
 """After so many operations, other lists take their place, so that none grows too long."""
 
 GUARDS_NOTHING = """
-from hashrange.storage.postgres import writes
-writes.Plan.unmet = lambda *_: None
-for part, (text, count) in list(writes._PARTS.items()):
-    writes._PARTS[part] = text.replace("AND r.version = q.expected", ""), count
+from hashrange.storage.postgres import script
+script.GUARDED = frozenset()
+for part, (text, count) in list(script._PARTS.items()):
+    script._PARTS[part] = text.replace("AND r.version = q.expected", ""), count
 """
 
 READS_AGAIN_LATER = """

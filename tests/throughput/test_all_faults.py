@@ -1,4 +1,4 @@
-"""The tests of indexes and streams hold while every request may have any of the faults."""
+"""Tests of indexes, streams and transactions hold while each request may have any of the faults."""
 
 import os
 import subprocess
@@ -15,11 +15,12 @@ HERE = Path(__file__).parent
 SUITES = (
     *("conformance/test_indexes.py", "conformance/test_index_updates.py"),
     *("conformance/test_update_index_keys.py", "conformance/test_batches.py"),
+    "conformance/test_transactions.py",
     *("operations/test_streams.py", "operations/test_stream_pages.py"),
     *("operations/test_stream_requests.py", "operations/test_change_log.py"),
     *("design/execute/test_index_maintenance.py", "design/streams/test_streams.py"),
 )
-IN_PROCESS = "not http and not awaited and not postgresql"
+IN_PROCESS = "not http and not awaited and not postgresql and not citus"
 OF_ONE_ANSWER = "not at_most_16_mb"
 """It measures the first answer of a batch, and the plugin adds the rest to it."""
 
