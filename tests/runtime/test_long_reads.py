@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Awaitable
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ThrottlingException
-from hashrange.runtime import drive, read_queue
+from hashrange.runtime import drive, read_queue, reads
 from hashrange.runtime.runtime import Runtime
 
 SCAN = {"TableName": TABLE}
@@ -26,6 +27,8 @@ class CountingStore(WatchedStore):
         super().__init__(store)
         self.open = 0
         self.most = 0
+        self.readers: list[_CountedSnapshot] = []
+        """The snapshot of each read of a range."""
         self.hold: threading.Event | None = None
         self._lock = threading.Lock()
 
@@ -46,8 +49,10 @@ class _CountedSnapshot:
         store.count(1)
 
     def read(self, read: kv.Read, /) -> kv.Answer:
-        if self._store.hold and type(read) is kv.Range:
-            assert self._store.hold.wait(20)
+        if type(read) is kv.Range:
+            self._store.readers.append(self)
+            if self._store.hold:
+                assert self._store.hold.wait(20)
         return self._snapshot.read(read)
 
     def close(self) -> None:
@@ -86,6 +91,26 @@ def test_a_few_run_at_once_and_all_end(store: kv.Store) -> None:
         assert [answer["Count"] for answer in asyncio.run(scenario())] == [100] * 100
         assert counting.most == read_queue.READS_MAX
         assert counting.open == 0
+
+
+@pytest.mark.usefixtures("slices")
+@pytest.mark.parametrize("much", [False, True])
+def test_reads_take_turns_until_they_hold_much(
+    store: kv.Store, much: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if much:
+        monkeypatch.setattr(reads, "HELD_BYTES_MAX", 0)
+    counting = CountingStore(store)
+    with filled(counting) as database:
+
+        async def together() -> list[Any]:
+            return await outcomes([database.execute_async("Scan", SCAN) for _ in range(5)])
+
+        counting.readers.clear()
+        found = asyncio.run(together())
+        assert [answer["Count"] for answer in found] == [100] * 5
+    turns = [reader for reader, _ in groupby(counting.readers)]
+    assert (len(turns) == len(set(turns))) == much
 
 
 @pytest.mark.usefixtures("slices")

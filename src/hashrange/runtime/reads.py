@@ -13,84 +13,28 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
-from hashrange.engine.fetch import Admit, Moment
+from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.batch import (
-    Done,
-    Outcome,
-    encode_response,
-    internal_error,
-)
-from hashrange.runtime.decisions import Costly, Proposal, Steps, begin, within_price
+from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error
+from hashrange.runtime.decisions import Costly, Proposal, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
-from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.environment import Environment
 from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.meter.meter import Expected
-from hashrange.runtime.meter.metered import metered
-from hashrange.runtime.read_queue import WAIT_SECONDS_MAX, ReadQueue, throttled
-from hashrange.runtime.source import Source
+from hashrange.runtime.read_queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
+from hashrange.runtime.read_snapshot import ReadSnapshot
+from hashrange.runtime.source import CountedSource
 
 LONG_READS_PER_TURN = 8
 """How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
 others of the turn wait for each of them for a slice of time."""
-
-
-class ReadSnapshot:
-    """A snapshot with its tables, and a time that is not before anything in it.
-
-    It answers the reads of one request after the other. `source` is what they should be read from:
-    the snapshot itself, unless throughput is enforced.
-    """
-
-    __slots__ = (
-        *("_expected", "_lagging", "_meter", "_settings"),
-        *("now", "snapshot", "source", "tables"),
-    )
-
-    def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
-        self.snapshot = snapshot
-        self._settings = environment.settings
-        self._meter = meter = environment.meter
-        self._lagging = environment.lagging
-        self.source: Source = self if meter is not None and meter.enforced else snapshot
-        self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
-
-    def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
-        """The decision of a request, about to make its first read."""
-        if self.source is self:
-            self._expected: Expected = {}
-        moment = Moment(self.now, b"", caller, self._settings)
-        steps = begin(operation, request, moment, self.tables)
-        lagging = self._lagging
-        if lagging is not None:
-            steps = lagging.steps(operation, request, self.tables, steps, self.now)
-        return steps
-
-    def read(self, read: Any) -> Any:
-        """Answer a read, or the question whether the request is admitted."""
-        if type(read) is Admit:
-            assert self._meter is not None, "throughput is enforced"
-            return self._meter.limits(read, self._expected, self.now)
-        return self.snapshot.read(read)
-
-    def response(self, decision: Decision) -> bytes:
-        """The response of a decision over this snapshot, after it is charged."""
-        if self._meter is not None and decision.receipt is not None:
-            self._meter.charge(decision.receipt, self.now)
-            if self._meter.tells:
-                return metered(_response(decision), decision.receipt)
-        return _response(decision)
-
-    def close(self) -> None:
-        self.snapshot.close()
 
 
 class Turn:
@@ -128,6 +72,7 @@ class SlicedRead:
         self,
         drive: SlicedDrive[Decision],
         opened: ReadSnapshot,
+        source: CountedSource,
         done: Done,
         leave: Callable[[], None],
         aside: Callable[[], None],
@@ -135,8 +80,14 @@ class SlicedRead:
         self._aside = aside
         self._drive = drive
         self._opened = opened
+        self._source = source
         self._done = done
         self._leave = leave
+
+    @property
+    def held_bytes(self) -> int:
+        """How much it has read, and holds until it is over."""
+        return self._source.read_bytes
 
     def step(self) -> bool:
         """Returns whether it is over."""
@@ -149,7 +100,7 @@ class SlicedRead:
         except Costly:
             return self._go_aside()
         except ApiError as error:
-            outcome = error
+            outcome = error.with_traceback(None)  # it would keep what was read, in a cycle
         except Exception as error:
             outcome = internal_error(error)
         self.close()
@@ -309,7 +260,7 @@ class Reads:
                 return None
             steps.send([value])
         except StopIteration as end:
-            return _response(end.value)
+            return encode_response(end.value.response())
         except ApiError:
             return None
         raise AssertionError("the operation was to make a single read")
@@ -359,12 +310,15 @@ class Reads:
         except BaseException:
             self._queue.leave()
             raise
-        sliced = SlicedDrive(steps, opened.source, self._environment.clock.timer)
+        source = CountedSource(opened.source)
+        sliced = SlicedDrive(steps, source, self._environment.clock.timer)
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
         aside = partial(self._begin_aside, read, loop)
-        self._running[loop].append(SlicedRead(sliced, opened, read.done, self._queue.leave, aside))
+        self._running[loop].append(
+            SlicedRead(sliced, opened, source, read.done, self._queue.leave, aside)
+        )
 
     def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
         """The read has a place, which it gives back at its end."""
@@ -382,17 +336,17 @@ class Reads:
             raise
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
+        """One step of one read. They take turns, unless they hold much together: then one of them
+        is brought to its end, because each may read 16 MB, and its answer is larger still."""
         running = self._running[loop]
         read = running.popleft()
         try:
             if not read.step():
-                running.append(read)
+                running.appendleft(read)
+                if sum([each.held_bytes for each in running]) <= HELD_BYTES_MAX:
+                    running.rotate(-1)
         finally:
             if running:
                 loop.call_soon(self._run_slice, loop)
             else:
                 del self._running[loop]
-
-
-def _response(decision: Decision) -> bytes:
-    return encode_response(decision.response())

@@ -19,6 +19,7 @@ from hashrange.runtime.decisions import Costly, Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
+from hashrange.runtime.read_queue import HELD_BYTES_MAX
 from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")
@@ -29,9 +30,6 @@ same items, each of them gets its turn then."""
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
-
-HELD_BYTES_MAX = 16 * 1024 * 1024
-"""When those that are driven together have read so much, the oldest of them goes on alone."""
 
 
 class Driven(Generic[T]):

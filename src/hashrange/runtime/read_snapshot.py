@@ -1,0 +1,65 @@
+"""A snapshot of a synchronous store, as one request after the other reads it."""
+
+from typing import Any, cast
+
+from hashrange import kv
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Admit, Moment
+from hashrange.model.caller import Caller
+from hashrange.operations.operation import Operation
+from hashrange.runtime.batch import encode_response
+from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.meter.meter import Expected
+from hashrange.runtime.meter.metered import metered
+from hashrange.runtime.source import Source
+
+
+class ReadSnapshot:
+    """A snapshot with its tables, and a time that is not before anything in it.
+
+    It answers the reads of one request after the other. `source` is what they should be read from:
+    the snapshot itself, unless throughput is enforced.
+    """
+
+    __slots__ = (
+        *("_expected", "_lagging", "_meter", "_settings"),
+        *("now", "snapshot", "source", "tables"),
+    )
+
+    def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
+        self.snapshot = snapshot
+        self._settings = environment.settings
+        self._meter = meter = environment.meter
+        self._lagging = environment.lagging
+        self.source: Source = self if meter is not None and meter.enforced else snapshot
+        self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
+
+    def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
+        """The decision of a request, about to make its first read."""
+        if self.source is self:
+            self._expected: Expected = {}
+        moment = Moment(self.now, b"", caller, self._settings)
+        steps = begin(operation, request, moment, self.tables)
+        lagging = self._lagging
+        if lagging is not None:
+            steps = lagging.steps(operation, request, self.tables, steps, self.now)
+        return steps
+
+    def read(self, read: Any) -> Any:
+        """Answer a read, or the question whether the request is admitted."""
+        if type(read) is Admit:
+            assert self._meter is not None, "throughput is enforced"
+            return self._meter.limits(read, self._expected, self.now)
+        return self.snapshot.read(read)
+
+    def response(self, decision: Decision) -> bytes:
+        """The response of a decision over this snapshot, after it is charged."""
+        if self._meter is not None and decision.receipt is not None:
+            self._meter.charge(decision.receipt, self.now)
+            if self._meter.tells:
+                return metered(encode_response(decision.response()), decision.receipt)
+        return encode_response(decision.response())
+
+    def close(self) -> None:
+        self.snapshot.close()
