@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec import DecodeError
 
 from hashrange import Database, StoreError
 from hashrange.kv import OutcomeUnknown
@@ -155,5 +156,6 @@ def test_a_disk_that_loses_writes_is_found_out(the_disk: Disk, tmp_path: Path) -
         for number in range(20):
             fail_once(the_disk, tmp_path / f"{number}.db", random, "on_write", lies)
 
-    with chance() as random, pytest.raises((Violation, StoreError, InternalServerError)):
+    found_out = Violation, StoreError, InternalServerError, DecodeError
+    with chance() as random, pytest.raises(found_out):
         fail_some(random)
