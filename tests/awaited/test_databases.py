@@ -12,7 +12,7 @@ import pytest
 import hashrange
 from hashrange.engine.price import UNITS_MAX
 from hashrange.model.errors import ValidationException
-from hashrange.runtime.names import Closed
+from hashrange.runtime.mistaken_calls import Closed
 
 TABLE = "Things"
 CREATE: dict[str, Any] = {

@@ -29,7 +29,7 @@ from hashrange.interfaces.admin.health import FREE_BYTES_MIN, FULL_SECONDS
 from hashrange.interfaces.server.listener import listening_socket
 from hashrange.kv import Full, ReadOnly, StoreError
 from hashrange.model.errors import InternalServerError
-from hashrange.runtime.capacities import Capacity
+from hashrange.runtime.inspection.capacities import Capacity
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 

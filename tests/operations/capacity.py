@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from hashrange.runtime.explain import Explanation
+from hashrange.runtime.inspection.explain import Explanation
 
 MEASURED = {"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan", "ExecuteStatement"}
 MEASURED |= {f"Batch{what}" for what in ("GetItem", "WriteItem", "ExecuteStatement")}

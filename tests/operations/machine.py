@@ -24,7 +24,7 @@ from hashrange.model.errors import ApiError
 from hashrange.model.tables import Table as Definition
 from hashrange.runtime import source
 from hashrange.runtime.awaited.runtime import AsyncRuntime
-from hashrange.runtime.integrity import problems
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 

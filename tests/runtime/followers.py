@@ -13,7 +13,7 @@ from hashrange import kv
 from hashrange.model.errors import ApiError
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import in_thread
-from hashrange.runtime.integrity import problems
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage import MemoryStore

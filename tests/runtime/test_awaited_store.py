@@ -19,9 +19,9 @@ from hashrange.engine.decision import Decision, answer
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.decisions import Memory
-from hashrange.runtime.integrity import problems
-from hashrange.runtime.names import Closed
+from hashrange.runtime.mistaken_calls import Closed
 from hashrange.runtime.overlay import Overlay
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore

@@ -10,7 +10,7 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import Database
-from hashrange.runtime.scrubber import Scrubber
+from hashrange.runtime.checks.scrubber import Scrubber
 from hashrange.runtime.upkeep import Upkeep
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ class Searched:
 
 
 def test_only_the_elected_process_looks_for_damage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.runtime.scrubber.ELECTION_SECONDS", 0.01)
+    monkeypatch.setattr("hashrange.runtime.checks.scrubber.ELECTION_SECONDS", 0.01)
     store: Any = Searched()
     found: list[str] = []
 

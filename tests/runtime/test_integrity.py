@@ -6,7 +6,7 @@ import pytest
 
 from hashrange import Database, kv
 from hashrange.engine.keyspace import system
-from hashrange.runtime.integrity import problems
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage.memory import MemoryStore
 

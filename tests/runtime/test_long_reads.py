@@ -14,7 +14,8 @@ from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ThrottlingException
-from hashrange.runtime import drive, read_queue, reads
+from hashrange.runtime import drive
+from hashrange.runtime.reads import queue, reads
 from hashrange.runtime.runtime import Runtime
 
 SCAN = {"TableName": TABLE}
@@ -89,7 +90,7 @@ def test_a_few_run_at_once_and_all_end(store: kv.Store) -> None:
 
         counting.most = 0
         assert [answer["Count"] for answer in asyncio.run(scenario())] == [100] * 100
-        assert counting.most == read_queue.READS_MAX
+        assert counting.most == queue.READS_MAX
         assert counting.open == 0
 
 
@@ -116,7 +117,7 @@ def test_reads_take_turns_until_they_hold_much(
 @pytest.mark.usefixtures("slices")
 def test_the_queue_has_an_end(store: kv.Store) -> None:
     """More are refused with an error after which SDKs try again, and short reads go on."""
-    room = read_queue.READS_MAX + read_queue.WAITING_MAX
+    room = queue.READS_MAX + queue.WAITING_MAX
     with filled(store, items=30) as database:
 
         async def scenario() -> list[Any]:
@@ -154,7 +155,7 @@ def test_callers_take_turns(store: kv.Store) -> None:
             await asyncio.wait_for(everything.wait(), 30)
 
         asyncio.run(scenario())
-        assert order.index("one") <= 2 * read_queue.READS_MAX
+        assert order.index("one") <= 2 * queue.READS_MAX
 
 
 def test_threads_have_the_same_limit(store: kv.Store) -> None:
@@ -164,7 +165,7 @@ def test_threads_have_the_same_limit(store: kv.Store) -> None:
         counts: list[int] = []
         threads = [
             threading.Thread(target=lambda: counts.append(database.execute("Scan", SCAN)["Count"]))
-            for _ in range(3 * read_queue.READS_MAX)
+            for _ in range(3 * queue.READS_MAX)
         ]
         for thread in threads:
             thread.start()
@@ -172,7 +173,7 @@ def test_threads_have_the_same_limit(store: kv.Store) -> None:
         for thread in threads:
             thread.join()
         assert counts == [5] * len(threads)
-        assert counting.most <= read_queue.READS_MAX
+        assert counting.most <= queue.READS_MAX
 
 
 def test_a_thread_that_runs_a_loop_does_not_wait_for_the_loop(
@@ -183,7 +184,7 @@ def test_a_thread_that_runs_a_loop_does_not_wait_for_the_loop(
         async def scenario() -> Any:
             scans = [
                 asyncio.ensure_future(database.execute_async("Scan", SCAN))
-                for _ in range(read_queue.READS_MAX)
+                for _ in range(queue.READS_MAX)
             ]
             await asyncio.sleep(0)
             count = database.execute("Scan", SCAN)["Count"]
@@ -200,7 +201,7 @@ def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
             loop = asyncio.new_event_loop()
 
             async def submit() -> None:
-                for _ in range(2 * read_queue.READS_MAX):
+                for _ in range(2 * queue.READS_MAX):
                     database.runtime.submit("Scan", b'{"TableName":"items"}', lambda _: None)
 
             loop.run_until_complete(submit())
@@ -212,16 +213,16 @@ def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
 def test_a_read_that_waited_too_long_is_not_begun(
     store: kv.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hashrange.runtime import reads
+    from hashrange.runtime.reads import reads
 
     monkeypatch.setattr(reads, "WAIT_SECONDS_MAX", 0.0)
     with filled(store) as database:
 
         async def scenario() -> list[Any]:
             return await outcomes(
-                [database.execute_async("Scan", SCAN) for _ in range(2 * read_queue.READS_MAX)]
+                [database.execute_async("Scan", SCAN) for _ in range(2 * queue.READS_MAX)]
             )
 
         kinds = Counter(type(answer) for answer in asyncio.run(scenario()))
-        assert kinds == {dict: read_queue.READS_MAX, ThrottlingException: read_queue.READS_MAX}
+        assert kinds == {dict: queue.READS_MAX, ThrottlingException: queue.READS_MAX}
         assert isinstance(database.runtime, Runtime)

@@ -26,10 +26,9 @@ from running import TABLE, create_table, get, put, scanned
 
 from hashrange import kv
 from hashrange.model.errors import ApiError
-from hashrange.runtime import behind
-from hashrange.runtime.awaited import propagator
+from hashrange.runtime.awaited import back_pressure, propagator
 from hashrange.runtime.awaited.propagator import Propagator
-from hashrange.runtime.integrity import problems
+from hashrange.runtime.checks.integrity import problems
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore
@@ -88,7 +87,7 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
 
         monkeypatch.setattr(Propagator, "_carry_out", fails)
         await server.send("PutItem", put("one", color="red"))
-        clock.advance(behind.LAG_SECONDS_MAX + 1)
+        clock.advance(back_pressure.LAG_SECONDS_MAX + 1)
         with pytest.raises(ApiError) as refused:
             await server.send("PutItem", put("two"))
         error: Any = refused.value

@@ -14,8 +14,8 @@ import hashrange
 from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.model.errors import InternalServerError
-from hashrange.runtime import scrubber
-from hashrange.runtime.scrubber import scrub
+from hashrange.runtime.checks import scrubber
+from hashrange.runtime.checks.scrubber import scrub
 from hashrange.storage.memory import MemoryStore
 
 ITEMS = 200

@@ -25,9 +25,9 @@ from hashrange.model.errors import ApiError
 from hashrange.operations import OPERATIONS
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import SLICE_SECONDS
-from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore

@@ -18,8 +18,8 @@ import pytest
 from hashrange import Database, StoreError
 from hashrange.kv import SYSTEM_SPACE, Damaged, Put, Range
 from hashrange.model.errors import ApiError
-from hashrange.runtime import scrubber
-from hashrange.runtime.scrubber import scrub
+from hashrange.runtime.checks import scrubber
+from hashrange.runtime.checks.scrubber import scrub
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import log
 from hashrange.testing.store_access import commit, keys, read

@@ -22,7 +22,7 @@ from botocore.exceptions import ConnectionClosedError
 from hashrange import wire
 from hashrange.interfaces.calls import Outcome, Runtime, refusal
 from hashrange.model.caller import DEFAULT_REGION, Caller
-from hashrange.runtime.names import Closed, WouldBlock
+from hashrange.runtime.mistaken_calls import Closed, WouldBlock
 
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"

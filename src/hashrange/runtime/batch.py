@@ -179,11 +179,11 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
-        behind, follow = self.environment.behind, self.environment.indexes_follow
-        if behind is not None and behind.tables():
-            settings = behind.asking(settings)
+        follow, back_pressure = self.environment.indexes_follow, self.environment.back_pressure
+        if back_pressure is not None and back_pressure.throttled_tables():
+            settings = back_pressure.with_admission(settings)
         else:
-            behind = None
+            back_pressure = None
         timer, memory = self.environment.clock.timer, self.memory
         deadline = self._deadline() if len(self.submissions) > 1 else 0.0
         self.needs_upkeep = redefined = wrote = False
@@ -209,8 +209,8 @@ class Batch(Struct, eq=False):
                 caller, entropy = submission.caller, submission.entropy
                 moment = Moment(now, entropy, caller, settings, 0.0, follow)
                 steps = begin(submission.operation, submission.request, moment, tables)
-                if behind is not None:
-                    steps = behind.admitting(steps)
+                if back_pressure is not None:
+                    steps = back_pressure.admit(steps)
                 if memory is not None:
                     steps = memory.steps(id(submission), (head[0], redefined), steps)
                 # In a generator of its own, this loop would be resumed again for each read.

@@ -12,10 +12,10 @@ from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import StoreOnLoop
+from hashrange.runtime.checks.integrity import problems
+from hashrange.runtime.checks.scrubber import Scrubber
 from hashrange.runtime.clock import TimeSource
-from hashrange.runtime.integrity import problems
 from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.scrubber import Scrubber
 from hashrange.runtime.upkeep import Upkeep
 
 _encode = msgspec.json.Encoder().encode
@@ -99,10 +99,10 @@ class Database:
     def explain(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Explain what a request would consume now. Nothing is written or charged.
 
-        Returns the members of `hashrange.runtime.explain.Explanation`: units read and written, the
-        partitions they are consumed in, rows read and items returned, and what a write does to
-        each index. A request that is invalid raises the error of the service; `error` is the one
-        that the state of the database would cause.
+        Returns the members of `hashrange.runtime.inspection.explain.Explanation`: the units read
+        and written, the partitions in which they are consumed, the rows read, the items returned,
+        and what a write does to each index. Raises the service's error if the request is invalid;
+        an error that the state of the database would cause is the member `error`.
         """
         explained = self.runtime.explain(operation, _encode(request), self._caller)
         found: dict[str, Any] = msgspec.to_builtins(explained)

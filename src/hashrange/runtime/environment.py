@@ -7,7 +7,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
-from hashrange.runtime.behind import Behind
+from hashrange.runtime.awaited.back_pressure import BackPressure
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.consistency.lagging import Lagging
@@ -27,8 +27,8 @@ class Environment(NamedTuple):
     """How long after its time a decision may be committed beside later ones."""
     indexes_follow: bool = False
     """Whether the global indexes of new tables follow from a log."""
-    behind: Behind | None = None
-    """Tables whose indexes are so far behind that they are not written."""
+    back_pressure: BackPressure | None = None
+    """Throttles writes to tables whose indexes are too far behind."""
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""

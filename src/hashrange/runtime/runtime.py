@@ -16,20 +16,20 @@ from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.batch import Done, Outcome, Submission, internal_error, submission_of
-from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
+from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.explain import Explanation
-from hashrange.runtime.health import probe
-from hashrange.runtime.inspect import inspect
+from hashrange.runtime.inspection.capacities import Capacity, capacities
+from hashrange.runtime.inspection.explain import Explanation
+from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.report import SourceReport
-from hashrange.runtime.names import API, closed, unknown
-from hashrange.runtime.reads import Reads, Turn
+from hashrange.runtime.mistaken_calls import API, closed, unknown
+from hashrange.runtime.reads.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 
 LARGE_BODY_BYTES = 512 * 1024
@@ -149,7 +149,7 @@ class Runtime(forks.Forkable):
         return self._reads.explain(operation, operation.request(body), caller)
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """The contents and the load of tables: see `hashrange.runtime.inspect`."""
+        """The contents and the load of tables: see `hashrange.runtime.inspection.inspect`."""
         return inspect(self._store, self._meter, self.environment.clock.now(), table_name)
 
     def capacities(self) -> list[Capacity]:

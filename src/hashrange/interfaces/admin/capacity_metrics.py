@@ -7,7 +7,7 @@ metrics and dimensions.
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hashrange.runtime.capacities import Capacity
+from hashrange.runtime.inspection.capacities import Capacity
 from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Protocol
 from hashrange import StoreError
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.model.errors import InternalServerError
-from hashrange.runtime.health import damage, is_full
+from hashrange.runtime.checks.health import damage, is_full
 
 PROBE_SECONDS_MAX = 5.0
 """How long a caller waits for a probe."""

@@ -21,7 +21,7 @@ from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Rou
 from hashrange.interfaces.admin.table_metrics import TableCounts, families_of
 from hashrange.interfaces.server.clients import Answered
 from hashrange.model.errors import ApiError
-from hashrange.runtime.capacities import Capacity
+from hashrange.runtime.inspection.capacities import Capacity
 from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:

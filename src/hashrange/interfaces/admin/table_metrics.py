@@ -24,8 +24,8 @@ from hashrange.model.errors import (
     TransactionCanceledException,
     TransactionConflictException,
 )
+from hashrange.runtime.inspection.named_tables import tables_named
 from hashrange.runtime.meter.metered import Metered
-from hashrange.runtime.named import tables_named
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

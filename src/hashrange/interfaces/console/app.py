@@ -28,7 +28,7 @@ from hashrange.interfaces.console.visits import (
     fields,
     table_path,
 )
-from hashrange.runtime.names import Closed
+from hashrange.runtime.mistaken_calls import Closed
 
 BODY_BYTES_MAX = 8 * 2**20
 """A form holds an item as it was read and as it is to be, 400 KB each, percent-encoded."""

@@ -19,7 +19,7 @@ from hashrange.runtime.decisions import Costly, Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
-from hashrange.runtime.read_queue import HELD_BYTES_MAX
+from hashrange.runtime.reads.queue import HELD_BYTES_MAX
 from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")

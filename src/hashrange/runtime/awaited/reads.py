@@ -2,7 +2,7 @@
 
 Reads of a single row need one round trip, so they have a lane of their own, in which long reads do
 not hold them up. Requests that arrive while all places of a lane are taken are its next group.
-How many long reads have begun at once is limited (`read_queue`): each holds what it has read.
+How many long reads have begun at once is limited (`reads.queue`): each holds what it has read.
 """
 
 from asyncio import AbstractEventLoop, TimerHandle, current_task
@@ -26,7 +26,7 @@ from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.metered import metered
-from hashrange.runtime.read_queue import ReadQueue
+from hashrange.runtime.reads.queue import ReadQueue
 
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8

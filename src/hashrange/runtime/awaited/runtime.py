@@ -22,6 +22,7 @@ from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.awaited.back_pressure import BackPressure
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.runtime.awaited.reads import QueuedRead, Reads
@@ -34,17 +35,16 @@ from hashrange.runtime.awaited.threads import (
 )
 from hashrange.runtime.awaited.writes import Writes
 from hashrange.runtime.batch import Batch, Done, Outcome, internal_error, submission_of
-from hashrange.runtime.behind import Behind
-from hashrange.runtime.capacities import Capacity, capacities
 from hashrange.runtime.catalog import Catalog
+from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.health import probe
-from hashrange.runtime.inspect import inspect
+from hashrange.runtime.inspection.capacities import Capacity, capacities
+from hashrange.runtime.inspection.explain import Explanation, explain
+from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.report import SourceReport
-from hashrange.runtime.names import API, WouldBlock, closed, unknown
+from hashrange.runtime.mistaken_calls import API, WouldBlock, closed, unknown
 from hashrange.runtime.upgrade import bring_up_to_date_async
 
 PROCESSES = (
@@ -95,7 +95,7 @@ class AsyncRuntime(forks.Forkable):
             *(Catalog(), times, settings, self._meter),
             commit_seconds=store.commit_seconds_max,
             indexes_follow=follow,
-            behind=Behind(self._lags) if follow else None,
+            back_pressure=BackPressure(self._lags) if follow else None,
         )
         self._threads = StoreOnLoop(store, loop)
         together_max = max(1, store.connections_max // 2)
@@ -160,7 +160,7 @@ class AsyncRuntime(forks.Forkable):
             return explain(operation, request, caller, snapshot, self.environment)
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """The contents and the load of tables: see `hashrange.runtime.inspect`."""
+        """The contents and the load of tables: see `hashrange.runtime.inspection.inspect`."""
         return inspect(self._threads, self._meter, self.environment.clock.now(), table_name)
 
     def capacities(self) -> list[Capacity]:

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from hashrange import kv
-from hashrange.runtime.names import WouldBlock
+from hashrange.runtime.mistaken_calls import WouldBlock
 
 T = TypeVar("T")
 

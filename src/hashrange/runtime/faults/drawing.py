@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from hashrange.model.faults import Faults
-from hashrange.runtime.names import API
+from hashrange.runtime.mistaken_calls import API
 
 Body = dict[str, Any]
 

@@ -14,8 +14,8 @@ from hashrange.engine.keyspace.rows import Row
 from hashrange.model.insights import Insights
 from hashrange.model.tables import Index, Table
 from hashrange.runtime import source
-from hashrange.runtime.capacities import lag_seconds
 from hashrange.runtime.drive import drive
+from hashrange.runtime.inspection.capacities import lag_seconds
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
 

@@ -1,4 +1,4 @@
-"""The operations that callers may name, and the errors for calls that are mistakes."""
+"""The errors of calls that are mistakes: a wrong name, a closed database, the wrong thread."""
 
 from hashrange import kv
 from hashrange.model.errors import UnknownOperationException

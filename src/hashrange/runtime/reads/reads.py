@@ -4,7 +4,7 @@ There is one way to answer: the decision is driven over a snapshot whose tables 
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
 snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
 on its own snapshot and takes turns with other long reads. The number of long reads under way is
-limited (`read_queue`), in threads too. A read of a single row needs no snapshot: a store
+limited (`queue`), in threads too. A read of a single row needs no snapshot: a store
 answers it in one statement, together with the catalog's version.
 """
 
@@ -27,9 +27,9 @@ from hashrange.runtime.batch import Done, Outcome, encode_response, internal_err
 from hashrange.runtime.decisions import Costly, Proposal, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.explain import Explanation, explain
-from hashrange.runtime.read_queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
-from hashrange.runtime.read_snapshot import ReadSnapshot
+from hashrange.runtime.inspection.explain import Explanation, explain
+from hashrange.runtime.reads.queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
+from hashrange.runtime.reads.snapshot import ReadSnapshot
 from hashrange.runtime.source import CountedSource
 
 LONG_READS_PER_TURN = 8

@@ -21,7 +21,7 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.rows import DamagedRow
 from hashrange.model.tables import Index, Table, TimeToLive
 from hashrange.runtime import source
-from hashrange.runtime.integrity import TableCheck
+from hashrange.runtime.checks.integrity import TableCheck
 
 SHARE = 0.02
 """The part of one core that it takes at most."""

@@ -1,8 +1,8 @@
-"""Back-pressure of global indexes that follow from a log.
+"""Back-pressure: throttles writes to a table while its global indexes lag too far behind.
 
-If they cannot keep up, the log would grow without end, and what the indexes show would be ever
-older. So beyond a lag, writes to the table are throttled until the indexes have caught up, as on
-DynamoDB. Source: developer guide, throttling of a table whose global index is behind.
+An index that follows from a log may be slower than the writes to its table. Then the log would
+grow without end, and what the index shows would become older and older. DynamoDB throttles such
+writes too. Source: developer guide, throttling of a table whose global index is behind.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,26 +14,26 @@ from hashrange.model.settings import Settings
 from hashrange.runtime.decisions import Steps
 
 LAG_SECONDS_MAX = 10.0
-"""How old a change may become before it is in all indexes."""
+"""Writes are throttled while a change that is older than this is not in all indexes yet."""
 
 
-class Behind:
-    """`lags` tells, in seconds, how far behind the indexes of tables are, by the table's name."""
+class BackPressure:
+    """`lags` returns how many seconds the indexes of each table are behind, by the table's name."""
 
     def __init__(self, lags: Callable[[], dict[str, float]]) -> None:
         self._lags = lags
 
-    def tables(self) -> Collection[str]:
-        """The names of the tables that are not to be written now."""
+    def throttled_tables(self) -> Collection[str]:
+        """The names of the tables whose writes are throttled now."""
         return [name for name, lag in self._lags().items() if lag > LAG_SECONDS_MAX]
 
-    def asking(self, settings: Settings) -> Settings:
-        """Settings with which operations ask whether they are admitted."""
+    def with_admission(self, settings: Settings) -> Settings:
+        """The settings, changed so that operations ask whether they are admitted."""
         return settings._replace(throughput="enforced")
 
-    def admitting(self, steps: Steps) -> Steps:
-        """The steps of a request, with its questions whether it is admitted answered."""
-        names = self.tables()
+    def admit(self, steps: Steps) -> Steps:
+        """The same steps; the question whether the request is admitted is answered here."""
+        names = self.throttled_tables()
         reply: object = None
         try:
             while True:
