@@ -4,7 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import locks
 import pytest
+from locks import somebody_waits
+from planting import found_by_a_test
+from waiting import wait_until_async
 
 import hashrange
 from hashrange import Database
@@ -19,19 +23,43 @@ asyncpg = pytest.importorskip("asyncpg")
 from hashrange.storage.postgres import script, settle, transaction  # noqa: E402
 from hashrange.storage.postgres.transaction import PostgresTransaction  # noqa: E402
 
-Promise = Callable[[Database, Database], Awaitable[None]]
 Plant = Callable[[pytest.MonkeyPatch], None]
 
-COMMIT_SECONDS = 0.05
-"""How long a transaction waits before COMMIT, so that another one meets it."""
+
+class Meeting:
+    """Holds a transaction up before COMMIT until another one has come as far, or waits for it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    async def of(self, servers: Sequence[Database], operation: str, request: Any) -> list[Any]:
+        """The outcomes of the same request to servers at the same time."""
+        commit, arrived = settle.commit, 0
+
+        async def held(connection: Any, steps: script.Script, *arguments: Any) -> bool:
+            nonlocal arrived
+            if not steps.begun:
+                await connection.execute("BEGIN")
+                steps.begun = True
+            await steps.run(connection)
+            arrived += 1
+            while arrived < len(servers) and not await somebody_waits(connection):
+                await asyncio.sleep(locks.PAUSE_SECONDS)
+            arrived = len(servers)
+            return await commit(connection, steps, *arguments)
+
+        with self._monkeypatch.context() as patch:
+            patch.setattr(settle, "commit", held)
+            asking = [each.execute_async(operation, request) for each in servers]
+            return list(await asyncio.gather(*asking, return_exceptions=True))
 
 
-async def a_table_is_made_once(one: Database, other: Database) -> None:
+Promise = Callable[[Meeting, Database, Database], Awaitable[None]]
+
+
+async def a_table_is_made_once(meeting: Meeting, one: Database, other: Database) -> None:
     """Two servers make tables of the same name at the same time, and tables of other names."""
-    answers = await asyncio.gather(
-        *(each.execute_async("CreateTable", CREATE) for each in (one, other)),
-        return_exceptions=True,
-    )
+    answers = await meeting.of((one, other), "CreateTable", CREATE)
     assert [type(answer) for answer in answers if not isinstance(answer, dict)] == [
         ResourceInUseException
     ]
@@ -50,7 +78,7 @@ async def a_table_is_made_once(one: Database, other: Database) -> None:
         assert item["pk"]["S"] == name
 
 
-async def a_token_is_used_once(one: Database, other: Database) -> None:
+async def a_token_is_used_once(meeting: Meeting, one: Database, other: Database) -> None:
     """A client has sent a request again, to another server, before the first has answered."""
     await one.execute_async("CreateTable", CREATE)
     update = get("n") | {
@@ -58,23 +86,11 @@ async def a_token_is_used_once(one: Database, other: Database) -> None:
         "ExpressionAttributeValues": {":n": {"N": "1"}},
     }
     request = {"TransactItems": [{"Update": update}], "ClientRequestToken": "once"}
-    await asyncio.gather(
-        *(each.execute_async("TransactWriteItems", request) for each in (one, other))
-    )
+    assert await meeting.of((one, other), "TransactWriteItems", request) == [{}, {}]
     assert (await one.execute_async("GetItem", get("n")))["Item"]["n"] == {"N": "1"}
 
 
 def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = settle.commit
-
-    async def slow(connection: Any, steps: script.Script, *arguments: Any) -> bool:
-        if not steps.begun:
-            await connection.execute("BEGIN")
-            steps.begun = True
-        await steps.run(connection)
-        await asyncio.sleep(COMMIT_SECONDS)
-        return await commit(connection, steps, *arguments)
-
     async def scenario() -> None:
         async with (
             await hashrange.connect_async(dsn) as one,
@@ -82,8 +98,7 @@ def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
         ):
             for each in (one, other):
                 await each.execute_async("ListTables", {})
-            monkeypatch.setattr(settle, "commit", slow)
-            await promise(one, other)
+            await promise(Meeting(monkeypatch), one, other)
 
     asyncio.run(asyncio.wait_for(scenario(), 60))
 
@@ -165,8 +180,9 @@ def test_servers_that_change_one_item_take_turns(
 def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "GUARDED", frozenset())
     text, parameters = script._PARTS[script.UPDATES]
-    unguarded = text.replace("AND r.version = q.expected", "")
-    monkeypatch.setitem(script._PARTS, script.UPDATES, (unguarded, parameters))
+    guard = "AND r.version = q.expected"
+    assert guard in text
+    monkeypatch.setitem(script._PARTS, script.UPDATES, (text.replace(guard, ""), parameters))
 
     async def create(connection: Any, write: Any) -> None:
         await connection.execute(
@@ -177,13 +193,15 @@ def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = PostgresTransaction.commit
+    commit, updates = PostgresTransaction.commit, 0
 
     async def planted(self: PostgresTransaction, given: Sequence[Write], /) -> None:
+        nonlocal updates
         tokens = [write for write in given if _is_of_token(write)]
         await commit(self, [write for write in given if not _is_of_token(write)])
         if tokens:
-            await asyncio.sleep(10 * COMMIT_SECONDS)
+            updates += 1
+            await wait_until_async(lambda: updates == 2)
             await commit(await self._store.begin(), tokens)
 
     monkeypatch.setattr(PostgresTransaction, "commit", planted)
@@ -207,7 +225,7 @@ def test_a_planted_bug_breaks_it(
     script._statement.cache_clear()
     plant(monkeypatch)
     try:
-        with pytest.raises(AssertionError):
+        with found_by_a_test():
             keep(dsn, promise, monkeypatch)
     finally:
         script._statement.cache_clear()

@@ -65,9 +65,3 @@ class Stall:
             return await commit(connection, script, *arguments)
 
         self._monkeypatch.setattr(settle, "commit", stalled)
-
-
-async def settled(task: "asyncio.Task[None]", seconds: float = 0.3) -> bool:
-    """Whether a task ends in so many seconds; it goes on if not."""
-    done, _ = await asyncio.wait([task], timeout=seconds)
-    return bool(done)

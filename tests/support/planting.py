@@ -1,0 +1,25 @@
+"""Bugs that are planted on purpose, so that it is seen that tests find them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hashrange import testing
+
+TESTS = Path(__file__).parents[1], Path(testing.__file__).parent
+"""The tests, and the suites that are published."""
+
+
+@contextmanager
+def found_by_a_test() -> Iterator[None]:
+    """An assertion of the tests, or a `pytest.raises`, must fail in the block.
+
+    An error of the program does not count: any test would have found it.
+    """
+    with pytest.raises((AssertionError, pytest.fail.Exception)) as found:
+        yield
+    if isinstance(found.value, AssertionError):
+        place = Path(found.traceback[-1].path)
+        assert any(place.is_relative_to(each) for each in TESTS), found.getrepr()
