@@ -331,6 +331,22 @@ def test_a_failed_condition_of_a_transaction_shows_its_item(one: Table) -> None:
     assert plain(reason["Item"]) == {"pk": "a", "n": 1}
 
 
+def test_the_statements_of_a_cancelled_transaction_are_decided_again(one: Table) -> None:
+    """Their token is not free for others meanwhile (captured in 2026)."""
+    insert = "INSERT INTO T VALUE {'pk': 'a', 'n': 7}"
+    other = "INSERT INTO T VALUE {'pk': 'b'}"
+    token = {"ClientRequestToken": unique_name()[:36], "ReturnConsumedCapacity": "TOTAL"}
+    refused("ValidationException: …", transact, one, "INSERT INTO T", **token)
+    refused("TransactionCanceledException: …[DuplicateItem]", transact, one, insert, **token)
+    refused("IdempotentParameterMismatchException: …", transact, one, other, **token)
+    one.call("DeleteItem", Key=item(pk="a"))
+    first, second = transact(one, insert, **token), transact(one, insert, **token)
+    assert first["ConsumedCapacity"][0]["WriteCapacityUnits"] == 2.0
+    assert second["ConsumedCapacity"][0]["ReadCapacityUnits"] == 2.0
+    refused("IdempotentParameterMismatchException: …", transact, one, other, **token)
+    assert one.all() == [{"pk": "a", "n": 7}]
+
+
 def test_a_token_makes_a_repetition_harmless(one: Table) -> None:
     text = "UPDATE T SET n = n + 1 WHERE pk = 'a'"
     token = {"ClientRequestToken": unique_name()[:36], "ReturnConsumedCapacity": "TOTAL"}

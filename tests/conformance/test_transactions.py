@@ -133,13 +133,30 @@ def test_a_token_is_for_one_operation(table: Table) -> None:
     )
 
 
-def test_a_cancelled_transaction_keeps_no_token(table: Table) -> None:
-    token = unique_name("t")[:36]
+def test_the_request_of_a_cancelled_transaction_is_decided_again(table: Table) -> None:
+    """Its token is not free for another request meanwhile (captured in 2026)."""
+    token = {"ClientRequestToken": unique_name("t")[:36], "ReturnConsumedCapacity": "TOTAL"}
     conditional = put({"pk": "a"}, ConditionExpression="attribute_not_exists(pk)")
     table.put({"pk": "a"})
-    refused("TransactionCanceledException: …", write, table, conditional, ClientRequestToken=token)
+    for _ in range(2):
+        refused("TransactionCanceledException: …", write, table, conditional, **token)
+        refused(REUSED, write, table, put({"pk": "b"}), **token)
     table.call("DeleteItem", Key=item(pk="a"))
-    write(table, conditional, ClientRequestToken=token)
+    [units] = write(table, conditional, **token)["ConsumedCapacity"]
+    assert units["WriteCapacityUnits"] == 2.0
+    refused(REUSED, write, table, put({"pk": "b"}), **token)
+    [units] = write(table, conditional, **token)["ConsumedCapacity"]
+    assert units["ReadCapacityUnits"] == 2.0
+    assert table.all() == [{"pk": "a"}]
+
+
+def test_a_request_that_is_no_transaction_keeps_no_token(table: Table) -> None:
+    token = {"ClientRequestToken": unique_name("t")[:36]}
+    refused("ValidationException: …", write, table, update("SET = :v", {":v": 1}), **token)
+    missing = {"Put": {"TableName": unique_name("missing"), "Item": item(pk="a")}}
+    arguments = {"TransactItems": [missing], **token}
+    refused("ResourceNotFoundException: …", call, table.client, "TransactWriteItems", **arguments)
+    write(table, put({"pk": "a"}), **token)
     assert table.all() == [{"pk": "a"}]
 
 

@@ -17,9 +17,11 @@ from hashrange.engine import price
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
+    IdempotentParameterMismatchException,
     InternalServerError,
     ResourceNotFoundException,
     ThrottlingException,
+    TransactionCanceledException,
 )
 from hashrange.runtime.aside import jobs, watch
 from hashrange.runtime.batch import BATCH_SECONDS_MAX
@@ -119,6 +121,19 @@ def test_a_costly_write_that_is_refused(database: Database) -> None:
     request = costly_increment("a") | {"ConditionExpression": "contains(l, :absent)"}
     with pytest.raises(ConditionalCheckFailedException):
         database.execute("UpdateItem", request)
+    assert number(database, "a") == 0
+
+
+def test_a_costly_transaction_that_is_cancelled_keeps_its_token(database: Database) -> None:
+    update = costly_increment("a") | {"ConditionExpression": "contains(l, :absent)"}
+    del update["ReturnValues"]
+    request = {"TransactItems": [{"Update": update}], "ClientRequestToken": "token"}
+    for _ in range(2):
+        with pytest.raises(TransactionCanceledException):
+            database.execute("TransactWriteItems", request)
+        other = {"TransactItems": [{"Delete": get("b")}], "ClientRequestToken": "token"}
+        with pytest.raises(IdempotentParameterMismatchException):
+            database.execute("TransactWriteItems", other)
     assert number(database, "a") == 0
 
 

@@ -10,7 +10,10 @@ from running import count, create_table, increment
 
 import hashrange
 from hashrange import Database, kv
-from hashrange.model.errors import IdempotentParameterMismatchException
+from hashrange.model.errors import (
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+)
 from hashrange.runtime import source
 from hashrange.runtime.clock import Clock
 from hashrange.testing import TestClock
@@ -76,13 +79,68 @@ def test_another_payload(database: Database) -> None:
     assert [count(database.execute, pk) for pk in "abc"] == [1, 1, 0]
 
 
-def test_a_cancelled_transaction_uses_no_token(database: Database) -> None:
-    refused = transaction()
-    refused["TransactItems"][0]["Update"]["ConditionExpression"] = "attribute_exists(pk)"
-    with pytest.raises(Exception, match="cancelled"):
-        database.execute("TransactWriteItems", refused)
-    database.execute("TransactWriteItems", transaction())
-    assert count(database.execute, "a") == 1
+def conditional(pk: str = "a") -> dict[str, Any]:
+    """A transaction that is cancelled as long as there is no such item."""
+    found = transaction(pk=pk)
+    found["TransactItems"][0]["Update"]["ConditionExpression"] = "attribute_exists(pk)"
+    return found
+
+
+def cancel(database: Database, request: dict[str, Any]) -> None:
+    with pytest.raises(TransactionCanceledException):
+        database.execute("TransactWriteItems", request)
+
+
+def mismatch(database: Database, request: dict[str, Any]) -> None:
+    with pytest.raises(IdempotentParameterMismatchException):
+        database.execute("TransactWriteItems", request)
+
+
+def test_a_cancelled_transaction_keeps_its_token_for_ten_minutes(
+    database: Database, wall: TestClock, store: kv.Store
+) -> None:
+    before = system_rows(store)
+    cancel(database, conditional())
+    wall.advance(TEN_MINUTES - 0.001)
+    cancel(database, conditional())
+    mismatch(database, transaction())
+    wall.advance(0.001)
+    database.execute("TransactWriteItems", transaction(pk="b"))
+    mismatch(database, conditional())
+    assert [count(database.execute, pk) for pk in "ab"] == [0, 1]
+    wall.advance(TEN_MINUTES + 1)
+    forget_old(database)
+    assert system_rows(store) == before
+
+
+def test_a_transaction_that_is_no_longer_cancelled_has_its_ten_minutes(
+    database: Database, wall: TestClock, store: kv.Store
+) -> None:
+    cancel(database, conditional())
+    rows = system_rows(store)
+    wall.advance(TEN_MINUTES - 1)
+    database.execute("TransactWriteItems", transaction("other"))
+    database.execute("TransactWriteItems", conditional())
+    wall.advance(TEN_MINUTES - 2)
+    forget_old(database)
+    database.execute("TransactWriteItems", conditional())
+    assert count(database.execute, "a") == 2
+    assert system_rows(store) == rows + 2
+
+
+def test_cancelled_in_a_batch(database: Database) -> None:
+    """Each request of a batch sees the tokens of those before it, cancelled or not."""
+
+    async def scenario() -> list[Any]:
+        together = [conditional(), transaction(), transaction("other"), conditional()]
+        transactions = (database.execute_async("TransactWriteItems", each) for each in together)
+        return list(await asyncio.gather(*transactions, return_exceptions=True))
+
+    cancelled, other, first, repeated = asyncio.run(scenario())
+    assert isinstance(cancelled, TransactionCanceledException)
+    assert isinstance(other, IdempotentParameterMismatchException)
+    assert first == repeated == {}
+    assert count(database.execute, "a") == 2
 
 
 def test_ten_minutes(database: Database, wall: TestClock) -> None:
@@ -135,6 +193,9 @@ def test_across_a_restart(path: str, wall: TestClock) -> None:
             with pytest.raises(IdempotentParameterMismatchException):
                 database.execute("TransactWriteItems", transaction(pk="b"))
             assert count(database.execute, "a") == 1
+            cancelled = conditional("c") | {"ClientRequestToken": "cancelled"}
+            cancel(database, cancelled)
+            mismatch(database, transaction("cancelled"))
         wall.advance(100)
 
 

@@ -22,12 +22,14 @@ class UsedToken(Struct):
     """The last use of a token.
 
     `sizes` are those that the actions are charged for, in bytes, when the request is repeated. A
-    token that an older version has remembered has none.
+    token that an older version has remembered has an empty list. If they are None, the transaction
+    was cancelled: the request may be repeated, and is decided again, but the token is not free for
+    another request.
     """
 
     fingerprint: bytes
     now: float
-    sizes: list[int] = []
+    sizes: list[int] | None = []
 
     def is_current(self, moment: Moment) -> bool:
         return moment.now - self.now < TRANSACTION_TOKEN_SECONDS
@@ -42,7 +44,11 @@ def find(token: str) -> Fetch[UsedToken | None]:
 
 
 def remember(
-    token: str, fingerprint: bytes, sizes: list[int], moment: Moment, before: UsedToken | None
+    token: str,
+    fingerprint: bytes,
+    sizes: list[int] | None,
+    moment: Moment,
+    before: UsedToken | None,
 ) -> Remember:
     earlier = before.now if before else None
     return Remember(_digest(token), fingerprint, sizes, moment.now, earlier)

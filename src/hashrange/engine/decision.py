@@ -10,6 +10,7 @@ from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
 from hashrange.engine.log.sequencer import Place
+from hashrange.model.errors import ApiError
 from hashrange.model.streams import Log, Stream
 from hashrange.model.tables import Index, Table, TimeToLive
 from hashrange.model.values import Item
@@ -57,13 +58,13 @@ class TableChange(NamedTuple):
 class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
-    `sizes` are what a repetition is charged for. `before` is when the token was used for an
-    earlier transaction, which is forgotten.
+    `sizes` are what a repetition is charged for; None if the transaction was cancelled. `before`
+    is when the token was used for an earlier transaction, which is forgotten.
     """
 
     token: bytes
     fingerprint: bytes
-    sizes: list[int]
+    sizes: list[int] | None
     now: float
     before: float | None
 
@@ -154,7 +155,8 @@ AnyChange = (
 
 
 Respond = Callable[[Receipt], Response | Raw]
-"""Makes a response that depends on the units that the changes consume."""
+"""Makes a response that depends on the units that the changes consume, or raises the error that is
+the answer to a request which is refused but changes something."""
 
 
 class Decision(Struct, gc=False):
@@ -171,6 +173,7 @@ class Decision(Struct, gc=False):
     receipt: Receipt | Charge | None = None
 
     def response(self) -> Response | Raw:
+        """Raises ApiError if the request is refused."""
         if callable(self.respond):
             assert type(self.receipt) is Receipt, "a response that depends on changes comes last"
             return self.respond(self.receipt)
@@ -183,3 +186,12 @@ Decide = Generator[Read, Any, Decision]
 def answer(response: Response | Raw, receipt: Receipt | Charge | None = None) -> Decision:
     """A decision that changes nothing."""
     return Decision((), response, False, receipt)
+
+
+def refuse(error: ApiError, changes: Sequence[AnyChange]) -> Decision:
+    """A decision whose request is refused, although something changes."""
+
+    def respond(receipt: Receipt) -> Response:
+        raise error
+
+    return Decision(changes, respond)

@@ -259,14 +259,21 @@ class Batch(Struct, eq=False):
         """The writes of a decision that was made aside. Raises Costly if it no longer holds."""
         if not (yield from proposal.holds()):
             raise Costly
-        outcome = self._charged(submission, proposal.response, proposal.receipt, now)
-        submission.outcome = outcome
+        response = proposal.response
+        if isinstance(response, ApiError):
+            submission.outcome = _refusal(response, submission.account)
+        else:
+            submission.outcome = self._charged(submission, response, proposal.receipt, now)
         return transition.postponed(proposal.writes, now)
 
     def _conclude(self, submission: Submission, decision: Decision, now: float) -> list[kv.Write]:
         """The writes of a decision, after its outcome is set."""
         writes = transition.derive(decision, now)
-        response = encode_response(decision.response())
+        try:
+            response = encode_response(decision.response())
+        except ApiError as error:
+            submission.outcome = _refusal(error, submission.account)
+            return writes
         if self.environment.meter is not None:
             response = self._charged(submission, response, decision.receipt, now)
         submission.outcome = response

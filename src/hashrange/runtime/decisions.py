@@ -69,14 +69,15 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(NamedTuple):
-    """The writes and the response of a decision, valid if its reads have the same answers.
+    """The writes of a decision, and its response or error, valid if its reads have the same
+    answers.
 
     One that `changes_tables` cannot be carried out, because batches have more to do for those.
     """
 
     reads: list[Reading]
     writes: list[kv.Write]
-    response: bytes
+    response: bytes | ApiError
     receipt: Receipt | Charge | None
     changes_tables: bool = False
 

@@ -177,7 +177,8 @@ def test_copies_come_from_owners_of_the_same_transaction(db: App) -> None:
     assert [post.author for post in db.posts("1")] == ["Bob", "Bob", "Bob"]
 
 
-def test_an_update_is_repeated_after_a_lost_race(db: App) -> None:
+@pytest.mark.parametrize("token", [None, "once"])
+def test_an_update_is_repeated_after_a_lost_race(db: App, token: str | None) -> None:
     db.create(Account(number="a"))
     attempts = []
 
@@ -187,7 +188,7 @@ def test_an_update_is_repeated_after_a_lost_race(db: App) -> None:
             db.add(Account(number="a"), balance=10)
         account.balance += 1
 
-    with db.transaction() as t:
+    with db.transaction(token=token) as t:
         t.update(db.account, change, "a")
         t.create(Account(number="b"))
     assert attempts == [0, 10, 20]

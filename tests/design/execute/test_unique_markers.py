@@ -143,13 +143,14 @@ def test_the_text_of_an_expired_item_can_be_used_again(db: App, stored: Stored) 
         db.create(User(user_id="3", login="a"))
 
 
+@pytest.mark.parametrize("token", [None, "once"])
 def test_a_marker_whose_item_is_gone_can_be_taken_over(
-    db: App, database: hashrange.Database, stored: Stored
+    db: App, database: hashrange.Database, stored: Stored, token: str | None
 ) -> None:
     db.create(User(user_id="1", login="a"))
     key = {"pk": {"S": "user#1"}, "sk": {"S": "info"}}
     database.execute("DeleteItem", {"TableName": table.name, "Key": key})
-    with db.transaction() as together:
+    with db.transaction(token=token) as together:
         together.create(Organisation(org_id="1", login="a"))
         together.create(User(user_id="2", login="b"))
     assert markers(stored)["unique#account#{login}#account#a"]["owner"]["M"]["pk"] == {"S": "org#1"}

@@ -1,9 +1,11 @@
 """Decides the writes of TransactWriteItems and ExecuteTransaction: all of them or none.
 
-For ten minutes, a repeated request with the same token succeeds without writing again.
+For ten minutes, a repeated request with the same token succeeds without writing again. If the first
+one was cancelled, the repeated one is decided again, but the token is not free for another request.
 """
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -11,10 +13,22 @@ import msgspec
 
 from hashrange.engine import client_tokens, fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import AnyChange, Decide, Decision, ItemChange, Response, answer
+from hashrange.engine.decision import (
+    AnyChange,
+    Decide,
+    Decision,
+    ItemChange,
+    Response,
+    answer,
+    refuse,
+)
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
-from hashrange.model.errors import ApiError, IdempotentParameterMismatchException
+from hashrange.model.errors import (
+    ApiError,
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+)
 from hashrange.model.tables import Table
 from hashrange.operations.transactions import cancellation
 
@@ -54,14 +68,40 @@ def decide(
     moment: Moment,
 ) -> Decide:
     """The decision. `item_writes` returns the tables and what each action writes."""
-    used = (yield from client_tokens.find(token.text)) if token.text is not None else None
-    if used and used.is_current(moment):
-        if used.fingerprint != token.fingerprint:
-            raise IdempotentParameterMismatchException(
-                "Specified idempotent token was used with different request parameters within "
-                "the idempotency window"
-            )
-        return (yield from _repeat(item_writes, respond, used.sizes))
+    if token.text is None:
+        return (yield from _write(item_writes, respond, moment))
+    used = yield from client_tokens.find(token.text)
+    current = used if used and used.is_current(moment) else None
+    if current and current.fingerprint != token.fingerprint:
+        raise IdempotentParameterMismatchException(
+            "Specified idempotent token was used with different request parameters within "
+            "the idempotency window"
+        )
+    if current and current.sizes is not None:
+        return (yield from _repeat(item_writes, respond, current.sizes))
+    remember = partial(client_tokens.remember, token.text, token.fingerprint)
+    try:
+        decision = yield from _write(item_writes, respond, moment)
+    except TransactionCanceledException as cancelled:
+        if current:
+            raise
+        return refuse(cancelled.with_traceback(None), [remember(None, moment, used)])
+    sizes = [_larger_size(change) for change in decision.changes]
+    decision.changes = [*decision.changes, remember(sizes, moment, used)]
+    return decision
+
+
+def _larger_size(change: AnyChange) -> int:
+    assert isinstance(change, ItemChange), "a transaction writes items"
+    return max(change.new_size, change.old.size if change.old else 0)
+
+
+def _write(
+    item_writes: Callable[[], Fetch[tuple[Tables, list[ItemWrite]]]],
+    respond: Respond,
+    moment: Moment,
+) -> Decide:
+    """Raises TransactionCanceledException if one of the actions cannot be carried out."""
     tables, wanted = yield from item_writes()
     if moment.settings.throughput == "enforced":
         yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
@@ -76,13 +116,7 @@ def decide(
             writes.condition_failed() if write.failed_if_absent and old.row is None else result
             for write, old, result in zip(wanted, before, results, strict=True)
         ]
-    item_changes = cancellation.succeeded(results)
-    changes: list[AnyChange] = list(item_changes)
-    if token.text is not None:
-        sizes = [
-            max(change.new_size, change.old.size if change.old else 0) for change in item_changes
-        ]
-        changes.append(client_tokens.remember(token.text, token.fingerprint, sizes, moment, used))
+    changes = cancellation.succeeded(results)
     return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
 
 

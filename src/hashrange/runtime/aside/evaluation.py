@@ -1,4 +1,4 @@
-"""A decision made to its end: what it writes, and the body of its response."""
+"""A decision made to its end: what it writes, and the body of its response, or its error."""
 
 from collections.abc import Generator
 from typing import Any, Protocol
@@ -10,16 +10,19 @@ from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
+from hashrange.model.errors import ApiError
 from hashrange.operations import OPERATIONS
 from hashrange.runtime.batch import encode_response
 from hashrange.runtime.decisions import begin
 
 
 class Result(Struct):
-    """The receipt is None unless throughput is metered."""
+    """The receipt is None unless throughput is metered. The response is an error if the request
+    is refused although it writes.
+    """
 
     writes: list[kv.Write]
-    response: bytes
+    response: bytes | ApiError
     receipt: Receipt | Charge | None
     changes_tables: bool
 
@@ -34,7 +37,11 @@ def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
     decision = yield from begin(operation, operation.request(body), moment, {})
     writes = transition.derive(decision, moment.now)
     metered = moment.settings.throughput != "off"
-    response = encode_response(decision.response())
+    response: bytes | ApiError
+    try:
+        response = encode_response(decision.response())
+    except ApiError as refusal:
+        response = refusal.with_traceback(None)
     changes_tables = any(type(change) is TableChange for change in decision.changes)
     return Result(writes, response, decision.receipt if metered else None, changes_tables)
 

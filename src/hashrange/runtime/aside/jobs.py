@@ -118,9 +118,10 @@ class Jobs(forks.Forkable):
         answer: Future[Proposal | BaseException] = Future()
         self.add(Job(name, body, b"", caller, False, answer.set_result))
         outcome = answer.result()
-        if isinstance(outcome, Proposal):
-            return outcome.response
-        raise outcome
+        response = outcome.response if isinstance(outcome, Proposal) else outcome
+        if isinstance(response, bytes):
+            return response
+        raise response
 
     def settled(self) -> None:
         """From any thread: the last write has been committed or refused; the next may begin."""
@@ -262,7 +263,7 @@ class Jobs(forks.Forkable):
         meter = self._environment.meter
         if meter is not None and result.receipt is not None:
             (job.account or meter).charge(result.receipt, self._environment.clock.now())
-            if meter.tells:
+            if meter.tells and isinstance(result.response, bytes):
                 result.response = metered(result.response, result.receipt)
 
     def _end(self, job: Job, outcome: Proposal | BaseException) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from uuid import NAMESPACE_OID, uuid5
 
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
@@ -32,6 +33,12 @@ def commit(
         if instead is None:
             raise action.error_of(response.stored) from response.cause
         actions = [a for one in actions for a in (instead if one is action else [one])]
+        token = token_after(token)
+
+
+def token_after(token: str | None) -> str | None:
+    """The token of the next attempt: that of a cancelled transaction is not free for another."""
+    return None if token is None else str(uuid5(NAMESPACE_OID, token))
 
 
 class _Failed(NamedTuple):

@@ -12,7 +12,7 @@ from hashrange.design.execute import batches
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.writes.atomic_updates import ATOMIC
-from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
+from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit, token_after
 from hashrange.design.execute.writes.condition_checks import (
     condition_check,
     expect_where,
@@ -105,6 +105,7 @@ def transact(
         except Conflict:
             if not repeats or attempt + 1 == ATTEMPTS:
                 raise
+            token = token_after(token)
     raise AssertionError("the last attempt returns or raises")
 
 
