@@ -18,9 +18,9 @@ from typing import Any
 
 from hashrange import forks, kv
 from hashrange.model.caller import Caller
-from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.aside.jobs import Job, Jobs
+from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.batch import (
     BATCH_REQUESTS_MAX,
     Batch,
@@ -38,9 +38,6 @@ GATHERING_SECONDS_MAX = SLICE_SECONDS
 """The longest that a batch waits for more requests, while each turn of the loop brings some. A
 commit costs nearly the same for one request as for sixteen, and a turn without new requests ends
 the wait. But while a long read runs, each turn includes a slice of it, so the wait is limited."""
-
-PROPOSAL_ATTEMPTS_MAX = 8
-"""How often a costly write is decided aside before its caller is told to try again."""
 
 
 class Committer(forks.Forkable):
@@ -270,17 +267,8 @@ class Committer(forks.Forkable):
 
     def _propose(self, submission: Submission) -> None:
         """Have a submission decided aside. Its proposal then goes into a batch."""
-        if submission.proposal is not None:
-            submission.proposal = None
-            submission.attempts += 1
-            self._jobs.settled()
-        name, body = submission.operation.name, submission.body
-        done = partial(self._proposed, submission)
         try:
-            if submission.attempts >= PROPOSAL_ATTEMPTS_MAX:
-                raise ThrottlingException("The items of a costly write keep changing. Try again.")
-            entropy, account = submission.entropy, submission.account
-            self._jobs.add(Job(name, body, entropy, submission.caller, True, done, account))
+            self._jobs.propose(submission, partial(self._proposed, submission))
         except ApiError as refusal:
             submission.outcome = refusal
             self._tell([submission])

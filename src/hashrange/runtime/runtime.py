@@ -14,7 +14,7 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
-from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Done, Outcome, Submission, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.checks.health import probe
@@ -23,12 +23,7 @@ from hashrange.runtime.committer import Committer
 from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.inspection.capacities import Capacity, capacities
-from hashrange.runtime.inspection.explain import Explanation
-from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.report import SourceReport
-from hashrange.runtime.mistaken_calls import API, closed, unknown
 from hashrange.runtime.reads.reads import Reads, Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 
@@ -37,13 +32,12 @@ LARGE_BODY_BYTES = 512 * 1024
 milliseconds."""
 
 
-class Runtime(forks.Forkable):
-    """Operations over one store. Its methods may be called from any thread.
+class Runtime(BaseRuntime):
+    """Operations over one synchronous store. Its methods may be called from any thread.
 
     `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
     for a disk run in `executor` when they come from an event loop; by default, in a thread of
-    the runtime's own. After `close`, every operation raises Closed. Rows that an older
-    version has stored are upgraded when the runtime is made.
+    the runtime's own. Rows that an older version has stored are upgraded when the runtime is made.
     """
 
     def __init__(
@@ -54,21 +48,17 @@ class Runtime(forks.Forkable):
         wake_upkeep: Callable[[], None] = lambda: None,
         executor: Executor | None = None,
     ) -> None:
-        self.operations = API
-        """The names of the operations that `call` and `submit` know: those of the API."""
-        self._closed = False
-        self._store = store
         bring_up_to_date(store)
         settings.check()
-        self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
+        meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
         times = Clock.of(clock)
         lagging, watch = None, None
         if settings.consistency is not None:
             history = History(settings.consistency.lag_max, times.now)
-            lagging, watch = Lagging(settings.consistency, history, self._meter), history.watch
-        environment = Environment(Catalog(), times, settings, self._meter, lagging)
-        self.environment = environment
-        self._jobs = Jobs(store, environment, Here(), executor)
+            lagging, watch = Lagging(settings.consistency, history, meter), history.watch
+        environment = Environment(Catalog(), times, settings, meter, lagging)
+        super().__init__(store, environment, Jobs(store, environment, Here(), executor))
+        self._store = store
         self._reads = Reads(store, environment, self._jobs)
         self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)
         forks.watch(self)
@@ -77,7 +67,7 @@ class Runtime(forks.Forkable):
         """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
-            raise self._refused(name)
+            raise self._refusal(name)
         if len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere:
             return self._call_elsewhere(operation, body, caller)
         return self._call(operation, body, caller)
@@ -120,7 +110,7 @@ class Runtime(forks.Forkable):
         """
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
-            done(self._refused(name))
+            done(self._refusal(name))
             return
         outcome: Outcome | None
         try:
@@ -138,49 +128,17 @@ class Runtime(forks.Forkable):
         if outcome is not None:
             done(outcome)
 
-    def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
-        """Explain what a request would consume now. Nothing is written. Raises ApiError.
-
-        A refusal by the state of the database is part of the explanation.
-        """
-        operation = OPERATIONS.get(name)
-        if operation is None or self._closed:
-            raise self._refused(name)
-        return self._reads.explain(operation, operation.request(body), caller)
-
-    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """The contents and the load of tables: see `hashrange.runtime.inspection.inspect`."""
-        return inspect(self._store, self._meter, self.environment.clock.now(), table_name)
-
-    def capacities(self) -> list[Capacity]:
-        """The provisioned capacity of tables and global indexes."""
-        return capacities(self._store, self.environment.clock.now())
-
-    def usage(self) -> list[SourceReport]:
-        """The units consumed and refused since the start, if throughput is measured."""
-        return self._meter.usage.reports() if self._meter is not None else []
-
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
         return self._reads.turn()
 
     def call_upkeep(self, name: str, body: bytes) -> bytes:
         """Run an operation of upkeep, which outside callers cannot use."""
-        if self._closed:
-            raise self._refused(name)
-        return self._call(UPKEEP[name], body, DEFAULT_CALLER)
+        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def refuse_writes(self, reason: str) -> None:
         """Write nothing any more, because the stored data is damaged. Reads go on."""
         self._committer.refusal = reason
-
-    def tell_units(self) -> None:
-        """Add the consumed units to each response from now on, if throughput is measured.
-
-        See `hashrange.runtime.meter.metered.Metered`.
-        """
-        if self._meter is not None:
-            self._meter.tells = True
 
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
@@ -190,11 +148,8 @@ class Runtime(forks.Forkable):
 
     def take_steps(self) -> list[dict[str, Any]]:
         """The steps of upkeep that the load asks for, such as splits of hot partitions."""
-        return self._meter.take_steps() if self._meter is not None else []
-
-    def evaluate_elsewhere(self) -> None:
-        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
-        self._jobs.evaluator = Worker()
+        meter = self.environment.meter
+        return meter.take_steps() if meter is not None else []
 
     def close(self) -> None:
         """Wait for commits under way, then close the store."""
@@ -203,10 +158,6 @@ class Runtime(forks.Forkable):
         self._committer.close()
         self._reads.forget_closed_loops()
         self._store.close()
-
-    def at_exit(self) -> None:
-        """Let daemon threads begin nothing more. The store waits for the work under way."""
-        self._closed = True
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         try:
@@ -224,6 +175,3 @@ class Runtime(forks.Forkable):
         if operation.writes:
             return self._committer.execute_aside(operation, body, caller)
         return self._jobs.call(operation.name, body, caller)
-
-    def _refused(self, name: object) -> Exception:
-        return closed() if self._closed else unknown(name)

@@ -32,7 +32,7 @@ LEASE_SECONDS = 10.0
 """For how long one of several processes does the upkeep alone. It renews its lease in time."""
 
 
-class Runtime(Protocol):
+class RunsUpkeep(Protocol):
     def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
 
 
@@ -47,7 +47,7 @@ class Upkeep(forks.Forkable):
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: RunsUpkeep,
         settings: Settings = DEFAULT_SETTINGS,
         timer: Callable[[], float] = monotonic,
         asked: Callable[[], list[dict[str, Any]]] = list,

@@ -15,7 +15,7 @@ from hashrange.interfaces.data.connection import THROTTLED, JsonConnection, Outc
 from hashrange.interfaces.data.items import DataError, Record, encode, one_line, shown
 from hashrange.interfaces.data.pace import ATTEMPTS_MAX, Pace, patiently, pause
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
-from hashrange.runtime.hash_order import hash_position
+from hashrange.runtime.hash_position import hash_position
 
 GROUP_ITEMS = 3_000
 """How many items are written before progress is told."""

@@ -23,7 +23,7 @@ from hashrange import forks, kv
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
 from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result, WorkerLost
-from hashrange.runtime.batch import internal_error
+from hashrange.runtime.batch import Submission, internal_error
 from hashrange.runtime.decisions import Proposal, Reading
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
@@ -33,7 +33,10 @@ WAITING_MAX = 256
 """How many costly requests may wait; others are refused, and SDKs try them again later."""
 
 BEGINNINGS_MAX = 2
-"""How often a request begins that loses the process which evaluates it. It may be the reason."""
+"""How often a request is begun whose process ends meanwhile: it may be the cause."""
+
+PROPOSALS_MAX = 8
+"""How often a costly write is decided aside before its caller is told to try again."""
 
 _log = logging.getLogger("hashrange")
 
@@ -122,6 +125,20 @@ class Jobs(forks.Forkable):
         if isinstance(response, bytes):
             return response
         raise response
+
+    def propose(self, submission: Submission, done: Done) -> None:
+        """From any thread: decide a costly write, for the first time or again.
+
+        Raises ThrottlingException if its last proposal was one too many, or if too many wait.
+        """
+        if submission.proposal is not None:
+            submission.proposal = None
+            submission.attempts += 1
+            self.settled()
+        if submission.attempts >= PROPOSALS_MAX:
+            raise ThrottlingException("The items of a costly write keep changing. Try again.")
+        name, body, entropy = submission.operation.name, submission.body, submission.entropy
+        self.add(Job(name, body, entropy, submission.caller, True, done, submission.account))
 
     def settled(self) -> None:
         """From any thread: the last write has been committed or refused; the next may begin."""

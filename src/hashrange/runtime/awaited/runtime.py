@@ -8,7 +8,7 @@ import asyncio
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,6 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
-from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.awaited.back_pressure import BackPressure
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.propagator import Propagator
@@ -34,17 +33,14 @@ from hashrange.runtime.awaited.threads import (
     wait_for,
 )
 from hashrange.runtime.awaited.writes import Writes
+from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Batch, Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.inspection.capacities import Capacity, capacities
-from hashrange.runtime.inspection.explain import Explanation, explain
-from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.report import SourceReport
-from hashrange.runtime.mistaken_calls import API, WouldBlock, closed, unknown
+from hashrange.runtime.mistaken_calls import WouldBlock, closed
 from hashrange.runtime.upgrade import bring_up_to_date_async
 
 PROCESSES = (
@@ -65,11 +61,11 @@ class UnsharedTurn:
         """End the turn."""
 
 
-class AsyncRuntime(forks.Forkable):
+class AsyncRuntime(BaseRuntime):
     """Operations over one asynchronous store on `loop`. See `Runtime`.
 
-    What waits (`call`, `explain`, `inspect`, `probe`, `close`) must not be called on that loop,
-    and the loop has to run meanwhile. Raises StoreError for settings that need one process.
+    Methods that wait (`call`, `explain`, `inspect`, `probe`, `close`) must not be called on that
+    loop, which has to run meanwhile. Raises StoreError for settings that need a single process.
     """
 
     def __init__(
@@ -80,30 +76,28 @@ class AsyncRuntime(forks.Forkable):
         settings: Settings = DEFAULT_SETTINGS,
         wake_upkeep: Callable[[], None] = lambda: None,
     ) -> None:
-        self.operations = API
-        """The names of the operations that `call` and `submit` know: those of the API."""
         settings.check()
         _check_processes(settings)
         self._store = store
         self._loop = loop
         self._opened = False
-        self._closed = False
-        self._meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
+        meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
         times = Clock.of(clock or store)
         follow = store.indexes_follow
-        self.environment = Environment(
-            *(Catalog(), times, settings, self._meter),
+        environment = Environment(
+            *(Catalog(), times, settings, meter),
             commit_seconds=store.commit_seconds_max,
             indexes_follow=follow,
             back_pressure=BackPressure(self._lags) if follow else None,
         )
-        self._threads = StoreOnLoop(store, loop)
+        threads = StoreOnLoop(store, loop)
         together_max = max(1, store.connections_max // 2)
-        self._jobs = Jobs(self._threads, self.environment, Here(), together_max=together_max)
+        jobs = Jobs(threads, environment, Here(), together_max=together_max)
+        super().__init__(threads, environment, jobs)
         self._tasks: set[Task[None]] = set()
-        common: Any = (store, loop, self.environment, self._jobs, self._spawn, self.open)
+        common: Any = (store, loop, environment, jobs, self._spawn, self.open)
         self._reads = Reads(*common)
-        self._propagator = Propagator(store, self.environment, self._spawn) if follow else None
+        self._propagator = Propagator(store, environment, self._spawn) if follow else None
         committed = self._propagator.committed if self._propagator is not None else None
         common = (*common, wake_upkeep, committed)
         self._writes = Writes(*common)
@@ -149,28 +143,6 @@ class AsyncRuntime(forks.Forkable):
     def turn(self) -> UnsharedTurn:
         return UnsharedTurn()
 
-    def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
-        """Explain what a request would consume now. Nothing is written. Raises ApiError.
-
-        A refusal by the state of the database is part of the explanation.
-        """
-        operation = self._find(OPERATIONS, name)
-        request = operation.request(body)
-        with closing(self._threads.snapshot()) as snapshot:
-            return explain(operation, request, caller, snapshot, self.environment)
-
-    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """The contents and the load of tables: see `hashrange.runtime.inspection.inspect`."""
-        return inspect(self._threads, self._meter, self.environment.clock.now(), table_name)
-
-    def capacities(self) -> list[Capacity]:
-        """The provisioned capacity of tables and global indexes."""
-        return capacities(self._threads, self.environment.clock.now())
-
-    def usage(self) -> list[SourceReport]:
-        """The units that this process has consumed since its start, if throughput is measured."""
-        return self._meter.usage.reports() if self._meter is not None else []
-
     def call_upkeep(self, name: str, body: bytes) -> bytes:
         """Run an operation of upkeep, which outside callers cannot use."""
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
@@ -180,23 +152,14 @@ class AsyncRuntime(forks.Forkable):
         return []
 
     def refuse_writes(self, reason: str) -> None:
-        """Write nothing any more, because what is stored is damaged. Reads go on."""
+        """Write nothing any more, because the stored data is damaged. Reads go on."""
         self._writes.refusal = reason
-
-    def tell_units(self) -> None:
-        """Let each response from now on know what it consumed, if throughput is measured."""
-        if self._meter is not None:
-            self._meter.tells = True
 
     def probe(self) -> None:
         """Read from the store and commit to it. Raises StoreError if it cannot."""
         if self._writes.refusal:
             raise kv.Damaged(self._writes.refusal)
         probe(self._threads)
-
-    def evaluate_elsewhere(self) -> None:
-        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
-        self._jobs.evaluator = Worker()
 
     def close(self) -> None:
         """From a thread: answer what has arrived, then close the store."""
@@ -233,18 +196,7 @@ class AsyncRuntime(forks.Forkable):
         """The loop and the connections are the parent's."""
         self._closed = True
 
-    def at_exit(self) -> None:
-        self._closed = True
-
     # ---- requests ----
-
-    def _find(self, operations: dict[str, Operation], name: str) -> Operation:
-        if self._closed:
-            raise closed()
-        operation = operations.get(name)
-        if operation is None:
-            raise unknown(name)
-        return operation
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         if is_running_here(self._loop):

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from hashrange import kv
-from hashrange.model.errors import ApiError, ThrottlingException
-from hashrange.runtime.aside.jobs import Job, Jobs
+from hashrange.model.errors import ApiError
+from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
@@ -28,7 +28,6 @@ from hashrange.runtime.batch import (
     internal_error,
     tell,
 )
-from hashrange.runtime.committer import PROPOSAL_ATTEMPTS_MAX
 from hashrange.runtime.decisions import Proposal, begin
 from hashrange.runtime.environment import Environment
 
@@ -204,16 +203,8 @@ class Writes:
         """Have a submission decided aside. Its proposal then goes into a batch."""
         submission = request.submission
         request.running = False
-        if submission.proposal is not None:
-            submission.proposal = None
-            submission.attempts += 1
-            self._jobs.settled()
-        name, body, caller = submission.operation.name, submission.body, submission.caller
-        done = partial(self._proposed, request)
         try:
-            if submission.attempts >= PROPOSAL_ATTEMPTS_MAX:
-                raise ThrottlingException("The items of a costly write keep changing. Try again.")
-            self._jobs.add(Job(name, body, submission.entropy, caller, True, done))
+            self._jobs.propose(submission, partial(self._proposed, request))
         except ApiError as refusal:
             submission.outcome = refusal
             self._answer(request)

@@ -39,14 +39,14 @@ _BYTES = 256 * 1024
 _log = getLogger("hashrange")
 
 
-class Runtime(Protocol):
+class RefusesWrites(Protocol):
     def refuse_writes(self, reason: str, /) -> None: ...
 
 
 class Scrubber(forks.Forkable):
     """Call `start` once; `close` returns when the part under way is done."""
 
-    def __init__(self, store: kv.Store, runtime: Runtime) -> None:
+    def __init__(self, store: kv.Store, runtime: RefusesWrites) -> None:
         self._store = store
         self._runtime = runtime
         self._thread: Thread | None = None

@@ -1,0 +1,85 @@
+"""The part of a runtime that is the same over every store."""
+
+from contextlib import closing
+from typing import Any
+
+from hashrange import forks, kv
+from hashrange.model.caller import DEFAULT_CALLER, Caller
+from hashrange.operations import OPERATIONS
+from hashrange.operations.operation import Operation
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.environment import Environment
+from hashrange.runtime.inspection.capacities import Capacity, capacities
+from hashrange.runtime.inspection.explain import Explanation, explain
+from hashrange.runtime.inspection.inspect import inspect
+from hashrange.runtime.meter.report import SourceReport
+from hashrange.runtime.mistaken_calls import API, closed, unknown
+
+
+class BaseRuntime(forks.Forkable):
+    """Tells users about a database and its requests, from any thread.
+
+    `store` is the database as threads use it. After `close`, every operation raises Closed.
+    """
+
+    def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
+        self.operations = API
+        """The names of the operations that `call` and `submit` know: those of the API."""
+        self.environment = environment
+        self._threads = store
+        self._jobs = jobs
+        self._closed = False
+
+    def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
+        """Explain what a request would consume now. Nothing is written. Raises ApiError.
+
+        A refusal by the state of the database is part of the explanation.
+        """
+        operation = self._find(OPERATIONS, name)
+        request = operation.request(body)
+        with closing(self._threads.snapshot()) as snapshot:
+            return explain(operation, request, caller, snapshot, self.environment)
+
+    def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
+        """The contents and the load of tables: see `Database.inspect`."""
+        environment = self.environment
+        return inspect(self._threads, environment.meter, environment.clock.now(), table_name)
+
+    def capacities(self) -> list[Capacity]:
+        """The provisioned capacity of tables and global indexes."""
+        return capacities(self._threads, self.environment.clock.now())
+
+    def usage(self) -> list[SourceReport]:
+        """The units that this process has consumed and refused since its start.
+
+        Empty unless throughput is measured.
+        """
+        meter = self.environment.meter
+        return meter.usage.reports() if meter is not None else []
+
+    def tell_units(self) -> None:
+        """Add the consumed units to each response from now on, if throughput is measured.
+
+        See `hashrange.runtime.meter.metered.Metered`.
+        """
+        if self.environment.meter is not None:
+            self.environment.meter.tells = True
+
+    def evaluate_elsewhere(self) -> None:
+        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
+        self._jobs.evaluator = Worker()
+
+    def at_exit(self) -> None:
+        """Let daemon threads begin nothing more. The store waits for the work under way."""
+        self._closed = True
+
+    def _find(self, operations: dict[str, Operation], name: str) -> Operation:
+        operation = operations.get(name)
+        if operation is None or self._closed:
+            raise self._refusal(name)
+        return operation
+
+    def _refusal(self, name: object) -> Exception:
+        """The error of a call that finds no operation, or a closed database."""
+        return closed() if self._closed else unknown(name)
