@@ -39,6 +39,23 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("DescribeExport", {"ExportArn": f"{ARN}/export/01"}, "ExportNotFoundException: …"),
     ("DescribeImport", {"ImportArn": "x"}, "ValidationException: Invalid Import ARN"),
     ("DescribeImport", {"ImportArn": f"{ARN}/import/01"}, "ImportNotFoundException: …"),
+    *(
+        (operation, {member: arn}, f"ValidationException: Invalid {kind} ARN")
+        for operation, member, kind in (
+            ("DescribeBackup", "BackupArn", "Backup"),
+            ("DescribeExport", "ExportArn", "Export"),
+            ("DescribeImport", "ImportArn", "Import"),
+        )
+        for arn in (  # the table's name is too short, too long, or has a character that none has
+            ARN.replace("absent", f"{name}/{kind.lower()}/01658528578619-c4d4e311")
+            for name in ("x", "x" * 256, "ab!")
+        )
+    ),
+    *(
+        (operation, {"NextToken": token}, "ValidationException: …")
+        for operation in ("ListExports", "ListImports")
+        for token in ("0" * 112, "0123456789abcdef" * 16)
+    ),
     (
         "DescribeGlobalTable",
         {"GlobalTableName": "absent"},
@@ -173,6 +190,23 @@ def test_missing_resources(
     client: Client, operation: str, parameters: dict[str, Any], refusal: str
 ) -> None:
     refused(refusal, call, client, operation, **parameters)
+
+
+def test_a_table_cannot_be_imported_if_its_name_is_taken(plain_table: Table) -> None:
+    refused(
+        f"ResourceInUseException: Table already exists: {plain_table.name}",
+        call,
+        plain_table.client,
+        "ImportTable",
+        S3BucketSource={"S3Bucket": "bucket"},
+        InputFormat="DYNAMODB_JSON",
+        TableCreationParameters={
+            "TableName": plain_table.name,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        },
+    )
 
 
 def test_tables_are_not_global(plain_table: Table) -> None:

@@ -24,6 +24,7 @@ from hashrange.model.errors import (
     ImportNotFoundException,
     PointInTimeRecoveryUnavailableException,
     PolicyNotFoundException,
+    ResourceInUseException,
     ResourceNotFoundException,
     TableNotFoundException,
     ValidationException,
@@ -80,6 +81,8 @@ _KINDS = {
     "ImportArn": "import",
 }
 """The part of an ARN after the table's name."""
+_TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
+_INVALID_TOKEN = "Invalid NextToken"  # (?)
 
 UNSUPPORTED = (
     "CreateBackup",
@@ -97,6 +100,8 @@ def _list(name: str, request: Request, moment: Moment) -> Decide:
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")
+    if "NextToken" in request:  # no page has ever had one
+        raise ValidationException(_INVALID_TOKEN)
     return answer({LISTS[name]: []})
 
 
@@ -106,7 +111,7 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
     kind, named = _KINDS.get(member), request[member]
     if kind is None:
         raise error(message.format(fetch.plain_name(named)))
-    if not re.fullmatch(rf"arn:aws[^:]*:dynamodb:.+:table/.+/{kind}/.+", named):
+    if not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", named):
         raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
     raise error(message.format(named))
 
@@ -153,6 +158,14 @@ def _create_backup(request: Request, moment: Moment) -> Decide:
     named = request["TableName"]
     yield from _table_to_back_up(named, fetch.plain_name(named))
     raise _not_supported("CreateBackup")
+
+
+def _import_table(request: Request, moment: Moment) -> Decide:
+    """An import creates its table, so the name must not be taken."""
+    name = request["TableCreationParameters"]["TableName"]
+    if (yield from fetch.find_table(name)) is not None:
+        raise ResourceInUseException(f"Table already exists: {fetch.plain_name(name)}")
+    raise _not_supported("ImportTable")
 
 
 def _restore_to_point_in_time(request: Request, moment: Moment) -> Decide:
@@ -271,6 +284,7 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(_not_found, name) for name in NOT_FOUND},
         **{name: partial(_unsupported, name) for name in UNSUPPORTED},
         "CreateBackup": _create_backup,
+        "ImportTable": _import_table,
         "CreateGlobalTable": _create_global_table,
         "UpdateGlobalTable": _update_global_table,
         "DescribeContinuousBackups": _continuous_backups,

@@ -77,7 +77,8 @@ def check_stored(size: int) -> None:
     """Raises ValidationException if the items of a transaction are too large together.
 
     Source: TransactWriteItems and TransactGetItems, "the aggregate size of the items in the
-    transaction cannot exceed 4 MB". It is checked before any condition is evaluated.
+    transaction cannot exceed 4 MB". The service does not count the stored items of
+    TransactWriteItems (docs/differences.md). It is checked before any condition is evaluated.
     """
     if size > TRANSACTION_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
