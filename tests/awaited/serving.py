@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
+from waiting import SECONDS_MAX
 
 
 class Serving:
@@ -39,7 +40,7 @@ class Serving:
     def end(self) -> str:
         """Send SIGTERM, as a supervisor does. Returns what the server has logged."""
         self.process.send_signal(signal.SIGTERM)
-        _, log = self.process.communicate(timeout=60)
+        _, log = self.process.communicate(timeout=SECONDS_MAX)
         assert self.process.returncode == 0, log
         return log
 

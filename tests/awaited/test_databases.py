@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange.engine.price import UNITS_MAX
@@ -46,7 +47,7 @@ def get(pk: str) -> dict[str, Any]:
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
 
 
 def test_a_program_without_an_event_loop(address: str) -> None:
@@ -185,9 +186,9 @@ def test_costly_reads_leave_connections_to_others(dsn: str, pool: int) -> None:
             database.execute("PutItem", {"TableName": TABLE, "Item": {"pk": {"S": pk}, "l": long}})
         scans = [threads.submit(database.execute, "Scan", scan) for _ in range(12)]
         increments = [threads.submit(database.execute, "UpdateItem", increment) for _ in range(4)]
-        assert [scanned.result(60)["ScannedCount"] for scanned in scans] == [3] * 12
+        assert [scanned.result(SECONDS_MAX)["ScannedCount"] for scanned in scans] == [3] * 12
         for incremented in increments:
-            incremented.result(60)
+            incremented.result(SECONDS_MAX)
         assert database.execute("GetItem", get("a"))["Item"]["n"] == {"N": "4"}
 
 

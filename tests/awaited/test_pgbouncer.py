@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange.testing.postgres_server import PostgresServer
@@ -40,7 +40,7 @@ def pooled(durable_postgres_server: PostgresServer) -> Iterator[str]:
         yield f"postgresql://hashrange@127.0.0.1:{port}/{name}?pgbouncer=1"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(SECONDS_MAX)
 
 
 def test_two_servers_behind_pgbouncer(pooled: str) -> None:

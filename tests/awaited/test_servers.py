@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 from hashrange.testing.postgres_server import PostgresServer
 
@@ -197,7 +197,7 @@ def told(*arguments: str) -> str:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS_MAX,
     )
     assert (ended.returncode, ended.stdout) == (1, "")
     [line] = ended.stderr.splitlines()

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
+from waiting import SECONDS_MAX
+
 NOW = datetime.now(UTC)
 SCOPE = f"conformance/{NOW:%Y%m%d}/us-east-1/dynamodb/aws4_request"
 AUTHORIZATION = (
@@ -38,7 +40,7 @@ class Wire:
     """One connection, kept open. Signatures are well-formed; a test may change the headers."""
 
     def __init__(self, url: str) -> None:
-        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=SECONDS_MAX)
 
     def send(
         self,
@@ -65,7 +67,10 @@ class Wire:
         lines = [f"{name}: {value}\r\n" for name, value in {**HEADERS, "Host": "x"}.items()]
         head = f"POST / HTTP/1.1\r\nX-Amz-Target: {target}\r\n{''.join(lines)}Content-Length: "
         address = (self.connection.host, self.connection.port)
-        with socket.create_connection(address, timeout=30) as sock, sock.makefile("rb") as stream:
+        with (
+            socket.create_connection(address, timeout=SECONDS_MAX) as sock,
+            sock.makefile("rb") as stream,
+        ):
             for bodies in _portions(json.dumps(content).encode() for content in contents):
                 sock.sendall(
                     b"".join(

@@ -14,6 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange import design as st
@@ -61,9 +62,9 @@ def served(database: hashrange.Database) -> Iterator[int]:
     listener = open_listener("127.0.0.1", 0)
     server = Server(database.runtime, listener)
     try:
-        asyncio.run_coroutine_threadsafe(server.start(), loop).result(20)
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result(SECONDS_MAX)
         yield listener.port
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(SECONDS_MAX)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from waiting import SECONDS_MAX
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,7 @@ Prepared = Callable[[str], tuple[Any, Any]]
 @pytest.mark.parametrize("name", NAMES)
 def test_the_program_shows_its_patterns(name: str) -> None:
     command = [sys.executable, str(EXAMPLES / f"boto3_{name}.py")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True)
     assert "consumed" in ran.stdout
     assert "Query" in ran.stdout
 

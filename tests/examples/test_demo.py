@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import SECONDS_MAX
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +18,7 @@ def test_the_demo_reports_eight_access_patterns_and_ends() -> None:
     environment = {**os.environ, "EXIT": "1"}
     command = [sys.executable, str(DEMO)]
     ran = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=True
+        command, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX, check=True
     )
     rows = re.findall(r"([\d,]+) +(\d+) +([\d.]+) *$", ran.stdout, re.MULTILINE)
     assert rows == [

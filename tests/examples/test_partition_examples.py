@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "partitions"
 PICTURES = EXAMPLES.parents[1] / "docs" / "pictures"
@@ -104,7 +105,7 @@ def test_a_table_grows_into_partitions() -> None:
 @pytest.mark.slow
 def test_the_demo_shows_three_designs_side_by_side() -> None:
     command = [sys.executable, str(EXAMPLES / "demo_hot.py")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True)
     rows = re.findall(r"^ (\S.*?) +█+ +[▁-█]+ +(.*?) *$", ran.stdout, re.MULTILINE)
     assert [(name, figures.split()) for name, figures in rows] == [
         ("Measurement", ["24,000", "24,000", "47,916", "39:59"]),

@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar, cast
 
+from waiting import SECONDS_MAX
+
 from hashrange.interfaces.calls import Done
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.clients import Observer
@@ -92,7 +94,7 @@ class Running:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run it on the server's event loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=20)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=SECONDS_MAX)
 
     def call(self, function: Callable[[], T]) -> T:
         """Call it on the server's event loop."""
@@ -107,7 +109,7 @@ class Running:
         return self.call(lambda: cast(list[ClientConnection], [*self.server.clients.connected]))
 
     def connect(self) -> "Client":
-        return Client(socket.create_connection(("127.0.0.1", self.port), timeout=20))
+        return Client(socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS_MAX))
 
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 
 import pytest
 from serving import request, running
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 from hashrange import Database, Settings
 from hashrange.interfaces.admin import (
@@ -52,7 +52,7 @@ class Admin:
         self._admin = AdminPort(sock, TOKEN, routes)
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._admin.start(), self._loop).result(20)
+        asyncio.run_coroutine_threadsafe(self._admin.start(), self._loop).result(SECONDS_MAX)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._admin.stop)
@@ -63,13 +63,15 @@ class Admin:
     def get(
         self, path: str, headers: Mapping[str, str] = AUTHORIZED, method: str = "GET"
     ) -> tuple[int, str]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS_MAX)
+        ) as connection:
             connection.request(method, path, headers=dict(headers))
             response = connection.getresponse()
             return response.status, response.read().decode()
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS_MAX)
 
 
 @contextmanager
@@ -176,17 +178,19 @@ def test_a_head_that_does_not_end(admin: Admin) -> None:
 
 
 def test_a_client_that_sends_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
-    with admin_port({}) as admin, admin.connect() as silent:
-        assert disconnected(silent)
+    with admin_port({}) as admin:
+        with monkeypatch.context() as patch:
+            patch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
+            with admin.connect() as silent:
+                assert disconnected(silent)
         assert admin.get("/healthz")[0] == 200
 
 
 def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
     large = Answer(200, bytes(50_000_000), "text/plain")
     with admin_port({"/large": Route(lambda query: large, open=True)}) as admin:
-        with admin.connect() as client:
+        with monkeypatch.context() as patch, admin.connect() as client:
+            patch.setattr(port, "TRANSFER_SECONDS_MAX", 1.0)
             client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
             wait_until(lambda: not admin._admin._serving)
         assert admin.get("/healthz")[0] == 200
@@ -206,7 +210,7 @@ def test_more_clients_than_allowed(admin: Admin) -> None:
 def test_slow_answers_do_not_delay_the_health_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(port, "ANSWER_SECONDS_MAX", 0.2)
     release = threading.Event()
-    slow = Route(lambda query: text_answer(str(release.wait(20))), open=True)
+    slow = Route(lambda query: text_answer(str(release.wait(SECONDS_MAX))), open=True)
     with admin_port({"/slow": slow}) as admin:
         try:
             assert admin.get("/slow") == (503, "no answer within 0.2 seconds\n")
@@ -285,7 +289,7 @@ def test_probes_within_a_second_are_one() -> None:
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hashrange.interfaces.admin.health.PROBE_SECONDS_MAX", 0.1)
     release = threading.Event()
-    runtime = Probed(lambda: release.wait(20))
+    runtime = Probed(lambda: release.wait(SECONDS_MAX))
     health = Health(runtime, clock=Clock())
     try:
         for _ in range(2):  # one begins the probe, and one finds it under way

@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from waiting import SECONDS_MAX
 
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server.listener import open_listener
@@ -25,7 +26,7 @@ def client() -> Iterator[Any]:
     server = Server(runtime, listener)
 
     def run(work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, own.loop).result(20)
+        asyncio.run_coroutine_threadsafe(work, own.loop).result(SECONDS_MAX)
 
     run(server.start())
     yield boto3.client(

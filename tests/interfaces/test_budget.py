@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 import uvloop
 from serving import Client, Running, request, running
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
 from hashrange.interfaces.server import budget as budgets
@@ -194,7 +194,7 @@ def test_bodies_wait_for_room_and_small_ones_do_not(server: Running) -> None:
     holders[0].close()
     wait_until(lambda: waiting(server) == 0)
     rest = request("GetItem", b" " * 15 * MB)[20 * KB :]
-    late.socket.settimeout(20)
+    late.socket.settimeout(SECONDS_MAX)
     late.send(rest)
     assert late.receive()[0] == 200
     for one in (*holders, late, client):

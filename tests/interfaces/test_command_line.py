@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from waiting import SECONDS_MAX
 
 import hashrange
 
@@ -32,7 +33,7 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
         command(*arguments),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS_MAX,
         check=False,
         env=os.environ | variables,
     )
@@ -78,7 +79,7 @@ class Serving:
     def end(self, number: signal.Signals) -> tuple[int, str]:
         """The exit status, and the output on stderr."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=SECONDS_MAX)
         return self.process.returncode, said
 
 

@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from running_workers import WORKERS, client, create, ended, metric, workers, workers_of
 from serving import request
 from test_command_line import Serving, fault
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 
@@ -45,7 +45,7 @@ class Writers:
             thread.start()
 
     def _write(self, number: int) -> None:
-        one = client(self._server, retries={"total_max_attempts": 1}, connect_timeout=5)
+        one = client(self._server, retries={"total_max_attempts": 1}, connect_timeout=SECONDS_MAX)
         for step in range(100_000):
             if self._stop.is_set():
                 return
@@ -113,7 +113,9 @@ def test_while_a_worker_is_replaced_the_other_one_serves(path: Path) -> None:
     with workers(path) as server:
         os.kill(workers_of(server)[0], signal.SIGKILL)
         for _ in range(30):  # each on a connection of its own
-            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as one:
+            with closing(
+                http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS_MAX)
+            ) as one:
                 one.request("GET", "/")
                 assert one.getresponse().status == 200
 
@@ -131,7 +133,9 @@ def test_an_end_under_load(path: Path, number: signal.Signals) -> None:
 
         def ask() -> None:
             while not stopped.is_set():
-                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+                connection = http.client.HTTPConnection(
+                    "127.0.0.1", server.port, timeout=SECONDS_MAX
+                )
                 with closing(connection), suppress(ConnectionError):
                     connection.connect()
                     sock = connection.sock
@@ -184,7 +188,7 @@ def test_when_no_worker_can_start_any_more_the_server_ends(path: Path) -> None:
         path.mkdir()
         for pid in workers_of(server):
             os.kill(pid, signal.SIGKILL)
-        _, said = server.process.communicate(timeout=60)
+        _, said = server.process.communicate(timeout=SECONDS_MAX)
     assert server.process.returncode == 1
     *_, last = said.splitlines()
     assert re.fullmatch(

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from serving import Client, request
+from waiting import SECONDS_MAX, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ class Served:
         self.port = port
 
     def connect(self) -> Client:
-        return Client(socket.create_connection(("127.0.0.1", self.port), timeout=30))
+        return Client(socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS_MAX))
 
     def ask(self, operation: str, body: bytes, *headers: str) -> tuple[int, bytes]:
         client = self.connect()
@@ -103,9 +104,7 @@ def another_is_served(served: Served) -> Iterator[None]:
         yield
     finally:
         count = len(answered)
-        deadline = time.monotonic() + 10
-        while len(answered) < count + 2 and reader.is_alive() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(answered) > count + 1 or not reader.is_alive())
         ended.set()
         reader.join()
     assert len(answered) > count + 1
@@ -251,7 +250,7 @@ def test_a_client_that_floods_and_does_not_read(served: Served) -> None:
             except BlockingIOError:
                 break
         time.sleep(0.3)
-        client.socket.settimeout(30)
+        client.socket.settimeout(SECONDS_MAX)
         writer = threading.Thread(target=client.socket.sendall, args=(flood[gone:],))
         writer.start()
         assert [client.receive()[0] for _ in range(sent)] == [200] * sent

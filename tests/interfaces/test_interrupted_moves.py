@@ -11,6 +11,7 @@ import drawn_items
 import pytest
 from moving_data import Run, content, fault, fill, folder, numbered, run
 from test_command_line import command
+from waiting import SECONDS_MAX
 
 import hashrange
 
@@ -56,7 +57,7 @@ def _end(by: signal.Signals, arguments: tuple[object, ...], progress: Path) -> N
             assert process.poll() is None, "it ended before it could be interrupted"
             time.sleep(0.01)
         process.send_signal(by)
-        _, error = process.communicate(timeout=30)
+        _, error = process.communicate(timeout=SECONDS_MAX)
     if by == signal.SIGINT:
         assert process.returncode == 130
         assert error == "hashrange: interrupted; run the same command again to go on\n"
@@ -111,7 +112,7 @@ def test_a_table_that_is_deleted_underneath(folder: Path) -> None:
             while client.scan(TableName="table", Limit=1)["Count"] == 0:
                 time.sleep(0.01)
             client.delete_table(TableName="table")
-            out, error = process.communicate(timeout=60)
+            out, error = process.communicate(timeout=SECONDS_MAX)
     assert (process.returncode, out) == (1, "")
     assert "ResourceNotFoundException" in error
     assert error.count("\n") == 1
@@ -128,7 +129,7 @@ def with_a_small_disk(*arguments: object) -> str:
         command(*arguments),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS_MAX,
         check=False,
         preexec_fn=limit,
     )

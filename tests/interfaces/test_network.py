@@ -5,7 +5,6 @@ import re
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from serving import Client, Running, request, running
+from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange.interfaces.server import Server
@@ -66,7 +66,9 @@ def get_item(url: str, secret: str, verify: str | None = None) -> int:
         aws_access_key_id="AKID",
         aws_secret_access_key=secret,
         verify=verify,
-        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=5),
+        config=Config(
+            retries={"total_max_attempts": 1}, connect_timeout=SECONDS_MAX, read_timeout=SECONDS_MAX
+        ),
     )
     answer = client.get_item(TableName="Things", Key={"pk": {"S": "a"}})
     status: int = answer["ResponseMetadata"]["HTTPStatusCode"]
@@ -146,7 +148,7 @@ def test_boto3_over_tls(secure: Running, authority: trustme.CA, tmp_path: Path) 
 def test_a_refused_client_can_read_why_over_tls(secure: Running, authority: trustme.CA) -> None:
     context = ssl.create_default_context()
     authority.configure_trust(context)
-    plain = socket.create_connection(("127.0.0.1", secure.port), timeout=10)
+    plain = socket.create_connection(("127.0.0.1", secure.port), timeout=SECONDS_MAX)
     client = Client(context.wrap_socket(plain, server_hostname="127.0.0.1"))
     client.send(b"nonsense\r\n\r\n")
     assert client.receive()[0] == 400
@@ -213,8 +215,7 @@ def test_there_is_a_bound_on_connections(server: Running) -> None:
         third.receive()
     assert first.ask(request("GetItem"))[0] == 200
     first.close()
-    time.sleep(0.1)
-    assert is_answered(server)
+    wait_until(lambda: is_answered(server))
     for client in (second, third):
         client.close()
 
@@ -291,7 +292,7 @@ def test_nesting_of_10_000_is_refused(opening: str, closing: str) -> None:
 
 
 def ask_both(port: int, deep: bytes) -> tuple[int, int]:
-    client = Client(socket.create_connection(("127.0.0.1", port), timeout=10))
+    client = Client(socket.create_connection(("127.0.0.1", port), timeout=SECONDS_MAX))
     statuses = client.ask(request("PutItem", deep))[0], client.ask(request("ListTables"))[0]
     client.close()
     return statuses

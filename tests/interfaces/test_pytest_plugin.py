@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from comparing import ratio
+from waiting import SECONDS_MAX
 
 import hashrange
 
@@ -68,7 +69,7 @@ def run(directory: Path, suite: str, *arguments: str, fails: bool = False) -> st
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, directory],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS_MAX,
         cwd=directory,
         check=False,
     )

@@ -18,7 +18,7 @@ import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from test_command_line import Serving, fault, path, run, serving
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ KEY = {"pk": {"S": "kept"}}
 
 
 def get(port: int, path: str, headers: Mapping[str, str] = {}) -> tuple[int, str]:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS_MAX)) as connection:
         connection.request("GET", path, headers=dict(headers))
         response = connection.getresponse()
         return response.status, response.read().decode()
@@ -268,7 +268,7 @@ class TestReload:
             context = ssl.create_default_context()
             authority.configure_trust(context)
             with (
-                socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain,
+                socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS_MAX) as plain,
                 context.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
             ):
                 found = secure.getpeercert()

@@ -11,7 +11,7 @@ import boto3
 import pytest
 import uvloop
 from serving import Client, EchoRuntime, Running, request, running
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
 from hashrange.interfaces.server import connection as client_connection
@@ -193,7 +193,7 @@ def test_stopping_starts_no_queued_requests(
 
     def call(name: str, body: bytes, caller: Caller, /) -> bytes:
         begun.append(name)
-        go.wait(20)
+        go.wait(SECONDS_MAX)
         return body
 
     monkeypatch.setattr(server.runtime, "call", call)

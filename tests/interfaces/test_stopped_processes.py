@@ -12,7 +12,7 @@ import pytest
 from running_workers import WORKERS, client, create, metric, workers, workers_of
 from test_command_line import Serving, serving
 from test_ends_of_workers import Writers, restarted, stored
-from waiting import wait_until
+from waiting import SECONDS_MAX, wait_until
 
 from hashrange.engine import price
 
@@ -66,7 +66,7 @@ def stop_the_process_for_costly_requests(server: Serving) -> None:
 
 def once(server: Serving) -> Any:
     """A client that sends a request only once."""
-    return client(server, retries={"total_max_attempts": 1}, read_timeout=30)
+    return client(server, retries={"total_max_attempts": 1}, read_timeout=SECONDS_MAX)
 
 
 def test_costly_requests_do_not_wait_for_a_process_that_is_stopped(path: Path) -> None:

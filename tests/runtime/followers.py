@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from running import TABLE, create_table, get, put, scanned
+from waiting import SECONDS_MAX
 
 from hashrange import kv
 from hashrange.model.errors import ApiError
@@ -104,7 +105,7 @@ def sync(store: MemoryStore) -> Callable[[str, Request], Request]:
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(SECONDS_MAX):
             await scenario()
 
     asyncio.run(limited())

@@ -8,6 +8,9 @@ from typing import Any
 from hashrange import kv
 
 TABLE = "items"
+HELD_SECONDS_MAX = 300.0
+"""Longer than any test waits."""
+
 Request = dict[str, Any]
 Execute = Callable[[str, Request], Request]
 
@@ -157,7 +160,7 @@ class HeldStore(WatchedStore):
     def commit(self, transaction: kv.Transaction, writes: Sequence[kv.Write]) -> None:
         if self.held:
             self.reached.set()
-            assert self.go.wait(20)
+            assert self.go.wait(HELD_SECONDS_MAX)
         super().commit(transaction, writes)
 
 

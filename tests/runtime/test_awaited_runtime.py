@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, create_table, get, increment, put
-from waiting import wait_until_async
+from waiting import SECONDS_MAX, wait_until_async
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER
@@ -79,7 +79,13 @@ def send(runtime: AsyncRuntime, operation: str, request: Request) -> "asyncio.Fu
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 20))
+    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
+
+
+async def many_turns() -> None:
+    """More turns of the loop than a request needs until it waits for the gate or for another."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -> None:
@@ -93,9 +99,7 @@ def test_items_are_written_in_several_transactions_at_once(inner: MemoryStore) -
         answers = []
         for number in range(6):
             answers.append(send(runtime, "UpdateItem", increment(str(number % 3))))
-            await asyncio.sleep(0.01)
-        await wait_until_async(lambda: len(store.committing) == 3)
-        await asyncio.sleep(0.01)
+            await many_turns()
         assert len(store.committing) == 3  # one for each item: its second request waits
         store.open.set()
         assert await asyncio.gather(*answers) == [b"{}"] * 6
@@ -122,7 +126,7 @@ def test_no_request_passes_one_that_waits_for_the_same_items(inner: MemoryStore)
             ("PutItem", put("b", color="last")),  # b is free, but wanted
         ):
             answers.append(send(runtime, operation, request))
-            await asyncio.sleep(0.01)
+            await many_turns()
         assert len(store.committing) == 1
         store.open.set()
         assert await asyncio.gather(*answers) == [b"{}"] * 3
@@ -145,8 +149,8 @@ def test_a_costly_write_is_dropped_if_its_caller_was_told_to_try_again(
         told = send(runtime, "UpdateItem", COSTLY_UPDATE)
         assert isinstance(await told, ThrottlingException)
         held.set()
-        monkeypatch.setattr(backlog, "SECONDS_MAX", 20.0)
-        await asyncio.sleep(0.2)
+        monkeypatch.setattr(backlog, "SECONDS_MAX", SECONDS_MAX)
+        await wait_until_async(lambda: not (runtime._jobs._count or runtime._jobs._writing))
         found = _decoded(await send(runtime, "GetItem", get("a", "0")))
         assert "m" not in found["Item"]
         await runtime.aclose()
@@ -156,7 +160,7 @@ def test_a_costly_write_is_dropped_if_its_caller_was_told_to_try_again(
 
 def _after(event: threading.Event, function: Callable[..., bool]) -> Callable[..., bool]:
     def waited(*arguments: Any) -> bool:
-        event.wait(10)
+        assert event.wait(SECONDS_MAX)
         return function(*arguments)
 
     return waited

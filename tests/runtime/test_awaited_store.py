@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, create_table, get, increment, put
+from waiting import SECONDS_MAX
 
 from hashrange import kv
 from hashrange.engine.decision import Decision, answer
@@ -89,7 +90,7 @@ async def client_of(store: AsyncMemoryStore) -> AsyncIterator[Client]:
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS_MAX):
             await scenario()
 
     asyncio.run(limited())

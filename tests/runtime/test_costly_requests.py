@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from running import TABLE, Request, WatchedStore, create_table, get, key
 from tracing import TracedStore
+from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
 from hashrange.engine import price
@@ -157,7 +158,7 @@ def test_no_costly_write_is_lost(database: Database) -> None:
         ]
         asyncio.run(increment_together())
         for each in from_threads:
-            each.result(timeout=60)
+            each.result(timeout=SECONDS_MAX)
     assert number(database, "a") == 12
     assert not list(database.check())
 

@@ -78,9 +78,11 @@ class Searched:
 
     def __init__(self) -> None:
         self.leads = False
+        self.asked = 0
         self.searched = 0
 
     def elected(self) -> bool:
+        self.asked += 1
         return self.leads
 
     def scrub(self, seconds: float, /) -> list[list[str]]:
@@ -101,7 +103,7 @@ def test_only_the_elected_process_looks_for_damage(monkeypatch: pytest.MonkeyPat
     told: list[str] = []
     scrubber.on_damage(told.append)
     scrubber.start()
-    time.sleep(0.1)
+    wait_until(lambda: store.asked > 3)
     assert store.searched == 0
     store.leads = True
     wait_until(lambda: told)

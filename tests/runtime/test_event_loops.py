@@ -19,7 +19,7 @@ from running import (
     put,
     scanned,
 )
-from waiting import wait_until_async
+from waiting import SECONDS_MAX, wait_until_async
 
 from hashrange import Database, kv
 from hashrange.engine import fetch
@@ -59,14 +59,16 @@ def test_reads_go_on_while_a_commit_is_held(held: HeldStore) -> None:
                 ("Scan", {"TableName": TABLE}),
                 ("TransactGetItems", {"TransactItems": [{"Get": get("a")}]}),
             ):
-                response = await asyncio.wait_for(database.execute_async(operation, request), 5)
+                response = await asyncio.wait_for(
+                    database.execute_async(operation, request), SECONDS_MAX
+                )
                 assert "old" in str(response)
                 assert "new" not in str(response)
             described = await database.execute_async("DescribeTable", {"TableName": TABLE})
             assert described["Table"]["ItemCount"] == 1
             assert not any(write.done() for write in writes)
             held.go.set()
-            await asyncio.wait_for(asyncio.gather(*writes), 5)
+            await asyncio.wait_for(asyncio.gather(*writes), SECONDS_MAX)
             found = await database.execute_async("GetItem", get("a"))
             assert found["Item"]["color"] == {"S": "new"}
 
@@ -87,9 +89,9 @@ def test_requests_during_a_commit_form_the_next_batch(
             await wait_until_async(held.reached.is_set)
             rest = [database.execute_async("UpdateItem", increment("a")) for _ in range(50)]
             waiting = asyncio.gather(*rest)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)  # they are submitted in the next turn
             held.go.set()
-            await asyncio.wait_for(asyncio.gather(first, waiting), 5)
+            await asyncio.wait_for(asyncio.gather(first, waiting), SECONDS_MAX)
             assert held.commits - before == 2
 
         asyncio.run(scenario())
@@ -149,15 +151,15 @@ def test_answers_come_on_the_loop_that_asked(store: kv.Store) -> None:
 
                 body = msgspec.json.encode(increment("a"))
                 database.runtime.submit("UpdateItem", body, done)
-                await asyncio.wait_for(answered, 10)
+                await asyncio.wait_for(answered, SECONDS_MAX)
             return 100
 
         with ThreadPoolExecutor(4) as pool:
             threads = [pool.submit(in_thread) for _ in range(2)]
             loops = [pool.submit(asyncio.run, on_loop()) for _ in range(2)]
-            expected = sum(loop.result(30) for loop in loops)
+            expected = sum(loop.result(SECONDS_MAX) for loop in loops)
             stop.set()
-            expected += sum(thread.result(30) for thread in threads)
+            expected += sum(thread.result(SECONDS_MAX) for thread in threads)
         assert not wrong
         assert count(database.execute, "a") == expected
 
@@ -171,7 +173,7 @@ def test_a_loop_that_ends_during_a_commit_leaves_the_next_one_alone(held: HeldSt
             await wait_until_async(held.reached.is_set)
 
         async def write(pk: str) -> None:
-            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), 5)
+            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), SECONDS_MAX)
 
         held.held = True
         asyncio.run(give_up())
@@ -186,7 +188,7 @@ def test_a_blocked_loop_does_not_delay_others(held: HeldStore) -> None:
         create_table(database.execute)
         held.held = True
         writing = pool.submit(database.execute, "PutItem", put("a"))
-        assert held.reached.wait(20)
+        assert held.reached.wait(SECONDS_MAX)
         still = asyncio.new_event_loop()
 
         async def submit_and_stop() -> None:
@@ -197,12 +199,12 @@ def test_a_blocked_loop_does_not_delay_others(held: HeldStore) -> None:
             write = asyncio.create_task(database.execute_async("PutItem", put("c")))
             await asyncio.sleep(0.01)
             held.go.set()
-            await asyncio.wait_for(write, 5)
+            await asyncio.wait_for(write, SECONDS_MAX)
 
         still.run_until_complete(submit_and_stop())
         asyncio.run(write_behind_it())
         still.close()
-        writing.result(20)
+        writing.result(SECONDS_MAX)
         assert len(scanned(database.execute)) == 3
 
 
@@ -219,7 +221,7 @@ def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.St
         loop.close()
 
         async def write() -> None:
-            await asyncio.wait_for(database.execute_async("PutItem", put("b")), 5)
+            await asyncio.wait_for(database.execute_async("PutItem", put("b")), SECONDS_MAX)
 
         asyncio.run(write())
         assert [item["pk"]["S"] for item in scanned(database.execute)] == ["b"]
@@ -266,7 +268,7 @@ def test_a_cancelled_caller_does_not_affect_others(held: HeldStore) -> None:
             tasks[1].cancel()
             await asyncio.sleep(0)
             held.go.set()
-            await asyncio.wait_for(asyncio.gather(tasks[0], tasks[2]), 5)
+            await asyncio.wait_for(asyncio.gather(tasks[0], tasks[2]), SECONDS_MAX)
             assert tasks[1].cancelled()
 
         asyncio.run(scenario())
@@ -284,10 +286,10 @@ def test_the_loop_does_not_wait_for_a_thread_that_commits(held: HeldStore) -> No
             await wait_until_async(held.reached.is_set)
             write = asyncio.create_task(database.execute_async("PutItem", put("loop")))
             read: Awaitable[Any] = database.execute_async("GetItem", get("thread"))
-            assert await asyncio.wait_for(read, 5) == {}
+            assert await asyncio.wait_for(read, SECONDS_MAX) == {}
             assert not write.done()
             held.go.set()
-            await asyncio.wait_for(asyncio.gather(thread, write), 5)
+            await asyncio.wait_for(asyncio.gather(thread, write), SECONDS_MAX)
 
         asyncio.run(scenario())
         assert len(scanned(database.execute)) == 2

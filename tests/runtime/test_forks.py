@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import pytest
 from running import add_index, count, create_table, increment, index_status, put, scanned
+from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange.runtime import upkeep
@@ -20,15 +21,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]
 
-CHILD_SECONDS_MAX = 20
-
 
 def in_child(work: Callable[[], None]) -> bool:
     """Run `work` in a forked process that exits at once; True if it ended in time."""
     pid = os.fork()
     if pid == 0:
         _run_and_exit(work)
-    deadline = time.monotonic() + CHILD_SECONDS_MAX
+    deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
@@ -103,7 +102,7 @@ def test_an_event_loop_in_the_child(path: str) -> None:
         create_table(database.execute)
 
         async def write(pk: str) -> None:
-            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), 10)
+            await asyncio.wait_for(database.execute_async("PutItem", put(pk)), SECONDS_MAX)
 
         asyncio.run(write("parent"))  # its commit thread is not in the child
         assert in_child(lambda: asyncio.run(write("child")))

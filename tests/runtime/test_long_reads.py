@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from running import TABLE, WatchedStore, create_table, get, put
+from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
 from hashrange.engine import fetch
@@ -53,7 +54,7 @@ class _CountedSnapshot:
         if type(read) is kv.Range:
             self._store.readers.append(self)
             if self._store.hold:
-                assert self._store.hold.wait(20)
+                assert self._store.hold.wait(SECONDS_MAX)
         return self._snapshot.read(read)
 
     def close(self) -> None:
@@ -77,7 +78,7 @@ def filled(store: kv.Store, items: int = 100) -> Database:
 
 
 async def outcomes(requests: list[Awaitable[Any]]) -> list[Any]:
-    return await asyncio.wait_for(asyncio.gather(*requests, return_exceptions=True), 30)
+    return await asyncio.wait_for(asyncio.gather(*requests, return_exceptions=True), SECONDS_MAX)
 
 
 @pytest.mark.usefixtures("slices")
@@ -152,7 +153,7 @@ def test_callers_take_turns(store: kv.Store) -> None:
             for _ in range(100):
                 submit("many")
             submit("one")
-            await asyncio.wait_for(everything.wait(), 30)
+            await asyncio.wait_for(everything.wait(), SECONDS_MAX)
 
         asyncio.run(scenario())
         assert order.index("one") <= 2 * queue.READS_MAX

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, count, create_table, get, increment, key, put, scanned
+from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
 from hashrange.model.errors import InternalServerError
@@ -86,7 +87,7 @@ def execute(request: pytest.FixtureRequest) -> Callable[[Database, str, Any], An
         return database.execute(operation, given)
 
     def on_loop(database: Database, operation: str, given: Any) -> Any:
-        return asyncio.run(asyncio.wait_for(database.execute_async(operation, given), 10))
+        return asyncio.run(asyncio.wait_for(database.execute_async(operation, given), SECONDS_MAX))
 
     return sync if request.param == "sync" else on_loop
 
@@ -227,7 +228,7 @@ def test_a_counter_equals_the_acknowledged_writes(inner: MemoryStore) -> None:
 
     with ThreadPoolExecutor(5) as pool:
         acknowledged = sum(pool.map(in_thread, range(4)))
-        acknowledged += pool.submit(asyncio.run, on_loop()).result(30)
+        acknowledged += pool.submit(asyncio.run, on_loop()).result(SECONDS_MAX)
     assert faulty.struck
     assert count(Database(inner).execute, "n") == acknowledged
     assert not list(Database(inner).check())

@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 import pytest
+from waiting import SECONDS_MAX
 
 from hashrange.kv import (
     SYSTEM_SPACE,
@@ -275,7 +276,7 @@ def test_a_backup_beside_a_busy_writer_ends_and_is_one_moment(
     copying = threading.Thread(target=store.backup, args=(str(tmp_path / "copy.db"),), daemon=True)
     writer.start()
     copying.start()
-    copying.join(20)
+    copying.join(SECONDS_MAX)
     ended = not copying.is_alive()
     stop.set()
     writer.join()

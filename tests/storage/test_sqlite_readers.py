@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import SECONDS_MAX
 
 from hashrange import kv
 from hashrange.storage.sqlite import SqliteStore
@@ -90,7 +91,7 @@ def test_a_lack_of_descriptors_is_not_blamed_on_permissions(tmp_path: Path) -> N
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=SECONDS_MAX,
     )
     said, released = done.stdout.splitlines()
     assert "too many open files" in said

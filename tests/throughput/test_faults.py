@@ -11,6 +11,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 from test_admission import by_kind, units
+from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange import Database, Eventual, Faults, Settings
@@ -239,7 +240,9 @@ def test_faults_are_wanted() -> None:
 @pytest.mark.parametrize(("given", "rate"), [("throttle", "''"), ("throttle=often", "'often'")])
 def test_a_rate_on_the_command_line_is_a_number(given: str, rate: str) -> None:
     command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--fault", given]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX
+    )
     assert ended.returncode == 1
     assert ended.stderr == (
         "hashrange: --fault: the rate of throttle is a number, 0 or more and at most 1, not "

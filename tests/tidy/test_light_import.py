@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from waiting import SECONDS_MAX
 
 HEAVY = ("boto3", "botocore", "httptools", "pydantic", "pytest", "rich", "uvloop")
 NOT_TO_SERVE = {
@@ -18,7 +19,11 @@ def loaded_by(statement: str) -> set[str]:
     """The heavy libraries that a new interpreter has loaded after a statement."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)"
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=SECONDS_MAX,
     )
     return set(run.stdout.split()) & set(HEAVY)
 
@@ -32,7 +37,7 @@ def test_a_server_does_not_load_libraries_that_it_does_not_need() -> None:
         assert process.stdout
         assert "Serving" in process.stdout.readline()
         process.terminate()
-        _, timed = process.communicate(timeout=60)
+        _, timed = process.communicate(timeout=SECONDS_MAX)
     loaded = set(re.findall(r"\| +(\S+)$", timed, re.MULTILINE))
     assert {"hashrange.runtime.runtime", "hashrange.interfaces.server"} <= loaded
     assert loaded & NOT_TO_SERVE == set()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from waiting import SECONDS_MAX
+
 NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -39,7 +41,7 @@ class Browserless:
             sent["Content-Type"] = "application/x-www-form-urlencoded"
             body = urlencode(form)
         sent |= headers
-        connection = HTTPConnection("127.0.0.1", self.parts.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.parts.port, timeout=SECONDS_MAX)
         try:
             connection.putrequest(
                 method or ("GET" if form is None else "POST"), path, skip_host="Host" in sent

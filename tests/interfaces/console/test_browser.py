@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 from console import shop
 from console.asking import Browserless, Open
@@ -45,7 +46,7 @@ def page(browser: Any, console: Browserless) -> Iterator[Any]:
     page.on("pageerror", lambda error: reported.append(str(error)))
     page.on("console", lambda said: reported.append(said.text) if said.type == "error" else None)
     page.goto(console.url)
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(1000 * SECONDS_MAX)
     yield page
     context.close()
     # htmx reports requests that end because the page is left.

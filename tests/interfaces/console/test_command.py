@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from console import shop
@@ -49,27 +50,27 @@ def test_a_console_of_a_file(path: str) -> None:
         assert "read only" in page.text
         assert console.post("/table/shop/selected", key="x").status == 403
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(SECONDS_MAX) == 0
 
 
 def test_a_console_that_may_write(path: str) -> None:
     with started("console", path, "--port", "0", "--write") as (process, console):
         assert "may write" in console.ask("/").text
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(SECONDS_MAX) == 0
 
 
 def test_a_console_beside_a_server(path: str) -> None:
     with started("serve", path, "--port", "0", "--console") as (process, console):
         assert "read only" in console.ask("/table/shop").text
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(SECONDS_MAX) == 0
 
 
 def failed(*arguments: str) -> str:
     """The one line of a command that fails."""
     command = [*COMMAND, *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
     assert run.returncode == 1
     assert run.stdout == ""
     [line] = run.stderr.splitlines()
@@ -95,7 +96,7 @@ def test_a_missing_library_is_named(path: str) -> None:
         "from hashrange.interfaces.cli import main; main()"
     )
     command = [sys.executable, "-c", program]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
     assert run.returncode == 1
     assert "pip install 'hashrange[console]'" in run.stderr
     assert len(run.stderr.splitlines()) == 1

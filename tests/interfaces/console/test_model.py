@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 from console.asking import Browserless
 from console.test_command import failed, started
@@ -113,7 +114,7 @@ def test_the_command_takes_a_model(tmp_path: Path) -> None:
 def test_a_form_in_a_browser(console: Browserless, browser: Any) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(1000 * SECONDS_MAX)
     page.goto(console.url.replace("/?", "/model?"))
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     picture = page.locator("details[open] img")

@@ -11,6 +11,7 @@ from typing import Any
 
 import boto3
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from console import shop
@@ -153,7 +154,7 @@ def test_the_page_is_refreshed_by_itself(client: Any, opened: Open, browser: Any
     console = opened().enter()
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(1000 * SECONDS_MAX)
     page.goto(console.url.replace("/?", f"{PAGE}?"))
     page.get_by_text("14 items").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

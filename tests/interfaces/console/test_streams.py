@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 from console import shop
 from console.asking import Browserless, Open
@@ -96,7 +97,7 @@ def test_a_table_without_a_stream(console: Browserless, client: Any) -> None:
 def test_records_appear_by_themselves(console: Browserless, client: Any, browser: Any) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(1000 * SECONDS_MAX)
     page.goto(console.url.replace("/?", f"{PAGE}?"))
     page.get_by_text("Nothing yet").wait_for()
     put(client, "ann", city="Leeds")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from console.asking import Browserless, Open
@@ -166,14 +167,14 @@ def test_the_command_opens_the_tour() -> None:
         assert "Where an item lies" in console.ask("/learn").text
         assert "sensor-management" in console.ask("/").text
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(SECONDS_MAX) == 0
 
 
 def test_the_steps_in_a_browser(tour: Browserless, browser: Any) -> None:
     """Each step is done by its button, on a wide and on a narrow window."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(1000 * SECONDS_MAX)
     reported: list[str] = []
     page.on("console", lambda said: reported.append(said.text) if said.type == "error" else None)
     page.goto(tour.url.replace("/?", "/learn?"))

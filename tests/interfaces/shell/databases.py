@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from waiting import SECONDS_MAX
+
 import hashrange
 
 HOSTILE = "\x1b[31m[bold]\x07\u0000\u202e\u009b5m"
@@ -69,7 +71,7 @@ def run(*arguments: object, given: str = "", **variables: str) -> subprocess.Com
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=SECONDS_MAX,
         check=False,
         env=os.environ | variables,
     )

@@ -14,9 +14,10 @@ from contextlib import contextmanager, suppress
 from fcntl import ioctl
 from pathlib import Path
 
+from waiting import SECONDS_MAX
+
 _READING, _READ = "\x1b[?2004h", "\x1b[?2004l"
 """Sent when the prompt begins to read, and when it ends: a switch of how pasted text comes."""
-SECONDS_MAX = 8.0
 
 
 _OF_OURS = ("COLUMNS", "LINES", "NO_COLOR")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
 from shell.databases import HOSTILE, ORDERS, run
@@ -138,7 +139,7 @@ def test_a_closed_pipe_ends_it_quietly(own: Path) -> None:
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=SECONDS_MAX) == 1
 
 
 def test_aws_is_not_written_to_without_asking(tmp_path: Path) -> None:

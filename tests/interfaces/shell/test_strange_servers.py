@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from waiting import SECONDS_MAX
 
 from shell.databases import run
 from shell.terminals import terminal
@@ -26,7 +27,7 @@ class Answers(BaseHTTPRequestHandler):
         if self.path == "/page":
             body = "<html>\x1b[31m</html>"
         elif self.headers["X-Amz-Target"].endswith("ExecuteStatement"):
-            self.ended.wait(30)
+            self.ended.wait(SECONDS_MAX)
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 from hashrange.kv import Answer, Read, Write
 from hashrange.storage.postgres import PostgresStore, settle
@@ -21,7 +22,7 @@ def run(dsn: str, scenario: Scenario, *, stores: int = 1, **options: Any) -> Non
     async def body() -> None:
         opened = [PostgresStore(dsn, **options) for _ in range(stores)]
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(SECONDS_MAX):
                 await scenario(*opened)
         finally:
             for store in opened:

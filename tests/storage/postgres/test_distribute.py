@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import wait_for_indexes
+from waiting import SECONDS_MAX, wait_for_indexes
 
 import hashrange
 from hashrange.kv import Add, Counters, CreateSpace, Get, Put
@@ -63,7 +63,7 @@ def found(server: PostgresServer, name: str) -> set[str]:
 
 def told(dsn: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "hashrange", "distribute", dsn]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS_MAX)
 
 
 def test_the_tables_of_an_empty_database(postgres_server: PostgresServer) -> None:
