@@ -76,6 +76,17 @@ class Receipt(Struct, gc=False):
             units *= 2
         self.charges.append(Charge(table, None, key.key, units, False, key.raw))
 
+    def add_refused(self, table: Table, key: RowKey, size_bytes: int) -> None:
+        """Charge a write whose condition failed, or whose transaction was cancelled.
+
+        It consumes what the item as it is would cost, no matter how large it would have become;
+        `size_bytes` is 0 if there is none. So it was measured on the service in 2026.
+        """
+        units = write_units(size_bytes)
+        if self.transactional:
+            units *= 2
+        self.charges.append(Charge(table, None, key.key, units, True, key.raw))
+
     def add_range(
         self,
         table: Table,

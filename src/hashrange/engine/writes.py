@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import fetch, keys, throughput
-from hashrange.engine.capacity import write_units
+from hashrange.engine.capacity import Receipt, write_units
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
@@ -17,6 +17,7 @@ from hashrange.engine.keyspace.rows import Row, row_at
 from hashrange.expressions import Condition, Update
 from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model.errors import (
+    ApiError,
     ConditionalCheckFailedException,
     DuplicateItemException,
     ItemCollectionSizeLimitExceededException,
@@ -171,9 +172,9 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
     """
     condition, old = write.condition, before.row
     if write.new_only and old is not None:
-        raise DuplicateItemException(DUPLICATE)
+        raise _refused(DuplicateItemException(DUPLICATE), write, old)
     if condition is not None and not condition.matches(None if old is None else old.item):
-        raise _refusal(write, old)
+        raise _refused(_condition_failed(write, old), write, old)
     if write.check:
         size = 0 if old is None else old.size
         return ItemChange(write.table, write.key, old, None, size, check=True)
@@ -216,7 +217,14 @@ def condition_failed() -> ConditionalCheckFailedException:
     return ConditionalCheckFailedException(CONDITION_FAILED)
 
 
-def _refusal(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:
+def _refused(error: ApiError, write: ItemWrite, old: Row | None) -> ApiError:
+    """The error, with the units that the write consumes nevertheless."""
+    error.receipt = Receipt()
+    error.receipt.add_refused(write.table, write.key, old.size if old else 0)
+    return error
+
+
+def _condition_failed(write: ItemWrite, old: Row | None) -> ConditionalCheckFailedException:
     if write.return_old_on_failure and old is not None:
         return ConditionalCheckFailedException(CONDITION_FAILED, Item=old.item)
     return condition_failed()

@@ -11,7 +11,10 @@ _SERVICE = "com.amazon.coral.service#"
 
 
 class ApiError(Exception):
-    """An error of the API: `status`, `type` (as on the wire) and the members of its body."""
+    """An error of the API: `status`, `type` (as on the wire) and the members of its body.
+
+    `receipt` has the units that the refused request consumed (`engine.capacity`), if it did.
+    """
 
     status: ClassVar[int] = 400
     namespace: ClassVar[str] = _MODELLED
@@ -21,6 +24,7 @@ class ApiError(Exception):
         super().__init__(message)
         self.message = message
         self.members = members
+        self.receipt: Any = None
 
     @property
     def code(self) -> str:

@@ -134,16 +134,6 @@ def internal_error(error: BaseException) -> InternalServerError:
     return refusal
 
 
-def _refusal(error: Exception, account: Account | None) -> ApiError:
-    """The outcome of a request whose decision raised an error."""
-    if not isinstance(error, ApiError):
-        return internal_error(error)
-    if account is not None:
-        account.refused(error)
-    # A traceback would keep the rows that were read in memory, in a cycle.
-    return error.with_traceback(None)
-
-
 def _gone(change: TableChange) -> set[int]:
     """The spaces of the table and of the indexes that a change drops."""
     old, new = ({each.space for each in _sources(table)} for table in change)
@@ -233,7 +223,7 @@ class Batch(Struct, eq=False):
             except Costly:
                 costly.append(submission)
             except Exception as error:
-                submission.outcome = _refusal(error, account)
+                submission.outcome = self._refusal(submission, error, now)
             else:
                 for change in decision.changes:
                     if type(change) is TableChange:
@@ -261,7 +251,7 @@ class Batch(Struct, eq=False):
             raise Costly
         response = proposal.response
         if isinstance(response, ApiError):
-            submission.outcome = _refusal(response, submission.account)
+            submission.outcome = self._refusal(submission, response, now)
         else:
             submission.outcome = self._charged(submission, response, proposal.receipt, now)
         return transition.postponed(proposal.writes, now)
@@ -272,7 +262,7 @@ class Batch(Struct, eq=False):
         try:
             response = encode_response(decision.response())
         except ApiError as error:
-            submission.outcome = _refusal(error, submission.account)
+            submission.outcome = self._refusal(submission, error, now)
             return writes
         if self.environment.meter is not None:
             response = self._charged(submission, response, decision.receipt, now)
@@ -288,6 +278,16 @@ class Batch(Struct, eq=False):
             return response
         (submission.account or meter).charge(receipt, now)
         return metered(response, receipt) if meter.tells else response
+
+    def _refusal(self, submission: Submission, error: Exception, now: float) -> ApiError:
+        """The outcome of a request whose decision raised an error, after its units are charged."""
+        if not isinstance(error, ApiError):
+            return internal_error(error)
+        meter = self.environment.meter
+        if meter is not None and error.receipt is not None:
+            (submission.account or meter).charge(error.receipt, now)
+        # A traceback would keep the rows that were read in memory, in a cycle.
+        return error.with_traceback(None)
 
     def _redefine(self, change: TableChange) -> None:
         self.needs_upkeep |= change.old is not None

@@ -99,7 +99,7 @@ class Footprint(NamedTuple):
     def decision(self) -> Decision:
         if isinstance(self.result, ApiError):
             raise self.result
-        if self.result.changes:
+        if self.result.changes or callable(self.result.respond):
             self.result.receipt = None  # it is filled again
         return self.result
 

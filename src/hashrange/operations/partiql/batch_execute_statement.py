@@ -3,14 +3,13 @@
 A statement that fails has an Error in its place in the response. The others go on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Raw
 
 from hashrange.engine import fetch, throughput, writes
-from hashrange.engine.capacity import Receipt, write_units
+from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, ItemChange, Response, answer
 from hashrange.engine.fetch import Admit, Fetch, Moment, Row, RowKey
 from hashrange.engine.writes import ItemWrite
@@ -20,8 +19,6 @@ from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import (
     ApiError,
-    ConditionalCheckFailedException,
-    DuplicateItemException,
     ProvisionedThroughputExceededException,
     ThrottlingException,
     ValidationException,
@@ -178,7 +175,7 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
     wanted = [target for target in targets if isinstance(target, ItemWrite)]
     before = iter((yield from writes.read(wanted)))
     outcomes: list[Any] = []
-    failed: dict[str, float] = {}
+    refused = Receipt()
     for target in targets:
         if not isinstance(target, ItemWrite):
             outcomes.append(target)
@@ -188,13 +185,14 @@ def _write(request: Request, targets: Sequence[Target | ApiError], moment: Momen
             outcomes.append(writes.decide(target, old, moment))
         except ApiError as refusal:
             outcomes.append(refusal)
-            if isinstance(refusal, ConditionalCheckFailedException | DuplicateItemException):
-                units = write_units(old.row.size if old.row else 0)
-                failed[target.table.name] = failed.get(target.table.name, 0) + units
+            if refusal.receipt is not None:
+                refused.charges += refusal.receipt.charges
     changes = [outcome for outcome in outcomes if isinstance(outcome, ItemChange)]
 
     def respond(receipt: Receipt) -> Raw:
-        return _respond(request, targets, outcomes, statements.returned, receipt, failed)
+        response = _respond(request, targets, outcomes, statements.returned, receipt, refused)
+        receipt.charges += refused.charges
+        return response
 
     return Decision(changes, respond)
 
@@ -205,12 +203,12 @@ def _respond(
     outcomes: Sequence[Any],
     shown: Callable[[Any, Any], Any],
     receipt: Receipt,
-    failed: Mapping[str, float] = MappingProxyType({}),
+    refused: Receipt | None = None,
 ) -> Raw:
     """The response. A member whose table was found names it, even if the member failed.
 
-    `failed` are the units of the failed conditions by table. DynamoDB shows them in the sum of a
-    table that something was written to, and nowhere else.
+    `refused` has the units of the failed conditions. DynamoDB shows them in the sum of a table that
+    something was written to, and nowhere else.
     """
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
@@ -227,8 +225,10 @@ def _respond(
     answered: Response = {"Responses": responses}
     mode = request.given.return_consumed_capacity
     outputs.add_consumed_list(answered, receipt, mode, tables)
+    charges = refused.charges if refused else ()
     for consumed in answered.get("ConsumedCapacity", ()):
-        consumed["CapacityUnits"] += failed.get(tables[consumed["TableName"]].name, 0)
+        name = tables[consumed["TableName"]].name
+        consumed["CapacityUnits"] += sum(each.units for each in charges if each.table.name == name)
     return number_sets.in_hash_order(answered)
 
 

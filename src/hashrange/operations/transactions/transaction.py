@@ -116,7 +116,14 @@ def _write(
             writes.condition_failed() if write.failed_if_absent and old.row is None else result
             for write, old, result in zip(wanted, before, results, strict=True)
         ]
-    changes = cancellation.succeeded(results)
+    try:
+        changes = cancellation.succeeded(results)
+    except TransactionCanceledException as cancelled:
+        cancelled.receipt = Receipt(transactional=True)
+        for write, old in zip(wanted, before, strict=True):
+            size = old.row.size if old.row is not None else 0
+            cancelled.receipt.add_refused(write.table, write.key, size)
+        raise
     return Decision(changes, lambda receipt: respond(receipt, tables), transactional=True)
 
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from hashrange import forks, kv
+from hashrange.engine.capacity import Charge, Receipt
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
 from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result, WorkerLost
@@ -243,11 +244,10 @@ class Jobs(forks.Forkable):
         except StopIteration as end:
             result: Result = end.value
             if not result.writes:
-                self._charge(job, result)
+                self._conclude(job, result)
             self._end(job, Proposal(job.reads, *astuple(result)))
         except ApiError as refusal:
-            if job.account is not None:
-                job.account.refused(refusal)
+            self._charge(job, refusal.receipt)
             self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
         except WorkerLost:
             if job.beginnings < BEGINNINGS_MAX:
@@ -275,13 +275,18 @@ class Jobs(forks.Forkable):
             job.evaluation = job.account.steps(job.evaluation)
         job.reads = []
 
-    def _charge(self, job: Job, result: Result) -> None:
+    def _conclude(self, job: Job, result: Result) -> None:
         """Charge what a request has read. Writes are charged when they are committed."""
+        self._charge(job, result.receipt)
+        meter, response, receipt = self._environment.meter, result.response, result.receipt
+        if meter is not None and meter.tells and receipt is not None:
+            assert isinstance(response, bytes), "a decision that is refused writes something"
+            result.response = metered(response, receipt)
+
+    def _charge(self, job: Job, receipt: Receipt | Charge | None) -> None:
         meter = self._environment.meter
-        if meter is not None and result.receipt is not None:
-            (job.account or meter).charge(result.receipt, self._environment.clock.now())
-            if meter.tells and isinstance(result.response, bytes):
-                result.response = metered(result.response, result.receipt)
+        if meter is not None and receipt is not None:
+            (job.account or meter).charge(receipt, self._environment.clock.now())
 
     def _end(self, job: Job, outcome: Proposal | BaseException) -> None:
         job.drop()

@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
-from hashrange.model.errors import ApiError, ConditionalCheckFailedException
 from hashrange.runtime.meter.meter import Expected, Meter
 
 T = TypeVar("T")
@@ -53,9 +52,3 @@ class Account(Struct, gc=False):
         if not self.charged:
             self.charged = True
             self.meter.charge(receipt, now)
-
-    def refused(self, refusal: ApiError) -> None:
-        """Charge a write whose condition has failed: it consumes what the write would have."""
-        if isinstance(refusal, ConditionalCheckFailedException) and not self.charged:
-            self.charged = True
-            self.meter.pay(self.expected, self.now)

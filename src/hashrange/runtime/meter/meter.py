@@ -128,11 +128,6 @@ class Meter:
         buckets = self._of(table, index, True).every()
         return max(max(0.0, -bucket.credit_at(now) / bucket.rate) for bucket in buckets)
 
-    def pay(self, expected: Expected, now: float) -> None:
-        """Charge what was expected of requests that were admitted."""
-        for bucket, units in expected.items():
-            bucket.pay(units, now)
-
     def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
         """A local index uses the buckets of its table, and is known by its own space too."""
         known = self._written if written else self._read
