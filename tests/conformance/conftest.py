@@ -131,7 +131,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
             client = _client(database.boto3_session())
             for operation in SHOW_INDEXES:
                 client.meta.events.register(
-                    f"before-call.dynamodb.{operation}", lambda **_: wait_for_indexes(database)
+                    f"before-call.dynamodb.{operation}",
+                    lambda **_: wait_for_indexes(database.runtime),
                 )
             yield client
     elif request.param == HTTP:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from drawn import Request
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
 from machine import Operations
+from waiting import wait_for_indexes
 
 from hashrange import kv
 from hashrange.runtime.awaited.runtime import AsyncRuntime
@@ -66,9 +68,14 @@ class OnPostgresql(Operations):
 
 
 class OnCitus(OnPostgresql):
-    """With the statements of that dialect, over plain PostgreSQL."""
+    """With the statements of that dialect, over plain PostgreSQL. Indexes follow from a log."""
 
     options = "&dialect=citus"
+
+    def answer(self, operation: str, request: Request) -> Any:
+        response = super().answer(operation, request)
+        wait_for_indexes(self.runtime)
+        return response
 
 
 @pytest.fixture(scope="class")

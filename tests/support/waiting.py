@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import hashrange
+    from hashrange.runtime.awaited.runtime import AsyncRuntime
+    from hashrange.runtime.runtime import Runtime
 
 SECONDS_MAX = 120.0
 """Enough on any machine: a test that waits so long has failed. The one limit of all tests."""
@@ -28,6 +29,6 @@ async def wait_until_async(happened: Callable[[], object]) -> None:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def wait_for_indexes(database: "hashrange.Database") -> None:
+def wait_for_indexes(runtime: "Runtime | AsyncRuntime") -> None:
     """Wait until global indexes that follow from a log show all changes."""
-    wait_until(lambda: not any(each.lag_seconds for each in database.runtime.capacities()))
+    wait_until(lambda: not any(each.lag_seconds for each in runtime.capacities()))

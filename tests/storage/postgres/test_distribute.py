@@ -140,7 +140,7 @@ def test_requests_to_a_distributed_database(postgres_server: PostgresServer) -> 
                 ]
             )
         client.delete_item(TableName="table", Key={"pk": {"S": "0"}})
-        wait_for_indexes(database)
+        wait_for_indexes(database.runtime)
         query = {"KeyConditionExpression": "#o = :x", "ExpressionAttributeNames": {"#o": "of"}}
         entries = client.query(
             TableName="table",

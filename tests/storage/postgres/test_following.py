@@ -47,7 +47,7 @@ def put(pk: str, color: str) -> dict[str, Any]:
 
 
 def compare(database: hashrange.Database) -> None:
-    wait_for_indexes(database)
+    wait_for_indexes(database.runtime)
     assert list(database.check()) == []
     found = [
         sorted(str(item) for item in database.execute("Scan", {"TableName": TABLE} | of)["Items"])
@@ -70,7 +70,7 @@ def test_a_write_of_an_item_is_in_one_slot(dsn: str, monkeypatch: pytest.MonkeyP
 
     with hashrange.connect(dsn) as database:
         create(database)
-        wait_for_indexes(database)
+        wait_for_indexes(database.runtime)
         monkeypatch.setattr(routed, "write", noted)
         for color in "red", "blue":
             database.execute("PutItem", put("one", color))
