@@ -115,6 +115,32 @@ def test_reads_take_turns_until_they_hold_much(
     assert (len(turns) == len(set(turns))) == much
 
 
+def test_reads_wait_after_a_page_that_cannot_be_divided(
+    store: kv.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them is answered at once. An item that is read after the others is not late."""
+    monkeypatch.setattr(drive, "SLICE_SECONDS", 60.0)  # one slice is enough for every page
+    monkeypatch.setattr(reads, "OVERRUN_SECONDS", 0.0)
+    monkeypatch.setattr(reads, "PAUSE_RATIO", 1e9)
+    counting = CountingStore(store)
+    with filled(counting) as database:
+        order: list[str] = []
+
+        async def answer(operation: str, request: dict[str, Any]) -> None:
+            await database.execute_async(operation, request)
+            order.append(operation)
+
+        async def scenario() -> None:
+            scans = [answer("Scan", SCAN) for _ in range(40)]
+            await outcomes([*scans, answer("GetItem", get("1"))])
+
+        counting.most = 0
+        asyncio.run(scenario())
+        assert counting.most == queue.READS_MAX
+        assert order[:2] == ["Scan", "GetItem"]
+        assert order[2:] == ["Scan"] * 39
+
+
 @pytest.mark.usefixtures("slices")
 def test_the_queue_has_an_end(store: kv.Store) -> None:
     """More are refused with an error after which SDKs try again, and short reads go on."""

@@ -36,6 +36,14 @@ LONG_READS_PER_TURN = 8
 """How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
 others of the turn wait for each of them for a slice of time."""
 
+OVERRUN_SECONDS = 0.001
+"""A page of large items cannot be divided. If a read keeps the event loop for longer than this, the
+reads that come next are taken to be long, for `PAUSE_RATIO` times as long as it took."""
+
+PAUSE_RATIO = 10
+"""Otherwise, if a thousand clients asked for such pages, they would be answered one right after
+another, and everybody else would wait for all of them."""
+
 
 class Turn:
     """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
@@ -145,6 +153,8 @@ class Reads:
         self._jobs = jobs
         self._queue = ReadQueue()
         self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
+        self._pause_end = 0.0
+        """Until then reads are taken to be long."""
 
     def turn(self) -> Turn:
         return Turn(partial(self._open, True))
@@ -193,26 +203,34 @@ class Reads:
                 return self.call(operation, request, body, caller)
             with closing(self.turn()) as turn:
                 return self.start(operation, request, body, caller, done, turn)
+        if operation.single_read and not weight:
+            opened = turn.snapshot()
+            steps = opened.begin(operation, request, caller)
+            return opened.response(drive(steps, opened.source))
         timer = self._environment.clock.timer
-        if turn.long_reads >= LONG_READS_PER_TURN and not operation.single_read:
-            self._add(LongRead(operation, request, body, caller, done, timer()))
+        began = timer()
+        waits = turn.long_reads >= LONG_READS_PER_TURN or began < self._pause_end
+        if waits and not operation.single_read:
+            self._add(LongRead(operation, request, body, caller, done, began))
             return None
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
-        if operation.single_read and not weight:
-            return opened.response(drive(steps, opened.source))
-        costly = False
         if weight:
             steps = within_price(steps, weight, body)
+        costly, response = False, None
         try:
             decision = SlicedDrive(steps, opened.source, timer).advance()
+            if decision is not None:
+                response = opened.response(decision)
         except Costly:
-            costly, decision = True, None
-        if decision is not None:
-            return opened.response(decision)
-        turn.long_reads += 1
-        self._add(LongRead(operation, request, body, caller, done, timer(), costly))
-        return None
+            costly = True
+        ended = timer()
+        if ended - began > OVERRUN_SECONDS:
+            self._pause_end = ended + PAUSE_RATIO * (ended - began)
+        if response is None:
+            turn.long_reads += 1
+            self._add(LongRead(operation, request, body, caller, done, began, costly))
+        return response
 
     def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
         """Explain what a request would consume now; it may be one that writes."""
