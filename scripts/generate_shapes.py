@@ -47,6 +47,11 @@ OPTIONAL = {
 """Members that the model requires, and the service misses in words of its own."""
 UNBOUND = ("TagKeyString", "TagValueString", "TableClass", "BackupArn", "ExportArn", "ImportArn")
 """Shapes whose constraints the service checks by itself, in words of its own."""
+MORE = {
+    "CreateTableInput": {"TableThroughputMode": "BillingMode"},
+    "UpdateTableInput": {"TableThroughputMode": "BillingMode"},
+}
+"""Members that the service was seen to take, beyond the model."""
 STRICTER = {"KMSMasterKeyId": {"min": 1}}
 """Constraints that the service was seen to hold, beyond the model."""
 PYTHON_PATTERNS = {
@@ -171,7 +176,8 @@ def bare(name: str, shape: Shape) -> Shape:
         kept["required"] = [member for member in required if member not in OPTIONAL.get(name, ())]
     kept |= STRICTER.get(name, {})
     if shape["type"] == "structure":
-        kept["members"] = {name: part["shape"] for name, part in shape["members"].items()}
+        members = {member: part["shape"] for member, part in shape["members"].items()}
+        kept["members"] = members | MORE.get(name, {})
     inner = {part: shape[part]["shape"] for part in ("member", "key", "value") if part in shape}
     return kept | inner
 

@@ -465,6 +465,7 @@ class CreateTable(Structure, kw_only=True, frozen=True):
     global_table_source_arn: TableArn | None = None
     global_table_settings_replication_mode: GlobalTableSettingsReplicationMode | None = None
     vector_indexes: list[VectorIndex] | None = None
+    table_throughput_mode: BillingMode | None = None
 
 
 class DescribeTable(Structure, kw_only=True, frozen=True):
@@ -618,6 +619,7 @@ class UpdateTable(Structure, kw_only=True, frozen=True):
     global_table_settings_replication_mode: GlobalTableSettingsReplicationMode | None = None
     disassociation_protection_enabled: bool | None = None
     vector_index_updates: list[VectorIndexUpdate] | None = None
+    table_throughput_mode: BillingMode | None = None
 
 
 class DeleteTable(Structure, kw_only=True, frozen=True):

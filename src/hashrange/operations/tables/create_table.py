@@ -19,7 +19,7 @@ from hashrange.operations.tables import (
     table_schema,
     tags,
 )
-from hashrange.operations.tables.table_description import describe
+from hashrange.operations.tables.table_description import describe, warm_throughput
 
 UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.CreateTable)
+    given = table_capacity.with_billing_mode(decode(body, requests.CreateTable))
     _check_throughput(given)
     types = table_schema.attribute_types(given.attribute_definitions)
     table_schema.check_table(given, types)
@@ -134,11 +134,7 @@ def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
 
 
 def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
-    """The response, which lacks members that the service only computes later."""
     description = describe(table, moment.now, "CREATING")
-    description.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
-    if given.warm_throughput is None:
-        del description["WarmThroughput"]
-    for index in description.get("GlobalSecondaryIndexes", ()):
-        del index["WarmThroughput"]
+    if given.warm_throughput is not None:
+        description["WarmThroughput"] = warm_throughput(table.warm, "UPDATING")
     return description

@@ -5,6 +5,7 @@ name of an index, or None for the table.
 """
 
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from hashrange.model.tables import Table, Throughput, WarmThroughput
 GivenUnits = (
     requests.ProvisionedThroughput | requests.OnDemandThroughput | requests.WarmThroughput | None
 )
+TableRequest = TypeVar("TableRequest", requests.CreateTable, requests.UpdateTable)
 UNITS_MAX = {
     "ReadCapacityUnits": limits.TABLE_READ_UNITS_MAX,
     "WriteCapacityUnits": limits.TABLE_WRITE_UNITS_MAX,
@@ -39,6 +41,11 @@ NOT_ON_DEMAND = (
     "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
     "PAY_PER_REQUEST"
 )
+
+
+def with_billing_mode(given: TableRequest) -> TableRequest:
+    """The request with the mode of TableThroughputMode, if it has no BillingMode."""
+    return replace(given, billing_mode=given.billing_mode or given.table_throughput_mode)
 
 
 def units(given: GivenUnits) -> dict[str, int]:

@@ -20,7 +20,11 @@ def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
 def describe(
     table: Table, now: float, status: str, statistics: Sequence[tuple[int, int]] | None = None
 ) -> dict[str, Any]:
-    """`statistics` are (item count, size in bytes) of the table and each of its indexes."""
+    """The description of a table with this status.
+
+    `statistics` are (item count, size in bytes) of the table and each of its indexes. While a table
+    is being created, its description lacks members that the service only computes later.
+    """
     counts = statistics or [(0, 0)] * (1 + len(table.indexes))
     description: dict[str, Any] = {
         "AttributeDefinitions": [
@@ -36,16 +40,26 @@ def describe(
         "TableArn": table.arn,
         "TableId": table.id,
         "DeletionProtectionEnabled": table.deletion_protection,
-        "WarmThroughput": _warm(table.warm, status),
     }
+    if status != "CREATING":
+        description["WarmThroughput"] = warm_throughput(table.warm, "ACTIVE")
     if table.on_demand_since is not None:
-        description["BillingModeSummary"] = {
-            "BillingMode": table.billing_mode,
-            "LastUpdateToPayPerRequestDateTime": round(table.on_demand_since, 3),
-        }
+        description["BillingModeSummary"] = {"BillingMode": table.billing_mode}
+        if status != "CREATING":
+            since = round(table.on_demand_since, 3)
+            description["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = since
+    repeat_mode(description)
     _add_settings(description, table)
     _add_indexes(description, table, now, counts[1:])
     return description
+
+
+def repeat_mode(description: dict[str, Any]) -> None:
+    """Writes BillingModeSummary under its other name, which no SDK knows."""
+    if summary := description.get("BillingModeSummary"):
+        described = dict(summary)
+        mode = described.pop("BillingMode")
+        description["TableThroughputModeSummary"] = {"TableThroughputMode": mode, **described}
 
 
 def _add_settings(description: dict[str, Any], table: Table) -> None:
@@ -102,7 +116,9 @@ def _index(table: Table, index: Index, table_status: str, now: float) -> dict[st
     shown["ProvisionedThroughput"] = _throughput(index.throughput, now)
     if index.on_demand:
         shown["OnDemandThroughput"] = index.on_demand
-    shown["WarmThroughput"] = _warm(index.warm, status)
+    if table_status != "CREATING":
+        state = "UPDATING" if status == "CREATING" else "ACTIVE"
+        shown["WarmThroughput"] = warm_throughput(index.warm, state)
     return shown
 
 
@@ -126,9 +142,9 @@ def _throughput(throughput: Throughput, now: float) -> dict[str, Any]:
     return shown
 
 
-def _warm(warm: WarmThroughput, status: str) -> dict[str, Any]:
+def warm_throughput(warm: WarmThroughput, status: str) -> dict[str, Any]:
     return {
         "ReadUnitsPerSecond": warm.read,
         "WriteUnitsPerSecond": warm.write,
-        "Status": "UPDATING" if status == "CREATING" else "ACTIVE",
+        "Status": status,
     }

@@ -13,7 +13,7 @@ from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
 from hashrange.model.tables import Index, Table, Throughput
 from hashrange.operations.tables import table_capacity
-from hashrange.operations.tables.table_description import describe
+from hashrange.operations.tables.table_description import describe, repeat_mode
 
 
 def description(
@@ -24,6 +24,7 @@ def description(
     described = describe(shown, moment.now, _status(before, given, moment), statistics)
     if given.billing_mode is not None:
         described.setdefault("BillingModeSummary", {})["BillingMode"] = given.billing_mode
+        repeat_mode(described)
     if maxima := table_capacity.units(given.on_demand_throughput):
         described["OnDemandThroughput"] = {**(before.on_demand_limits or {}), **maxima}
     if given.warm_throughput is not None:

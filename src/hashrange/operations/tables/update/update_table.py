@@ -44,7 +44,7 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.UpdateTable)
+    given = table_capacity.with_billing_mode(decode(body, requests.UpdateTable))
     table_schema.check_supported(given, UNSUPPORTED)
     update_combinations.check(given)
     table_schema.check_supported(given, UNSUPPORTED_WITH_REPLICAS)
