@@ -18,6 +18,23 @@ LEGACY = (
 )
 NO_TABLE = "TableNotFoundException: Table not found: "
 ONE_SOURCE = "ValidationException: Must provide exactly one of: sourceTableArn, sourceTableName"
+NO_SOURCE = (
+    "ValidationException: The parameter 'TableName' is required but was not present in the request"
+)
+NO_TIME = (
+    "ValidationException: Invalid Request: Either one of RestoreDateTime or "
+    "UseLatestRestorableTime must be specified, but not both"
+)
+TWO_TIMES = (
+    "ValidationException: Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot "
+    "be set for point-in-time restore request. Please specify either RestoreDateTime time or "
+    "UseLatestRestorableTime"
+)
+LATEST = {"UseLatestRestorableTime": True}
+BACKUP = f"{ARN}/backup/01789732865749-d3df7150"
+NO_BACKUP = "BackupNotFoundException: Backup not found: "
+BAD_BACKUP = "ValidationException: Invalid Request: BackupArn is not valid"
+NOT_A_BACKUP = "ValidationException: Invalid Backup ARN"
 SPECIFICATION, ENABLED = "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"
 KINESIS = "arn:aws:kinesis:us-east-1:000000000000:stream/absent"
 NO_INSIGHTS = {"ContributorInsightsStatus": "DISABLED"}
@@ -30,11 +47,36 @@ def plain_table(new_shared_table: NewTable) -> Table:
 
 # (operation, parameters, the refusal)
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("DescribeBackup", {"BackupArn": ""}, "ValidationException: Invalid Backup ARN"),
-    ("DescribeBackup", {"BackupArn": ARN}, "ValidationException: Invalid Backup ARN"),
-    ("DeleteBackup", {"BackupArn": ARN}, "ValidationException: Invalid Backup ARN"),
-    ("DescribeBackup", {"BackupArn": f"{ARN}/backup/01"}, "BackupNotFoundException: …"),
-    ("DeleteBackup", {"BackupArn": f"{ARN}/backup/01"}, "BackupNotFoundException: …"),
+    ("DescribeBackup", {"BackupArn": ""}, NOT_A_BACKUP),
+    ("DescribeBackup", {"BackupArn": ARN}, NOT_A_BACKUP),
+    ("DeleteBackup", {"BackupArn": ARN}, NOT_A_BACKUP),
+    ("DeleteBackup", {"BackupArn": BACKUP}, NO_BACKUP + BACKUP),
+    ("DeleteBackup", {"BackupArn": f"{ARN}/backup/01"}, BAD_BACKUP),
+    *(
+        ("DescribeBackup", {"BackupArn": BACKUP.replace(*part)}, refusal)
+        for part, refusal in [
+            (("d3df7150", "D3DF7150"), "BackupNotFoundException: …"),
+            (("01789732865749", "00000000000000"), "BackupNotFoundException: …"),
+            (("us-east-1", "US-West-2"), "BackupNotFoundException: …"),
+            (("d3df7150", "zzzzzzzz"), BAD_BACKUP),
+            (("d3df7150", "d3df71500"), BAD_BACKUP),
+            (("0178", "178"), BAD_BACKUP),
+            (("us-east-1", "us-test-1"), BAD_BACKUP),
+            (("us-east-1", "us-west-99"), BAD_BACKUP),
+            (("us-east-1", "us-east1"), BAD_BACKUP),
+            (("us-east-1", "us-east-0"), BAD_BACKUP),
+            (("us-east-1", "eu-isoe-west-1"), BAD_BACKUP),
+            (("arn:aws", "arn:AWS"), BAD_BACKUP),
+            (("dynamodb", "DYNAMODB"), BAD_BACKUP),
+            (("table", "TABLE"), NOT_A_BACKUP),
+            (("backup", "BACKUP"), NOT_A_BACKUP),
+            (("absent", ""), NOT_A_BACKUP),
+            (("absent", "x"), NOT_A_BACKUP),
+            (("absent", "x" * 256), NOT_A_BACKUP),
+            (("absent", "bad table"), NOT_A_BACKUP),
+            (("absent", "bad:table"), NOT_A_BACKUP),
+        ]
+    ),
     ("DescribeExport", {"ExportArn": ARN}, "ValidationException: Invalid Export ARN"),
     ("DescribeExport", {"ExportArn": f"{ARN}/export/01"}, "ExportNotFoundException: …"),
     ("DescribeImport", {"ImportArn": "x"}, "ValidationException: Invalid Import ARN"),
@@ -52,7 +94,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         )
     ),
     *(
-        (operation, {"NextToken": token}, "ValidationException: …")
+        (
+            operation,
+            {"NextToken": token},
+            f"ValidationException: Invalid Request: Provided nextToken is invalid: {token}",
+        )
         for operation in ("ListExports", "ListImports")
         for token in ("0" * 112, "0123456789abcdef" * 16)
     ),
@@ -131,23 +177,26 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "RestoreTableFromBackup",
-        {"TargetTableName": "target", "BackupArn": f"{ARN}/backup/01"},
-        f"BackupNotFoundException: Backup not found: {ARN}/backup/01",
+        {"TargetTableName": "target", "BackupArn": BACKUP},
+        NO_BACKUP + BACKUP,
     ),
     (
         "RestoreTableFromBackup",
-        {"TargetTableName": "", "BackupArn": f"{ARN}/backup/01"},
+        {"TargetTableName": "", "BackupArn": BACKUP},
         "ValidationException: " + BOUNDS.format("TableName"),
     ),
-    ("RestoreTableToPointInTime", {"TargetTableName": "target"}, ONE_SOURCE),
-    (
-        "RestoreTableToPointInTime",
-        {"TargetTableName": "target", "SourceTableName": "absent", "SourceTableArn": ARN},
-        ONE_SOURCE,
-    ),
     *(
-        ("RestoreTableToPointInTime", {"TargetTableName": "target", **source}, f"{NO_TABLE}absent")
-        for source in ({"SourceTableName": "absent"}, {"SourceTableArn": ARN})
+        (
+            "RestoreTableToPointInTime",
+            {"TargetTableName": "target", "UseLatestRestorableTime": True, **source},
+            refusal,
+        )
+        for source, refusal in [
+            ({}, NO_SOURCE),
+            ({"SourceTableName": "absent", "SourceTableArn": ARN}, ONE_SOURCE),
+            ({"SourceTableName": "absent"}, f"{NO_TABLE}absent"),
+            ({"SourceTableArn": ARN}, f"{NO_TABLE}absent"),
+        ]
     ),
     ("ExportTableToPointInTime", {"TableArn": ARN, "S3Bucket": "bucket"}, f"{NO_TABLE}{ARN}"),
     *(
@@ -238,10 +287,11 @@ def test_only_an_active_destination_can_be_changed(plain_table: Table) -> None:
         StreamArn=stream,
     )
     plain_table.refused(
-        invalid + "Kinesis streaming is not in ACTIVE state. Updates are only allowed in ACTIVE "
-        f"state. TableName: {plain_table.name}, kdsArn: {stream}",
+        invalid + f"No streaming destination with streamArn: {stream} found for table with "
+        f"tableName: {plain_table.name}",
         "UpdateKinesisStreamingDestination",
         StreamArn=stream,
+        UpdateKinesisStreamingConfiguration={"ApproximateCreationDateTimePrecision": "MICROSECOND"},
     )
 
 
@@ -265,3 +315,19 @@ def test_a_table_cannot_be_recovered(plain_table: Table) -> None:
     for source in ({"SourceTableName": plain_table.name}, {"SourceTableArn": arn}):
         restore = {"TargetTableName": "target", "UseLatestRestorableTime": True, **source}
         refused(refusal, call, client, "RestoreTableToPointInTime", **restore)
+
+
+@cases(
+    "times, refusal",
+    [
+        ({}, NO_TIME),
+        ({"UseLatestRestorableTime": False}, NO_TIME),
+        ({**LATEST, "RestoreDateTime": 1789743996}, TWO_TIMES),
+    ],
+)
+def test_a_restore_is_to_one_point_in_time(
+    plain_table: Table, times: dict[str, Any], refusal: str
+) -> None:
+    """That is told before recovery is looked at, which is not enabled."""
+    source = {"SourceTableName": plain_table.name, "TargetTableName": "target"}
+    refused(refusal, call, plain_table.client, "RestoreTableToPointInTime", **source, **times)

@@ -52,7 +52,7 @@ def test_the_page_lists_them_all_with_their_state() -> None:
 
 # The required members of operations without a typed structure.
 REQUIRED = {
-    "BackupArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/backup/01489602797149-73d8",
+    "BackupArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab/backup/01489602797149-73d8abcd",
     "BulkOperationArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/bulk-operation/01",
     "ExportArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/export/01489602797149-73d8",
     "ImportArn": "arn:aws:dynamodb:us-east-1:000000000000:table/table/import/01489602797149-73d8",

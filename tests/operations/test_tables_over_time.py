@@ -13,6 +13,7 @@ from hashrange.model.errors import (
     LimitExceededException,
     ResourceInUseException,
     ResourceNotFoundException,
+    TableNotFoundException,
     ValidationException,
 )
 from hashrange.runtime.clock import Clock
@@ -24,6 +25,7 @@ from hashrange.testing import TestClock
 START = datetime(2026, 10, 9, 20, 21, 34, tzinfo=UTC).timestamp()
 HOUR = 60 * 60
 DELAY = 5.0
+BACKUPS = "ContinuousBackups"
 IN_USE = "Attempt to change a resource which is still in use: "
 KEY = [{"AttributeName": "pk", "KeyType": "HASH"}]
 OWNER = [{"AttributeName": "owner", "KeyType": "HASH"}]
@@ -102,26 +104,15 @@ def slow() -> Iterator[Server]:
 
 
 ITEM = {"pk": {"S": "a"}}
+ON_DEMAND = {"BillingMode": "PAY_PER_REQUEST"}
+PLAIN = {"AttributeDefinitions": [string("pk")], "KeySchema": KEY, **ON_DEMAND}
+CREATED = IN_USE + "Table is being created: table"
 
 # (operation, its parameters, the error, its message)
 WHILE_CREATING: list[tuple[str, dict[str, Any], type[ApiError], str]] = [
-    (
-        "CreateTable",
-        {
-            "AttributeDefinitions": [string("pk")],
-            "KeySchema": KEY,
-            "BillingMode": "PAY_PER_REQUEST",
-        },
-        ResourceInUseException,
-        IN_USE + "Table is being created: table",
-    ),
-    (
-        "UpdateTable",
-        {"DeletionProtectionEnabled": True},
-        ResourceInUseException,
-        IN_USE + "Table is being created: table",
-    ),
-    ("DeleteTable", {}, ResourceInUseException, IN_USE + "Table is being created: table"),
+    ("CreateTable", PLAIN, ResourceInUseException, CREATED),
+    ("UpdateTable", {"DeletionProtectionEnabled": True}, ResourceInUseException, CREATED),
+    ("DeleteTable", {}, ResourceInUseException, CREATED),
     ("PutItem", {"Item": ITEM}, ResourceNotFoundException, "Requested resource not found"),
     ("GetItem", {"Key": ITEM}, ResourceNotFoundException, "Requested resource not found"),
     ("Scan", {}, ResourceNotFoundException, "Requested resource not found"),
@@ -137,7 +128,9 @@ def test_a_table_that_is_created(
 
 def test_a_table_is_described_while_it_is_created(slow: Server) -> None:
     assert slow.statuses() == ["CREATING", ("CREATING", None)]
-    assert slow.describe()["WarmThroughput"]["Status"] == "UPDATING"
+    description = slow.describe()
+    assert description["BillingModeSummary"] == {"BillingMode": "PAY_PER_REQUEST"}
+    assert "WarmThroughput" not in str(description)
     assert slow.call("ListTables", TableName=None)["TableNames"] == ["table"]
     slow.clock.advance(DELAY - 1)
     assert slow.statuses()[0] == "CREATING"
@@ -145,12 +138,15 @@ def test_a_table_is_described_while_it_is_created(slow: Server) -> None:
 
 def test_backups_are_enabled_when_a_table_is_there(slow: Server) -> None:
     def status() -> str:
-        answer = slow.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
+        answer = slow.call(f"Describe{BACKUPS}")[f"{BACKUPS}Description"]
         assert answer["PointInTimeRecoveryDescription"] == {"PointInTimeRecoveryStatus": "DISABLED"}
         found: str = answer["ContinuousBackupsStatus"]
         return found
 
     assert status() == "DISABLED"
+    never = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}}
+    for operation, given in ("CreateBackup", {"BackupName": "b01"}), (f"Update{BACKUPS}", never):
+        slow.refused(TableNotFoundException, "Table not found: table", operation, **given)
     slow.clock.advance(DELAY)
     assert status() == "ENABLED"
 

@@ -82,7 +82,14 @@ _KINDS = {
 }
 """The part of an ARN after the table's name."""
 _TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
-_INVALID_TOKEN = "Invalid NextToken"  # (?)
+_BACKUP = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}/backup/.*").fullmatch
+_VALID_BACKUP = re.compile(
+    r"arn:aws(?:-[a-z-]+)?:dynamodb:"
+    r"(?i:(?:af|ap|ca|cn|eu|il|me|mx|sa|us)-(?:gov-)?"
+    r"(?:north|south|central)?(?:east|west|north|south|central)-[1-9]):"
+    r".*/backup/[0-9]{14}-[0-9a-fA-F]{8}"
+).fullmatch
+"""The ARN of a backup that there could be: the number is a time in milliseconds."""
 
 UNSUPPORTED = (
     "CreateBackup",
@@ -101,7 +108,8 @@ def _list(name: str, request: Request, moment: Moment) -> Decide:
     if lower is not None and upper is not None and lower > upper:
         raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")
     if "NextToken" in request:  # no page has ever had one
-        raise ValidationException(_INVALID_TOKEN)
+        token = request["NextToken"]
+        raise ValidationException(f"Invalid Request: Provided nextToken is invalid: {token}")
     return answer({LISTS[name]: []})
 
 
@@ -111,9 +119,19 @@ def _not_found(name: str, request: Request, moment: Moment) -> Decide:
     kind, named = _KINDS.get(member), request[member]
     if kind is None:
         raise error(message.format(fetch.plain_name(named)))
-    if not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", named):
+    if kind == "backup":
+        _check_backup(named)
+    elif not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", named):
         raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
     raise error(message.format(named))
+
+
+def _check_backup(arn: str) -> None:
+    """Raises ValidationException for an ARN that no backup could have."""
+    if not _BACKUP(arn):
+        raise ValidationException("Invalid Backup ARN")
+    if not _VALID_BACKUP(arn):
+        raise ValidationException("Invalid Request: BackupArn is not valid")
 
 
 def _update_global_table(request: Request, moment: Moment) -> Decide:
@@ -146,17 +164,17 @@ def _unsupported(name: str, request: Request, moment: Moment) -> Decide:
 # ---- backups and point-in-time recovery ----
 
 
-def _table_to_back_up(named: str, shown: str) -> Fetch[Table]:
-    """The table with this name or ARN. If there is none, the error shows it as `shown`."""
+def _table_to_back_up(named: str, shown: str, moment: Moment) -> Fetch[Table]:
+    """The table with this name or ARN, if its creation has ended; else the error has `shown`."""
     table = yield from fetch.find_table(named)
-    if table is None:
+    if table is None or moment.now < table.active_at:
         raise TableNotFoundException(f"Table not found: {shown}")
     return table
 
 
 def _create_backup(request: Request, moment: Moment) -> Decide:
     named = request["TableName"]
-    yield from _table_to_back_up(named, fetch.plain_name(named))
+    yield from _table_to_back_up(named, fetch.plain_name(named), moment)
     raise _not_supported("CreateBackup")
 
 
@@ -170,18 +188,39 @@ def _import_table(request: Request, moment: Moment) -> Decide:
 
 def _restore_to_point_in_time(request: Request, moment: Moment) -> Decide:
     given = [request[each] for each in ("SourceTableArn", "SourceTableName") if each in request]
-    if len(given) != 1:
+    if not given:
+        raise ValidationException(
+            "The parameter 'TableName' is required but was not present in the request"
+        )
+    if len(given) == 2:
         raise ValidationException("Must provide exactly one of: sourceTableArn, sourceTableName")
+    _check_time(request)
     [named] = given
-    table = yield from _table_to_back_up(named, fetch.plain_name(named))
+    table = yield from _table_to_back_up(named, fetch.plain_name(named), moment)
     raise _not_recoverable(table)
+
+
+def _check_time(request: Request) -> None:
+    """A restore is either to a given time or to the latest."""
+    latest, given = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
+    if not latest and given is None:
+        raise ValidationException(
+            "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be "
+            "specified, but not both"
+        )
+    if latest and given is not None:
+        raise ValidationException(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for "
+            "point-in-time restore request. Please specify either RestoreDateTime time or "
+            "UseLatestRestorableTime"
+        )
 
 
 def _export(request: Request, moment: Moment) -> Decide:
     arn = request["TableArn"]
     if not arn.startswith("arn:"):
         raise ValidationException("Invalid TableArn: Invalid Table ARN")
-    table = yield from _table_to_back_up(arn, arn)
+    table = yield from _table_to_back_up(arn, arn, moment)
     raise _not_recoverable(table)
 
 
@@ -200,15 +239,19 @@ def _update_continuous_backups(request: Request, moment: Moment) -> Decide:
             "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time "
             "recovery."
         )
-    disabled = yield from _continuous_backups(request, moment)
+    named = request["TableName"]
+    yield from _table_to_back_up(named, fetch.plain_name(named), moment)
     if enabled:
         raise _not_supported("UpdateContinuousBackups")
-    return disabled
+    return (yield from _continuous_backups(request, moment))
 
 
 def _continuous_backups(request: Request, moment: Moment) -> Decide:
-    named = request["TableName"]
-    table = yield from _table_to_back_up(named, fetch.plain_name(named))
+    """Of a table that is still being created, too."""
+    named = fetch.plain_name(request["TableName"])
+    table = yield from fetch.find_table(named)
+    if table is None:
+        raise TableNotFoundException(f"Table not found: {named}")
     description = {
         "ContinuousBackupsStatus": "DISABLED" if moment.now < table.active_at else "ENABLED",
         "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
@@ -300,8 +343,8 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         ),
         "UpdateKinesisStreamingDestination": _of_table(
             _no_destination(
-                "Kinesis streaming is not in ACTIVE state. Updates are only allowed in ACTIVE "
-                "state. TableName: {table}, kdsArn: {stream}"
+                "No streaming destination with streamArn: {stream} found for table with "
+                "tableName: {table}"
             )
         ),
         "GetResourcePolicy": _resource_policy,
