@@ -233,6 +233,32 @@ def test_shards_divide_the_keys_roll_over_and_know_their_parents(db: Database, t
     assert drain(db, iterator(db, arn, first[0]["ShardId"], "LATEST")) == ([], None)
 
 
+def test_a_closed_shard_ends_with_its_last_record(db: Database, time: Time) -> None:
+    """One without records ends with the number with which it starts."""
+    arn = create(db)
+    count = len(shards(db, arn))
+    for n in range(10):
+        put(db, "abc"[n % 3], n)
+    time.now += SHARD_SECONDS + 1
+    put(db, "a", 10)
+    closed = shards(db, arn)[:count]
+    filled = 0
+    for shard in closed:
+        numbers = shard["SequenceNumberRange"]
+        last = numbers["StartingSequenceNumber"]
+        records, _ = drain(db, iterator(db, arn, shard["ShardId"], "TRIM_HORIZON"))
+        for record in records:
+            assert int(record["dynamodb"]["SequenceNumber"]) > int(last)
+            last = record["dynamodb"]["SequenceNumber"]
+        assert numbers["EndingSequenceNumber"] == last
+        filled += bool(records)
+        for kind, found in (("AT", records[-1:]), ("AFTER", [])):
+            name = f"{kind}_SEQUENCE_NUMBER"
+            place = iterator(db, arn, shard["ShardId"], name, SequenceNumber=last)
+            assert drain(db, place) == (found, None)
+    assert 0 < filled < count
+
+
 def test_no_change_is_lost_between_shards(db: Database, time: Time) -> None:
     """Commits within the last millisecond of a shard, with a reader between each of them."""
     arn = create(db)

@@ -4,8 +4,8 @@ from itertools import islice
 from typing import Any
 
 from hashrange.engine.decision import Decide, answer
-from hashrange.engine.fetch import Moment
-from hashrange.engine.log import streams
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.log import records, streams
 from hashrange.engine.log.sequencer import sequence_number
 from hashrange.engine.log.shards import Shard, is_closed, shards
 from hashrange.model import requests
@@ -39,7 +39,9 @@ def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
     page = list(islice(found, limit + 1))
     description = _description(stream)
     settled = streams.settled(latest, moment)
-    description["Shards"] = [_shard(stream, shard, settled) for shard in page[:limit]]
+    description["Shards"] = shown = []
+    for shard in page[:limit]:
+        shown.append((yield from _shard(stream, shard, settled)))
     if len(page) > limit:
         description["LastEvaluatedShardId"] = page[limit - 1].id
     return answer({"StreamDescription": description})
@@ -60,10 +62,13 @@ def _description(stream: Stream) -> dict[str, Any]:
     }
 
 
-def _shard(stream: Stream, shard: Shard, settled: int) -> dict[str, Any]:
-    numbers = {"StartingSequenceNumber": sequence_number(shard.start, 0)}
+def _shard(stream: Stream, shard: Shard, settled: int) -> Fetch[dict[str, Any]]:
+    """The description of a shard. A closed one ends with its last record, if there is one."""
+    start = sequence_number(shard.start, 0)
+    numbers = {"StartingSequenceNumber": start}
     if is_closed(stream, shard, settled):
-        numbers["EndingSequenceNumber"] = sequence_number(shard.end, -1)
+        last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
+        numbers["EndingSequenceNumber"] = last.sequence_number if last else start
     shown: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
     if shard.parent_id:
         shown["ParentShardId"] = shard.parent_id
