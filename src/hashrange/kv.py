@@ -196,7 +196,7 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. Close it, from any thread."""
+    """The store at one moment, for one run of an operation. It must be closed, from any thread."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
@@ -275,7 +275,8 @@ class Store(Protocol):
 
 
 READ_BYTES_MAX = 8 * 1024 * 1024
-"""When the rows of a round trip have so many bytes, a store may leave out all but two reads."""
+"""Once the rows of a round trip have so many bytes, a store may leave its later reads unanswered,
+but never the first two."""
 
 
 class AsyncSnapshot(Protocol):
@@ -320,12 +321,12 @@ class AsyncStore(Protocol):
 
     @property
     def connections_max(self) -> int:
-        """How many snapshots and transactions it serves at once; others wait for one to end."""
+        """How many snapshots and transactions are served at once; others wait for one to end."""
 
     @property
     def commit_seconds_max(self) -> float:
-        """How long after a transaction has read the time it may still commit: 0 if commits are in
-        the order of these times."""
+        """How many seconds after it has read the time a transaction may still commit. It is 0 if
+        transactions commit in the order of these times."""
 
     @property
     def indexes_follow(self) -> bool:
@@ -346,7 +347,7 @@ class AsyncStore(Protocol):
         """
 
     async def place(self) -> str:
-        """The same under all addresses of one database, and another one for each other."""
+        """An identifier of the database: the same under each of its addresses, and unique."""
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         """See `Store`."""
@@ -361,7 +362,7 @@ class AsyncStore(Protocol):
 
 
 def check_durability(durability: str) -> None:
-    """Raises ValueError for another word."""
+    """Raises ValueError unless it is one of the words of `Durability`."""
     if durability not in get_args(Durability):
         raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
 

@@ -1,5 +1,6 @@
-"""Client tokens, which make transactions idempotent. They are rows that a transaction reads and
-writes in its own commit.
+"""Client tokens, which make transactions idempotent.
+
+They are rows that a transaction reads, and writes in its own commit.
 
 Source: TransactWriteItems, ClientRequestToken: valid for ten minutes.
 """
@@ -21,10 +22,10 @@ FORGET_ROWS_MAX = 1000
 class UsedToken(Struct):
     """The last use of a token.
 
-    `sizes` are those that the actions are charged for, in bytes, when the request is repeated. A
-    token that an older version has remembered has an empty list. If they are None, the transaction
-    was cancelled: the request may be repeated, and is decided again, but the token is not free for
-    another request.
+    `now` is when it was used, in epoch seconds. `sizes` are the sizes in bytes that the actions are
+    charged for if the request is repeated; the list is empty if an older version has stored the
+    token. None means that the transaction was cancelled: the same request is decided again, but the
+    token is not free for another one.
     """
 
     fingerprint: bytes

@@ -58,8 +58,8 @@ class TableChange(NamedTuple):
 class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
-    `sizes` are what a repetition is charged for; None if the transaction was cancelled. `before`
-    is when the token was used for an earlier transaction, which is forgotten.
+    `sizes` are the sizes in bytes that a repetition is charged for; None if the transaction was
+    cancelled. `before` is the time of an earlier transaction with this token, which is forgotten.
     """
 
     token: bytes
@@ -132,7 +132,7 @@ class Empty(NamedTuple):
 
 
 class Lease(Struct, frozen=True):
-    """Which process does the upkeep, until when (epoch seconds). It may be renewed."""
+    """The process that does the upkeep until a time, in epoch seconds. A lease may be renewed."""
 
     holder: str
     until: float
@@ -155,8 +155,8 @@ AnyChange = (
 
 
 Respond = Callable[[Receipt], Response | Raw]
-"""Makes a response that depends on the units that the changes consume, or raises the error that is
-the answer to a request which is refused but changes something."""
+"""Makes a response that depends on the units that the changes consume. If the request is refused
+although something changes, it raises the error."""
 
 
 class Decision(Struct, gc=False):

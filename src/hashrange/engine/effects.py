@@ -10,14 +10,15 @@ from hashrange.engine.keyspace.keys import RowKey, collection_key
 from hashrange.model.tables import Index, Table, TableOrIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""Changes of numbers, or their right values: counters by name, collection sizes by key."""
+"""Changes of numbers, or the values that they should have: counters by name, sizes of item
+collections by key."""
 
 
 class Effects(Struct, gc=False):
     """Collects the effects of one decision.
 
-    `now`, when it is made, is in milliseconds and rounded up, as the clock is stored: no later
-    commit has an earlier millisecond.
+    `now` is the time of the decision in milliseconds, rounded up as the stored clock is, so that no
+    later commit has an earlier time.
     """
 
     receipt: Receipt

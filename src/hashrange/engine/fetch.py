@@ -35,10 +35,10 @@ class Admit(Struct, gc=False):
     """Asks whether a read or write of the row `key` is admitted.
 
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
-    reached. For a write,
-    the global indexes of the table count as well. `units` are the least that it will consume: the
-    members of a batch are admitted one after the other, as if each had paid before the next. `raw`
-    is the raw key of the row, or of the partition of several rows; empty if it is not known.
+    reached, for a write also those of the table's global indexes. `units` are the least that the
+    read or write will consume: the members of a batch are admitted one after the other, as if each
+    had paid before the next. `raw` is the raw key of the row, or of the partition if several rows
+    are read; empty if it is not known.
     """
 
     table: Table
@@ -60,8 +60,8 @@ CHUNK_ROWS = 128
 
 FIRST_KEYS = 4
 STEP_BYTES = 1024 * 1024
-"""Of many rows by key, so many are read first. Their average size says how many rows are read in
-each of the next steps, so that a step is about a megabyte, whatever the items are."""
+"""Many rows are read by key in steps: `FIRST_KEYS` rows at first, and then as many as have about
+`STEP_BYTES` together, if they are as large as those before them on average."""
 
 PAUSE = kv.Get(())
 """A read of nothing, which lets other requests run in the middle of a long evaluation."""
@@ -73,8 +73,9 @@ class Moment(Struct, gc=False):
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
     16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
-    `commit_seconds` is how long after its time a decision may be committed beside later ones.
-    The global indexes of a new table follow from a log if `indexes_follow`.
+    `commit_seconds` is how many seconds after `now` a decision may still be committed; decisions
+    with a later `now` may have been committed by then. If `indexes_follow`, the global indexes of a
+    new table follow from a log.
     """
 
     now: float
@@ -138,8 +139,8 @@ def items(
 ) -> Fetch[list[Row | None]]:
     """The rows of any tables by key, read in steps.
 
-    `check` is called with the sum of the items' sizes in bytes after each step, and may raise an
-    error before all of them are read.
+    After each step `check` is called with the sum of the items' sizes in bytes so far. It may raise
+    an error before all rows are read.
     """
     found: list[Row | None] = []
     size = stored_bytes = 0
@@ -156,7 +157,7 @@ def items(
 
 
 def keys_per_step(read: int, stored_bytes: int) -> int:
-    """How many rows to read next, after so many rows and bytes."""
+    """How many rows to read next, after `read` rows of `stored_bytes` together."""
     return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS
 
 

@@ -16,7 +16,7 @@ PAUSE_BYTES = 64 * 1024
 
 _SHORT_BYTES = 1024
 _CHEAP_BYTES = 16 * 1024
-"""Fewer bytes, times the weight, are not counted in units."""
+"""If the bytes of a row times the weight are not more than this, its units are not counted."""
 
 _QUOTES_PER_VALUE = 4
 
@@ -35,11 +35,11 @@ def is_long(answer: list[bytes | None] | list[int]) -> bool:
 
 
 def price(weight: int, body: bytes, answer: kv.Answer) -> int:
-    """The price of the answer to a read of the request with this body, which may hold values to
-    compare with.
+    """The price of an answer to a read of a request.
 
-    For rows by key it is the sum, because they are evaluated together; for a page, that of its
-    dearest row, because an evaluation pauses between the rows of a page.
+    The values in the body of the request are compared with each row, so they count too. The price
+    of rows by key is that of all of them, because they are evaluated together. The price of a page
+    is that of its dearest row, because an evaluation pauses between the rows of a page.
     """
     given = units(body) if weight > 1 and len(body) > _SHORT_BYTES else 0
     if type(answer) is kv.Page:

@@ -1,9 +1,9 @@
 """Throughput: an operation asks before it reads whether it is admitted, and is charged afterwards.
 
-Reads and writes are admitted while there is any credit, no matter how much they will consume. If
-they leave a debt, others are refused until it is paid off. The runtime's meter answers, if
-throughput is enforced. The errors, with their reasons, were captured on the service in 2026, except
-those marked (?).
+It asks only if throughput is enforced, and the meter of the runtime answers. Reads and writes are
+admitted while there is any credit, no matter how much they will consume. If they leave a debt,
+others are refused until it is paid off. The errors and their reasons were captured on the service
+in 2026, except those marked (?).
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def admit(*every: Admit, transactional: bool = False) -> Fetch[None]:
 
 
 def admit_each(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:
-    """For each member of a batch the error if it is not admitted."""
+    """For each member of a batch, its error, or None if it is admitted."""
     refused: list[ApiError | None] = []
     for asked in every:
         limits: Sequence[Limit] = yield asked

@@ -34,7 +34,7 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
     if receipt is None:
         receipt = decision.receipt = Receipt(decision.transactional)
     elif isinstance(receipt, Charge):
-        return []  # of a GetItem
+        return []  # the receipt of a GetItem, which changes nothing
     effects = Effects(receipt, ceil(now * 1000))
     items: list[ItemChange] = []
     others: list[AnyChange] = []
@@ -106,7 +106,7 @@ def _spaces(table: Table | None) -> list[int]:
 
 
 def _table(change: TableChange) -> list[kv.Write]:
-    """The definition's row, and the spaces that are created and dropped."""
+    """The row of the definition, and the creation and removal of spaces."""
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]

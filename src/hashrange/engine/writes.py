@@ -43,8 +43,10 @@ DUPLICATE = "Duplicate primary key exists in table"
 class ItemWrite(Struct, gc=False):
     """A write whose old row is not known yet. `edit` maps the old image to the new one.
 
-    A write that is `new_only` fails if the item exists. One that is `failed_if_absent` succeeds if
-    there is no item, but counts as a failed condition if its transaction is cancelled.
+    `size` is the size of the new image in bytes, None if it depends on the old one. A `check` only
+    tests its condition. A write that is `new_only` fails if the item exists. One that is
+    `failed_if_absent` succeeds if there is no item, but counts as a failed condition if its
+    transaction is cancelled.
     """
 
     table: Table
@@ -100,7 +102,6 @@ def update(
             raise ValidationException(
                 f"{keys.INVALID}Cannot update attribute {name}. This attribute is part of the key"
             )
-
     if not table.index_keys.isdisjoint(attributes):
         keys.check_index_types(table, change.literal_types)
         keys.check_none_emptied(table, change.literals())
@@ -111,9 +112,8 @@ def update(
 
     def edit(old: Item | None) -> Item | None:
         if old is None and change.only_removes:
-            return (
-                None  # paths that do not exist are no error here (seen on AWS by ScyllaDB's tests)
-            )
+            # Paths that do not exist are no error here (seen on AWS by ScyllaDB's tests).
+            return None
         # The operands of an update see the key of a new item; those of a condition do not.
         new = change.apply(key if old is None else old)
         if old is None and attributes and len(new) == len(key):
@@ -148,7 +148,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
 
 
 def asking(write: ItemWrite) -> fetch.Admit:
-    """The question whether a write is admitted, with the least units it consumes."""
+    """The question whether a write is admitted, with the least units that it consumes."""
     table, units = write.table, write_units(write.size or 0)
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 

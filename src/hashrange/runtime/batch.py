@@ -36,16 +36,15 @@ BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
 """After this time a batch ends; the rest of its requests wait for the next one."""
-
-ENTROPY_BYTES = 16
-
 BULK_SECONDS_MAX = 0.1
 """The same for a batch of bulk writes: enough for all that are submitted together."""
+
+ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
 """How often a batch is decided before its requests are refused.
 
-Where several servers keep changing the same few items, two attempts of three may lose.
+While several servers keep changing the same few items, two attempts out of three may fail.
 """
 
 logger = logging.getLogger("hashrange")
@@ -60,11 +59,11 @@ Done = Callable[[Outcome], None]
 class Submission(Struct, eq=False):
     """A parsed request on its way to a commit.
 
-    `outcome` is None until it is decided, and is final when the submission is `settled`. One
-    that came from an event loop has `done`, to be called on that `loop` with the outcome. `news`
-    wakes a thread that sleeps until then. A costly one that has been decided aside has a
-    `proposal`; `attempts` counts the proposals that could not be committed. A
-    batch that begins with one that is `bulk` may take longer, and others wait as long.
+    `outcome` is None until it is decided, and is final when the submission is `settled`. If it
+    came from an event loop, `done` is called on that `loop` with the outcome. `news` wakes a
+    thread that sleeps until then. If it is costly and has been decided aside, it has a `proposal`;
+    `attempts` counts the proposals that could not be committed. A batch whose first submission is
+    `bulk` may take longer, and others wait as long.
     """
 
     operation: Operation
@@ -122,7 +121,7 @@ def tell(done: Done, outcome: Outcome) -> None:
 def internal_error(error: BaseException) -> InternalServerError:
     """The caller's error for a bug of ours or a failure of the store, which is logged.
 
-    Ctrl-C and the like, which are no Exception, are not logged: they are raised again. The
+    Only an Exception is logged: anything else, such as Ctrl-C, is raised again by the caller. The
     `__cause__` of the returned error is `error`.
     """
     if isinstance(error, kv.StoreError):
@@ -135,7 +134,7 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 
 def _gone(change: TableChange) -> set[int]:
-    """The spaces of the table and of the indexes that a change drops."""
+    """The spaces of the table and of its indexes that a change drops."""
     old, new = ({each.space for each in _sources(table)} for table in change)
     return old - new
 
@@ -148,8 +147,8 @@ class Batch(Struct, eq=False):
     """`memory` is set on an asynchronous store, where a batch may have to be decided again.
 
     `submissions` are those of the batch, and at its end those that it has decided. The others are
-    `costly`, and have to be decided aside, or `late`, because the time of the batch was over, or
-    because those before them have read too much.
+    `costly`, and have to be decided aside, or `late`: the time of the batch was over, or the
+    submissions before them had read too much.
     """
 
     environment: Environment
@@ -304,8 +303,7 @@ class Batch(Struct, eq=False):
         self.late = [*self.late, *late]
 
     def fail(self, error: BaseException) -> None:
-        """Answer every submission with an internal error. An error that is not an
-        Exception is raised again.
+        """Answer every submission with an internal error. Raises an `error` that is no Exception.
 
         Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
         may have been written.

@@ -1,4 +1,8 @@
-"""Decisions on their way: begun with their tables, remembered, or too costly to go on here."""
+"""The decision of a request: how it is begun, and when it is dropped, kept or proposed.
+
+It is dropped if it costs too much, kept in case its batch is decided again, and proposed if it was
+made aside.
+"""
 
 from collections.abc import Generator, Hashable, Iterator
 from typing import Any, NamedTuple
@@ -52,7 +56,7 @@ class Costly(Exception):
 
 
 def within_price(steps: Steps, weight: int, body: bytes) -> Steps:
-    """The same steps, which raise Costly before they look at too much at once."""
+    """The same steps, but Costly is raised instead of an answer that would take too long."""
     reply: Any = None
     try:
         while True:
@@ -69,7 +73,7 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(NamedTuple):
-    """The writes of a decision, and its response or error, valid if its reads have the same
+    """The writes of a decision, with its response or error, for as long as its reads have the same
     answers.
 
     One that `changes_tables` cannot be carried out, because batches have more to do for those.

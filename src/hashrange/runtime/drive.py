@@ -60,7 +60,7 @@ class SlicedDrive(Generic[T]):
 def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
     """Decide all submissions. Returns whether there is anything to commit.
 
-    The transaction is over if there is not.
+    If there is not, the transaction has been rolled back.
     """
     try:
         steps = batch.decide()

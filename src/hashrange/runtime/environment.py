@@ -24,7 +24,8 @@ class Environment(NamedTuple):
     meter: Meter | None = None
     lagging: Lagging | None = None
     commit_seconds: float = 0.0
-    """How long after its time a decision may be committed beside later ones."""
+    """How many seconds after its `now` a decision may still be committed; decisions with a later
+    `now` may have been committed by then."""
     indexes_follow: bool = False
     """Whether the global indexes of new tables follow from a log."""
     back_pressure: BackPressure | None = None

@@ -18,12 +18,14 @@ from hashrange import kv
 from hashrange.storage.paging import page_of
 
 Asking = Generator[kv.Read, Any, Any]
-"""Yields reads for the store, and returns the answer to the read that it is for."""
+"""Answers one read: yields the reads that the store has to answer, and returns the answer."""
 
 _key_of = itemgetter(0)
 
 
 class Overlay:
+    """Give it the store's answers with `learn`, and pending writes with `write`."""
+
     def __init__(self) -> None:
         self.writes: list[kv.Write] = []
         """In order, for the commit."""
@@ -150,7 +152,7 @@ class Overlay:
             found = page_of(merged, read)
             if page.exhausted or not found.exhausted:
                 return found
-            rest = _behind(rest, page)
+            rest = _after(page, rest)
 
     def _page(self, read: kv.Range) -> Asking:
         for known, page in self._known_pages:
@@ -181,7 +183,7 @@ def _merged(
     return list(merge(unchanged, put, key=_key_of, reverse=reverse))
 
 
-def _behind(read: kv.Range, page: kv.Page) -> kv.Range:
+def _after(page: kv.Page, read: kv.Range) -> kv.Range:
     """The rest of a range after one page of it."""
     last = page.rows[-1][0]
     start, end = (read.start, last) if read.reverse else (last + b"\x00", read.end)

@@ -1,4 +1,4 @@
-"""Functions for the runtime's own reads of a snapshot or a transaction."""
+"""Sources of reads, and functions for the reads that the runtime makes itself."""
 
 from typing import Protocol, cast
 

@@ -20,7 +20,7 @@ def bring_up_to_date(store: kv.Store) -> None:
     finally:
         snapshot.close()
     while version < upgrade.VERSION:
-        with suppress(kv.Conflict):  # then another process has upgraded it, and it is read again
+        with suppress(kv.Conflict):  # another process has upgraded it, so the version is read again
             version = _upgraded(store)
     _check(version)
 
@@ -57,7 +57,7 @@ async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
         if writes is None:
             await transaction.rollback()
             return
-        with suppress(kv.Conflict):  # then another process may have upgraded it
+        with suppress(kv.Conflict):  # another process may have upgraded it
             await transaction.commit(writes)
             return
     raise kv.Conflict(f"lost {CONFLICTS_MAX} races")

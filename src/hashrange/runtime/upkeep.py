@@ -27,9 +27,9 @@ RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it is so many times larger: finding
 the middle of its bytes means reading half of it."""
 
-
 LEASE_SECONDS = 10.0
-"""For how long one of several processes does the upkeep alone. It renews its lease in time."""
+"""How long a lease lasts, under which one of several processes does the upkeep. The process renews
+it in time."""
 
 
 class RunsUpkeep(Protocol):
@@ -40,9 +40,9 @@ class Upkeep(forks.Forkable):
     """Starts its thread when it is first woken: a database that only reads has none.
 
     `asked` returns steps to do besides those that are found in the database. `elected` tells
-    whether this process does the work that becomes due with time. If the database is `shared` under
-    a lease, the thread of only one process works at a time. `timer` counts seconds. As a default
-    argument it stays the system's, even if a test replaces `time.monotonic` to freeze the time.
+    whether this process does the work that becomes due with time. If the database is `shared`, only
+    the process that has a lease works. `timer` counts seconds. As a default argument it stays the
+    system's, even if a test replaces `time.monotonic` to freeze the time.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ EXPIRED_PER_STEP = 200
 
 
 def derive(ttl: TimeToLive, change: ItemChange, effects: Effects) -> None:
-    """Keep, delete, add or move the item's row."""
+    """Add, move or delete the row of an item whose expiry has changed."""
     before = change.old.item.get(ttl.attribute) if change.old is not None else None
     after = change.new.get(ttl.attribute) if change.new is not None else None
     if before == after:

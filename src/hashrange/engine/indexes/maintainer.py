@@ -15,7 +15,7 @@ class Checked(NamedTuple):
     """The result of a check: the key and the size of the row that an item should have in an index.
 
     The key is None if it should have none. `problem` says in a few words what is wrong with the
-    row, None if nothing is.
+    row; it is None if nothing is.
     """
 
     key: RowKey | None = None

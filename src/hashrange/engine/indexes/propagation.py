@@ -1,12 +1,12 @@
-"""Global indexes that follow from a log, if a write of an item is not to write their entries.
+"""Global indexes that follow from a log: a write of an item does not write their entries.
 
-A store that spreads slots over machines asks for it (`kv.AsyncStore.indexes_follow`): an entry is
-in another slot than its item, so a transaction that writes both costs a commit in two phases. There
-a table has an *index log* (`Table.index_log`). A write of an item appends a record, in the item's
-own slot, that names the indexes whose entries it changes. Afterwards a step of its own reads
-records, writes the entries and counters that follow from them, and deletes the records, all in one
-transaction. So a record is there until its entries are, and the first record of a slot says how far
-the indexes have come.
+A store that spreads slots over machines asks for it (`kv.AsyncStore.indexes_follow`). There an
+entry is usually in another slot than its item, so a transaction that writes both needs a commit in
+two phases. Instead, the table has an *index log* (`Table.index_log`). A write of an item appends a
+record in the item's own slot, which names the indexes whose entries it changes. Later another
+transaction, a *step*, reads records, writes the entries and counters that follow from them, and
+deletes the records. So a record is there until its entries are, and the first record of a slot says
+how far the indexes have come.
 
     key      see `engine.keyspace.logs`
     value    as in every row: the raw key of the item, and `Pending` as JSON
@@ -14,10 +14,10 @@ the indexes have come.
 The records of a slot are in the order of their commits, and an item is always in the same slot. A
 step takes the first records of a slot, and it meets a conflict if one of them is no longer there
 when it commits. So each record is carried out once, after all earlier ones, whichever server does
-it, and an index is always what the items were at some earlier time.
+it, and an index always shows the items as they were at some earlier time.
 
-A record names the indexes because the build of one may come to the item afterwards. It then writes
-the entry of the item as it is, and records from before do not concern it.
+A record names its indexes because the build of another index may reach the item later. The build
+then writes the entry of the item as it is, and earlier records do not concern that index.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,19 +40,22 @@ from hashrange.model.tables import Index, Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
-"""How many records, and how much of items, one step takes: their items are decoded at once."""
+"""How many records, and how many bytes of items, one step takes: all are decoded together."""
 
 LEFT_MILLISECONDS = 2000
+"""A record that is older has been left behind by the server that wrote it."""
 LARGE_ODD_NUMBER = 2_654_435_761
+"""Times a number of milliseconds, it gives each millisecond another slot to begin with."""
 
 NO_IMAGE = Raw(b"")
 
 
 class Pending(Struct, omit_defaults=True, gc=False):
-    """The content of a record: the spaces of the indexes that it concerns, when it was decided (in
-    milliseconds), and the images of the item as they are stored, with their sizes in bytes.
+    """The content of a record.
 
-    A size of 0 means that there was no item.
+    `indexes` are the spaces of the indexes that it concerns, and `milliseconds` is when the change
+    was decided. `old` and `new` are the images of the item as they are stored, with their sizes in
+    bytes; a size of 0 means that there was no item.
     """
 
     indexes: tuple[int, ...]
@@ -68,9 +71,9 @@ decode = Decoder(Pending).decode
 
 
 def derive(log: int, change: ItemChange, effects: Effects) -> None:
-    """Update the other indexes, and append a record for those that follow.
+    """Append a record for the indexes that follow, and update the others.
 
-    What their entries will consume is charged at once, since the answer tells it.
+    The units that the later entries consume are charged at once, because the response tells them.
     """
     concerned: list[int] = []
     for index in change.table.maintained:
@@ -104,7 +107,7 @@ def propagate(step: Propagate, effects: Effects) -> None:
     """Write the entries and counters that follow from records, and delete the records."""
     table = step.table
     assert table.index_log is not None
-    # What the entries consume was charged when the items were written.
+    # The units that the entries consume were charged when the items were written.
     free = Effects(Receipt(False), effects.now, effects.writes, effects.counters)
     for key, row in step.records:
         pending = decode(row.json)
@@ -135,10 +138,10 @@ def _image(row: Row, json: Raw, size: int) -> Row | None:
 def shown(
     table: Table, rows: Iterable[tuple[bytes, bytes]]
 ) -> dict[kv.Key, tuple[RowKey, Row | None]]:
-    """The items that indexes still show as they were: all that records of the log are about.
+    """The items that an index still shows as they were, because a record of the log waits.
 
-    They are by the space of the index and the key of the item. The row is None if the item was not
-    there.
+    Returns the item's key, and the row as the index shows it (None if there was no item), by the
+    space of the index and the key of the item. `rows` are those of the log.
     """
     found: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
@@ -163,7 +166,7 @@ def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
 
 
 def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
-    """The first pages of records, as many as one step carries out."""
+    """The first of some pages of records, as many as one step carries out."""
     taken: list[kv.Page] = []
     size = 0
     for page in pages:
@@ -182,10 +185,10 @@ def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:
 
 
 def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
-    """The keys of some records that the server which wrote them has not carried out in time.
+    """The keys of records that the server which wrote them has not carried out in time.
 
-    `now` is in milliseconds. Of each slot, these are the first records. Each look begins in another
-    slot, so that no slot is hidden by those before it.
+    `now` is in milliseconds. These are the first records of some slots. Each call begins in another
+    slot, so that no slot is left out because there are too many records in those before it.
     """
     assert table.index_log is not None
     page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)
@@ -203,6 +206,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
 
 
 def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
+    """The keys of the records from before `until`, up to the first later one of each slot."""
     younger: set[int] = set()
     for key, value in rows:
         slot = kv.slot_of(key)

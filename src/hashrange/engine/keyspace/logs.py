@@ -25,7 +25,7 @@ def prefix(slot: int, milliseconds: int) -> bytes:
 
 
 def has_time(start: bytes) -> bool:
-    """Whether it is the start of keys of a table's log: those of an index log have no time."""
+    """Whether keys that start so are of a table's log: the keys of an index log have no time."""
     return len(start) == _KEY.size - _NUMBER_BYTES
 
 
@@ -41,6 +41,6 @@ def key(slot: int, milliseconds: int, number: int) -> bytes:
 def index_prefix(slot: int) -> bytes:
     """The start of the keys of an index log's records in this slot of the store.
 
-    That of the slot after the last one is the end of all keys.
+    For `kv.SLOTS`, the number after the last slot, it is after all keys.
     """
     return (slot << 6).to_bytes(2, "big") if slot < kv.SLOTS else b"\xff\xff\xff"

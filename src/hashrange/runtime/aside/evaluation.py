@@ -1,4 +1,4 @@
-"""A decision made to its end: what it writes, and the body of its response, or its error."""
+"""The evaluation of a costly request: its writes, and the body of its response or its error."""
 
 from collections.abc import Generator
 from typing import Any, Protocol
@@ -63,7 +63,7 @@ class Evaluator(Protocol):
 
 
 class Here:
-    """Evaluates in this process: for programs that a second process would surprise."""
+    """Evaluates in this process: for programs that do not expect a second one."""
 
     elsewhere = False
 

@@ -1,4 +1,4 @@
-"""Costly requests take turns: one step of each, up to its next read, is made in turn.
+"""Costly requests take turns: each in turn makes one step, up to its next read.
 
 A request is costly if evaluating a row that it has read, or all its rows together, takes longer
 than others should wait (`engine.price`). It begins again here, over a snapshot of its own. A read
@@ -46,6 +46,8 @@ Done = Callable[[Proposal | BaseException], None]
 
 
 class Job(Struct, eq=False):
+    """A costly request that waits or is under way. `done` is called with its outcome."""
+
     name: str
     body: bytes
     entropy: bytes
@@ -60,7 +62,7 @@ class Job(Struct, eq=False):
     reads: list[Reading] = []
 
     def drop(self) -> None:
-        """The evaluation under way; it may begin again."""
+        """End the evaluation under way. The job may begin again."""
         if self.evaluation is not None:
             self.evaluation.close()
             self.evaluation = None
@@ -73,8 +75,8 @@ class Job(Struct, eq=False):
 class Jobs(forks.Forkable):
     """Without an `executor`, the work is done in a thread that is started when it is needed.
 
-    At most `together_max` jobs have begun at once. Each holds a snapshot, and if a store has no
-    more of them to give, the thread would wait for one that only its own next steps give back.
+    At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all that
+    the store has, the thread would wait for a snapshot that only its own next step gives back.
     """
 
     def __init__(
@@ -248,7 +250,7 @@ class Jobs(forks.Forkable):
             self._end(job, Proposal(job.reads, *astuple(result)))
         except ApiError as refusal:
             self._charge(job, refusal.receipt)
-            self._end(job, refusal.with_traceback(None))  # it would keep what was read in memory
+            self._end(job, refusal.with_traceback(None))  # which would keep what was read in memory
         except WorkerLost:
             if job.beginnings < BEGINNINGS_MAX:
                 job.drop()

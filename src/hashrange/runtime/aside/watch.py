@@ -15,10 +15,10 @@ LOOK_SECONDS = 1.0
 """Looks are counted, not the time between them, because a machine may be suspended meanwhile."""
 
 STILL_LOOKS_MAX = 10
-"""A process is ended that has used no processor time for so many looks."""
+"""A process that has used no processor time for so many looks is ended."""
 
 ANSWER_SECONDS_MAX = 60.0
-"""A process is ended that has used so much processor time for one answer. The costliest condition
+"""A process that has used so much processor time for one answer is ended. The costliest condition
 on the largest item uses half a second."""
 
 _log = logging.getLogger("hashrange")
@@ -69,8 +69,9 @@ class Watch:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Raises OSError if there is no such process. Where the system does not tell the processor
-    time of another process, the time that passes stands for it.
+    """The processor time that a process has used. Raises OSError if there is no such process.
+
+    On a system that does not tell it, the time that has passed is returned instead.
     """
     if sys.platform != "linux":
         return time.monotonic()

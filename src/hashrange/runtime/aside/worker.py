@@ -5,9 +5,9 @@
     worker -> parent    (READ, read), (RESULT, result) or (RAISED, error)
 
 A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
-same way, but as it is: to pickle 16 MB would keep the parent's interpreter. The worker answers each
-message but DROP with one of its own, so there is one step at a time, and the parent decides whose.
-It ends when the parent ends it, or dies. If it is stopped or hangs, it is replaced (`watch`).
+same way, but as it is: pickling 16 MB would hold the parent's interpreter lock. The worker answers
+each message but DROP with one of its own, so there is one step at a time, and the parent decides
+whose. It ends when the parent ends it or dies. If it is stopped or hangs, it is replaced (`watch`).
 """
 
 import os

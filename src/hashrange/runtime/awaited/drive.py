@@ -25,8 +25,8 @@ from hashrange.storage.paging import bytes_of
 T = TypeVar("T")
 
 LOCKING_FROM = 2
-"""The attempt from which on a batch locks what it reads. Where several servers keep changing the
-same items, each of them gets its turn then."""
+"""From this attempt on, a batch locks what it reads, so that several servers that keep changing the
+same items take turns."""
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
@@ -56,7 +56,7 @@ class Driven(Generic[T]):
         except StopIteration as end:
             self.result = end.value
         except (ApiError, Costly) as error:
-            self.result = error.with_traceback(None)  # it would keep what was read, in a cycle
+            self.result = error.with_traceback(None)  # which would keep what was read, in a cycle
         except Exception as error:
             self.result = error
 
@@ -167,7 +167,10 @@ async def drive_over(
     steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
     transaction: kv.AsyncTransaction,
 ) -> list[kv.Write] | None:
-    """Answer reads, including earlier writes. Returns all writes, or None if there are none."""
+    """Answer the reads of `steps`, with their earlier writes laid over the answers.
+
+    Returns all writes, or None if there are none.
+    """
     reply: Any = None
     since = perf_counter()
     while True:

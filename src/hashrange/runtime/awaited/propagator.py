@@ -1,7 +1,7 @@
 """Carries changes from the index logs of tables to their global indexes, right after each commit.
 
-It does so for the changes that this process commits; those before them in the same slots, which
-another server has written, go along. What a server has left behind, because it ended, is found by
+It carries out the changes that this process commits, together with earlier changes in the same
+slots, which another server may have written. The changes of a server that has ended are found by
 the upkeep (`upkeep.Pending`).
 """
 
@@ -25,6 +25,7 @@ STEPS_MAX = 2
 """How many steps are under way at once."""
 SLOTS_PER_STEP = 32
 PAUSE_SECONDS = 0.05
+"""The pause after a step that has failed. It doubles with each failure in a row."""
 PAUSE_SECONDS_MAX = 2.0
 
 PROPAGATE = UPKEEP["upkeep.Propagate"]
@@ -46,10 +47,10 @@ class Propagator:
         self._environment = environment
         self._spawn = spawn
         self._waiting: dict[Place, float] = {}
-        """Since when the first record of each waits, by the clock of the environment."""
+        """Since when the first record of each place has waited, in epoch seconds."""
         self._under_way: dict[Place, float] = {}
         self._names: dict[int | None, str] = {}
-        """The tables of logs. An id of a space is never used twice."""
+        """The name of the table that each log belongs to, by the log's space."""
         self._steps = 0
         self._failures = 0
         self.closing = False

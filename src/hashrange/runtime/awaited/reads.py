@@ -159,8 +159,8 @@ class Reads:
     async def _answer_rows(self, group: Group) -> None:
         """Read all rows, and check in the same read that the cached tables are current.
 
-        Requests for which they are not, and those that are refused, because outdated tables may be
-        the reason, are decided again on a snapshot.
+        If they are not, the requests are decided again on a snapshot. So is one that is refused,
+        because outdated tables may be the reason.
         """
         try:
             await self._prepare()
@@ -296,7 +296,7 @@ class Reads:
             tell(read.done, outcome)
 
     def _fail(self, group: Group, error: BaseException) -> None:
-        """Answer those that have not been answered yet. Raises what is no Exception again."""
+        """Answer requests that have no answer yet. Raises an `error` that is no Exception."""
         refusal = internal_error(error)
         for read in group:
             if not read.decided:

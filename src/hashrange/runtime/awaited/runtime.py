@@ -43,7 +43,7 @@ from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.mistaken_calls import WouldBlock, closed
 from hashrange.runtime.upgrade import bring_up_to_date_async
 
-PROCESSES = (
+NEEDS_ONE_PROCESS = (
     "{} needs one process on a file or in memory: over PostgreSQL, no process knows what the "
     "others do"
 )
@@ -243,11 +243,11 @@ class AsyncRuntime(BaseRuntime):
 def _check_processes(settings: Settings) -> None:
     """Raises StoreError for what only a process that is alone with its database can do."""
     if settings.throughput == "enforced":
-        raise kv.StoreError(PROCESSES.format('throughput="enforced"'))
+        raise kv.StoreError(NEEDS_ONE_PROCESS.format('throughput="enforced"'))
     if settings.consistency is not None:
-        raise kv.StoreError(PROCESSES.format("consistency=Eventual()"))
+        raise kv.StoreError(NEEDS_ONE_PROCESS.format("consistency=Eventual()"))
     if settings.faults is not None:
-        raise kv.StoreError(PROCESSES.format("faults=Faults()"))
+        raise kv.StoreError(NEEDS_ONE_PROCESS.format("faults=Faults()"))
 
 
 def _call_on(loop: AbstractEventLoop, done: Done, outcome: Outcome) -> None:

@@ -182,4 +182,5 @@ async def open_here(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
+    """Call a function in a thread, for modules that do not import asyncio."""
     return await asyncio.to_thread(function)

@@ -20,7 +20,7 @@ from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
-"""Of the items of a page; the entries that belong to them are read together."""
+"""The size of the items of a page, at most. The entries that belong to them are read together."""
 
 _Check = tuple[Index | TimeToLive, Fetch[Checked]]
 """The check of an index's row for one item, not begun yet."""
@@ -57,16 +57,17 @@ def _pages(
 class TableCheck:
     """Checks one table: its items, and that its indexes have the rows of each item and no others.
 
-    `expected` counts the rows that each space should have; `counters` holds the values that
-    counters and the sizes of item collections should have. An index that follows from a log is
-    compared with the items as they were at the log's first records.
+    An index that follows from a log is compared with the items as they were at the log's first
+    records.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
         self.snapshot = snapshot
         self._table = table
         self._expected: Counter[int] = Counter()
+        """How many rows each space should have."""
         self._counters: Counters = defaultdict(int)
+        """The values that counters and the sizes of item collections should have."""
 
     def problems(self) -> Iterator[str]:
         for rows in _pages(self.snapshot, self._table.space):
@@ -80,7 +81,7 @@ class TableCheck:
         ]
         for problem in self._index_problems(checks):
             yield f"table {self._table.name}, {problem}"
-        others = self._row_problems(), self.counter_problems(), self._collection_problems()
+        others = self._count_problems(), self.counter_problems(), self._collection_problems()
         for problem in chain.from_iterable(others):
             yield f"table {self._table.name}, {problem}"
 
@@ -88,7 +89,7 @@ class TableCheck:
         """Check rows of the table, and together the rows of its indexes that belong to them."""
         checks: list[_Check] = []
         for key, value in rows:
-            yield from self._row_item_problems(key, value, checks)
+            yield from self._row_problems(key, value, checks)
         yield from self._index_problems(checks)
 
     def _check(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> _Check:
@@ -104,8 +105,8 @@ class TableCheck:
             if found.problem:
                 yield f"{_name(index)}: {found.problem}"
 
-    def _row_item_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
-        """Check a row of the table alone, and add the `checks` of the indexes for it."""
+    def _row_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
+        """Check a row of the table alone, and add to `checks` those of its rows in indexes."""
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -173,7 +174,7 @@ class TableCheck:
             replies = {each: list(islice(rows, len(read.keys))) for each, read in asked.items()}
         return [results[number] for number in range(len(checks))]
 
-    def _row_problems(self) -> Iterator[str]:
+    def _count_problems(self) -> Iterator[str]:
         """Find spaces with too many or too few rows."""
         for view in (self._table, *self._table.maintained):
             found = sum(1 for _ in _rows(self.snapshot, view.space))

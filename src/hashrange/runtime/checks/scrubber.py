@@ -24,11 +24,11 @@ from hashrange.runtime import source
 from hashrange.runtime.checks.integrity import TableCheck
 
 SHARE = 0.02
-"""The part of one core that it takes at most."""
+"""The part of one core that the thread takes, at most."""
 
 PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
-"""It looks at everything again after this time, or later if there is much to look at."""
+"""A pass over everything begins this long after the one before it began, or when that one ends."""
 
 ELECTION_SECONDS = 2.0
 """How often a process that leaves the search to another one asks whether it is its own now."""

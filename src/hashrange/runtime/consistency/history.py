@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from hashrange import kv
 
 RECORDS_MAX = 100_000
-"""So many overwritten values are kept, also while a test holds its clock still."""
+"""How many overwritten values are kept, at most: a test may hold its clock still."""
 
 
 class Overwritten(NamedTuple):
@@ -30,7 +30,7 @@ class History:
         self._lock = Lock()
 
     def add(self, old: dict[kv.Key, bytes | None]) -> None:
-        """The values before the writes of a transaction that commits now."""
+        """Keep the values before the writes of a transaction that commits now."""
         now = self._now()
         with self._lock:
             while self._records and self._records[0].time < now - self._seconds:
@@ -74,6 +74,6 @@ class _Watched:
         self._transaction.write(writes)
 
     def commit(self) -> None:
-        """The history is told first: if the commit fails, the old values are still the current."""
+        """The history is told first. If the commit fails, the old values are the current ones."""
         self._history.add(self._old)
         self._transaction.commit()

@@ -26,6 +26,8 @@ SIGMA = 1.0
 
 
 class Lagging:
+    """Draws lags, and lays values of the past over the reads of requests."""
+
     def __init__(self, eventual: Eventual, history: History, meter: Meter | None) -> None:
         self._eventual = eventual
         self._history = history
@@ -60,7 +62,7 @@ class Lagging:
             return decision
 
     def draw_replica(self) -> float:
-        """The lag of the replica that answers: the first is never behind."""
+        """The lag of the replica that answers, in seconds. One of the replicas never lags."""
         eventual = self._eventual
         with self._lock:
             if eventual.worst:

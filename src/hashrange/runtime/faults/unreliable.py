@@ -1,4 +1,4 @@
-"""A runtime whose requests fail on purpose, around the operations: none of them knows of it."""
+"""A runtime whose requests fail on purpose. The operations know nothing of it."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable
@@ -112,7 +112,7 @@ class UnreliableRuntime(Runtime):
         return ProvisionedThroughputExceededException(throughput.TABLE_PROVISIONED)
 
     def _is_valid(self, name: str, body: bytes) -> bool:
-        """Whether a batch is not refused as a whole, which only the whole of it shows."""
+        """Whether a batch is valid as a whole: an invalid one is refused, not divided."""
         try:
             return super().explain(name, body).error is None
         except ApiError:

@@ -12,14 +12,16 @@ from hashrange.model.tables import Index, Table
 from hashrange.runtime.drive import drive
 
 LAG_SECONDS_MIN = 0.001
+"""The least lag of an index that does not show a change yet: 0 means that it shows all changes."""
 _PREFIX_BYTES = 8
 
 
 class Capacity(Struct, frozen=True):
-    """Of a table (`index` None) or global index, with None for what it does not have.
+    """The capacity of a table (`index` None) or global index; None stands for what it lacks.
 
-    `built` is how much of an index is built, from 0 to 1, while it is. `lag_seconds` is how old the
-    oldest change is that an index does not show yet, if the index follows from a log.
+    Units are per second. While an index is built, `built` is the part that is done, from 0 to 1.
+    `lag_seconds` of an index that follows from a log is the age of the oldest change that it does
+    not show yet.
     """
 
     table: str
@@ -74,6 +76,6 @@ def _capacity(table: Table, owner: Table | Index, lag: float | None) -> Capacity
 
 
 def _built(index: Index) -> float:
-    """The table's rows are read in the order of their hash."""
+    """The part of the hash's range that the build has read. It reads rows in that order."""
     reached = index.built_to[:_PREFIX_BYTES].ljust(_PREFIX_BYTES, b"\x00")
     return int.from_bytes(reached, "big") / (1 << 8 * _PREFIX_BYTES)

@@ -1,4 +1,4 @@
-"""One request before the meter, if throughput is enforced."""
+"""The account of one request that writes, if throughput is enforced."""
 
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Account(Struct, gc=False):
-    """The questions of a request that writes, and whether it has been charged.
+    """The answers that a request got to its questions of admission, and whether it was charged.
 
     A request that is run again, because it lost a race, gets the same answers and is charged once.
     """
@@ -37,7 +37,7 @@ class Account(Struct, gc=False):
         return limits
 
     def steps(self, steps: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-        """The steps of a request, with its questions answered."""
+        """The same steps; the question whether the request is admitted is answered here."""
         reply: Any = None
         self.asked = 0
         try:

@@ -50,9 +50,9 @@ class Window:
         return self.below >= least and self.units - self.below >= least
 
     def median(self, table: Table, source: Table | Index) -> bytes | None:
-        """Where the partition might be split. Item collections stay whole where they must.
+        """The key at which the partition might be split, if there is one.
 
-        One that is divided is divided by its sort key.
+        It lies between two item collections, or in one that may be divided by its sort key.
         """
         keys = sorted(self.keys)
         middle = keys[len(keys) // 2]
@@ -95,14 +95,14 @@ class Heat:
         return at
 
     def note_refused(self, part: Bucket, key: bytes, now: float) -> None:
-        """A refused request counts as load of one unit, so that it is seen which keys are hot."""
+        """Count a refused request as a load of one unit, so that hot keys are seen."""
         if part.window is None:
             part.window = Window(now)
         part.window.refused = True
         part.window.note(key, 1, self._random)
 
     def _roll(self, part: Bucket, table: Table, source: Table | Index, now: float) -> bytes | None:
-        """Begin another window, as none has begun yet or the last one is over."""
+        """Begin another window. Returns the key at which the partition should be split, if any."""
         window, part.window = part.window, Window(now)
         if window is None or now >= window.since + 2 * self._seconds:
             return None

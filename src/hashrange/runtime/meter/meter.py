@@ -25,9 +25,10 @@ from hashrange.runtime.meter.sources import SourceBuckets
 from hashrange.runtime.meter.usage import Usage
 
 CHARGES_MAX = 1024
-"""So many charges wait to be counted."""
+"""How many charges may wait to be counted."""
 WAIT_SECONDS_MAX = 1.0
-"""How long they wait if partitions and throughput on demand follow the load."""
+"""How long they wait if throughput is enforced, so that partitions and throughput on demand follow
+the load."""
 
 NO_LIMITS: Sequence[Limit] = ()
 
@@ -167,7 +168,7 @@ class Meter:
                 source.pay(part, charge.units, now)
 
     def _count(self, sampled: bool) -> None:
-        """Count the charges that wait. `sampled`: there are many, so some stand for all."""
+        """Count the charges that wait. If they are `sampled`, some stand for all."""
         charges, self._charges = self._charges, []
         table: Table | None = None
         index: Index | None = None

@@ -11,12 +11,13 @@ INITIAL_BURST_SECONDS = 1.0
 
 
 class SourceBuckets:
-    """`whole` is for the provisioned units, or on demand for the maximum, if there is one.
+    """The bucket of the whole table or index, if it has one, and those of its partitions.
 
-    `parts` are for the partitions, in their order, which begin at `starts`. A `plain` source has
-    no other limits, and no index that can fall behind. `behind` are the buckets whose debt is above
-    the backlog that an index may have. `growth` is the load of a source on demand. `former` are the
-    buckets of an earlier definition, whose credit and load go on.
+    `whole` holds the provisioned units, or on demand the maximum, if one is set. `parts` are the
+    buckets of the partitions, in the order of the partitions, which begin at `starts`. A `plain`
+    source has no other limits, and no index that can fall behind. `behind` are the buckets whose
+    debt is above the backlog that an index may have. `growth` is the load of a source on demand.
+    `former` are the buckets of an earlier definition; their credit and load are taken over.
     """
 
     __slots__ = (
@@ -95,7 +96,7 @@ class SourceBuckets:
         initial: float,
         known: dict[Place, Bucket],
     ) -> Bucket:
-        """A new one has saved units since its table was created, in whichever process."""
+        """The bucket of a place; a new one has saved units since its table was created."""
         old = known.get(place)
         if old is None:
             return Bucket(place, limit, rate, capacity, initial, self.table.active_at)

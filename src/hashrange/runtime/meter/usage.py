@@ -12,12 +12,12 @@ from hashrange.runtime.meter.hot_keys import HotKeys
 from hashrange.runtime.meter.report import SourceReport
 
 ALL_COUNTED = 1000
-"""So many charges of a table or index are all counted by partition and key. Later, while there are
-many requests, one of `SAMPLED` is, for all of them. Their sum is always exact."""
+"""The first charges of a table or index are all counted by partition and key. Later, while there
+are many requests, one of `SAMPLED` is counted and stands for all. The sum of the units is exact."""
 SAMPLED = 64
 
 WRITE_WEIGHT = 3
-"""A write unit counts as three read units: so Contributor Insights measures accessed keys."""
+"""A write unit counts as three read units, as in the accessed keys of Contributor Insights."""
 
 
 class KeyCounts:
@@ -32,8 +32,8 @@ class SourceUsage:
     """The use of one table (with its local indexes) or global index.
 
     `partitions` are units by the number of the partition and whether they were written. `waiting`
-    is the number of charges since the last that was counted by partition and key, and `enough` how
-    many there may be while one stands for all.
+    is the number of charges since the last one that was counted by partition and key, and `enough`
+    is the number of charges that one stands for.
     """
 
     def __init__(self, table: Table, source: Table | Index) -> None:
@@ -66,7 +66,7 @@ class SourceUsage:
         )
 
     def count(self, charge: Charge) -> float:
-        """Count a charge by partition and by key, for all that wait. Returns the units of all."""
+        """Count a charge by partition and key, in place of all that wait. Returns their units."""
         units, self.waiting = charge.units * self.waiting, 0
         self._counted += 1
         if self._counted == ALL_COUNTED:
