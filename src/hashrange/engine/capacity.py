@@ -79,8 +79,8 @@ class Receipt(Struct, gc=False):
     def add_refused(self, table: Table, key: RowKey, size_bytes: int) -> None:
         """Charge a write whose condition failed, or whose transaction was cancelled.
 
-        It consumes what the item as it is would cost, no matter how large it would have become;
-        `size_bytes` is 0 if there is none. So it was measured on the service in 2026.
+        `size_bytes` is the size of the item as it is, 0 if there is none: it does not matter how
+        large the item would have become. Source: CloudWatch's metrics of the service in 2026.
         """
         units = write_units(size_bytes)
         if self.transactional:

@@ -13,7 +13,7 @@ _SERVICE = "com.amazon.coral.service#"
 class ApiError(Exception):
     """An error of the API: `status`, `type` (as on the wire) and the members of its body.
 
-    `receipt` has the units that the refused request consumed (`engine.capacity`), if it did.
+    `receipt` has the units that the refused request consumed, if any (`engine.capacity.Receipt`).
     """
 
     status: ClassVar[int] = 400

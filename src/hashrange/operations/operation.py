@@ -12,6 +12,7 @@ from hashrange.operations.resources import Resources, nothing
 
 
 def _passed_on(request: Any) -> int:
+    """The weight of a request whose rows are passed on as they are stored."""
     return 0
 
 

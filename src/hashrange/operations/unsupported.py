@@ -2,8 +2,8 @@
 
 Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
 and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed. Before that they find the faults that the service would
-find: a missing table, or one whose point-in-time recovery is not enabled, as it never is here.
+refused; none of them pretends to succeed. First they report the faults that the service would
+report: a missing table, or one without point-in-time recovery, which no table has here.
 """
 
 import re
@@ -135,7 +135,7 @@ def _check_backup(arn: str) -> None:
 
 
 def _update_global_table(request: Request, moment: Moment) -> Decide:
-    """A replica cannot be added to a table of the old version, nor removed if there is none."""
+    """There is no global table of the old version, to add a replica to or to remove one from."""
     if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):

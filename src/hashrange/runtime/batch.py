@@ -285,7 +285,7 @@ class Batch(Struct, eq=False):
         meter = self.environment.meter
         if meter is not None and error.receipt is not None:
             (submission.account or meter).charge(error.receipt, now)
-        # A traceback would keep the rows that were read in memory, in a cycle.
+        # The traceback would keep the rows that were read in memory, in a cycle.
         return error.with_traceback(None)
 
     def _redefine(self, change: TableChange) -> None:

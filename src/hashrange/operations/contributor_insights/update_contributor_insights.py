@@ -44,7 +44,7 @@ def decide(given: requests.UpdateContributorInsights, moment: Moment) -> Decide:
 def _changed(
     old: Insights | None, given: requests.UpdateContributorInsights, moment: Moment
 ) -> Insights | None:
-    """The insights as they are wanted: `old` itself if nothing changes."""
+    """The insights after the request: `old` itself if nothing changes."""
     now, settled_at = moment.now, moment.now + moment.settings.table_delay
     enabled = old is not None and old.enabled
     if given.contributor_insights_action == "DISABLE":

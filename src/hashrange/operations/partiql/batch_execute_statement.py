@@ -66,7 +66,7 @@ def parse(body: bytes) -> Request:
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
-    """A member's kind, from its text alone.
+    """Whether a member reads or writes, by its text alone.
 
     None if one of its parameters is refused, or if the text is no statement, or is EXISTS.
     """
@@ -207,8 +207,8 @@ def _respond(
 ) -> Raw:
     """The response. A member whose table was found names it, even if the member failed.
 
-    `refused` has the units of the failed conditions. DynamoDB shows them in the sum of a table that
-    something was written to, and nowhere else.
+    `refused` has the units of the failed conditions. DynamoDB adds them to the sum of a table that
+    another member has written to, and shows them nowhere else.
     """
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}

@@ -68,7 +68,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _shown(refusal: ConditionalCheckFailedException) -> ConditionalCheckFailedException:
-    """The error in this operation's form: if it has an item, it has a member Message."""
+    """The error as this operation shows it: one with an item has the member Message."""
     if "Item" in refusal.members:
         refusal.members["Item"] = number_sets.item_in_hash_order(refusal.members["Item"])
         refusal.message_member = "Message"

@@ -69,7 +69,7 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(given: requests.ExecuteTransaction) -> bytes:
-    """ReturnValuesOnConditionCheckFailure takes part in it; NONE is the same as no value."""
+    """The fingerprint of a request. In ReturnValuesOnConditionCheckFailure, NONE is no value."""
     content = msgspec.to_builtins(given.transact_statements)
     for member in content:
         member["Statement"] = member["Statement"].strip()
@@ -112,7 +112,10 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
-    """The tables by the names used. Unlike TransactWriteItems, a missing one cancels."""
+    """The tables by the names used. If one is missing, the transaction is cancelled.
+
+    In TransactWriteItems it is not: there the error is ResourceNotFoundException.
+    """
     names = [statements.table_name(each) for each in (*request.reads, *request.changes)]
     results: list[Table | ApiError] = []
     for name in names:

@@ -50,15 +50,15 @@ _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | N
 
 
 def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
-    """To be asked for before binding makes the parameters canonical."""
+    """The parameters that are numbers. Binding makes them canonical, so this comes first."""
     return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 
 def parse_token(given: requests.ExecuteStatement, numerals: Numerals) -> Position:
-    """Where to resume. Raises ValidationException for a token that is not of this statement.
+    """Where to resume. Raises ValidationException for a token of another statement.
 
-    The statement must have the same text, and its parameters the same values. To the service,
-    numbers of different scales are different, and a list or map differs even from itself, so a
+    The statement must have the same text, and its parameters the same values. The service takes
+    numbers of different scales to be different, and a list or map to differ even from itself, so a
     statement with a list or map is never resumed.
     """
     if given.next_token is None:

@@ -41,7 +41,7 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    # Nor does it show when the throughput was changed, and how often.
+    # The description does not show when and how often the throughput was changed either.
     throughput = Throughput(table.throughput.read, table.throughput.write)
     description = yield from described(replace(table, throughput=throughput), moment)
     shown = {name: value for name, value in description.items() if name not in GONE}

@@ -65,9 +65,9 @@ def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
 def check_on_demand(
     given: requests.OnDemandThroughput | None, index: str | None = None, *, can_clear: bool = False
 ) -> None:
-    """Each maximum must be at least 1, or -1 to remove one that may have been set before.
+    """Each maximum must be at least 1. If it `can_clear`, -1 removes one that was set before.
 
-    The message names an index that exists in another way than a new one.
+    The message names an existing index in another way than a new one.
     """
     of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
     for name, value in units(given).items():
@@ -102,7 +102,7 @@ def check_new_warm(
 
 
 def check_maxima(moment: Moment, *given: GivenUnits, index: str | None = None) -> None:
-    """Raises LimitExceededException."""
+    """Raises LimitExceededException if a table or index may not have so many units."""
     for structure in given:
         for name, value in units(structure).items():
             if value > UNITS_MAX[name]:
@@ -153,9 +153,9 @@ def new_warm(
 def provisioned(
     old: Throughput, given: requests.ProvisionedThroughput, index: str | None, moment: Moment
 ) -> Throughput:
-    """The throughput after a change, with its time. A change to the same is refused."""
+    """The throughput after a change, with its time. Raises an error if nothing would change."""
     read, write = given.read_capacity_units, given.write_capacity_units
-    if not old.read:  # the table was on demand until now, which counts for indexes only
+    if not old.read:  # the table was on demand until now; its indexes keep their old time
         increased_at = old.increased_at if index is None else moment.now
         return replace(old, read=read, write=write, increased_at=increased_at)
     if (read, write) == (old.read, old.write):
@@ -204,7 +204,7 @@ def _in_words(time: float) -> str:
 
 
 def switches_to_on_demand(table: Table, now: float) -> tuple[float, ...]:
-    """The switches of the last 24 hours with the one now, if there may be another."""
+    """The switches of the last 24 hours and one now. Raises LimitExceededException."""
     last = tuple(at for at in table.on_demand_switches if now < at + limits.DAY_SECONDS)
     if len(last) >= limits.ON_DEMAND_SWITCHES_PER_DAY:
         raise LimitExceededException(

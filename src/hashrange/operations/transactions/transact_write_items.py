@@ -53,8 +53,6 @@ class TransactAction(NamedTuple):
 
 _OF_UPDATE = ("UpdateExpression", "ConditionExpression")
 _OF_OTHERS = ("ConditionExpression",)
-
-
 _ACTIONS = ("condition_check", "put", "delete", "update")
 
 

@@ -38,9 +38,8 @@ Tables = dict[str, Table]
 Respond = Callable[[Receipt, Tables], Response]
 """Makes the response from the receipt."""
 
-
 SMALL_BYTES = 4 * 1024
-"""After an item that is larger is decided on, other requests have a turn."""
+"""After the decision on an item that is larger, other requests get a turn."""
 
 
 class ClientToken(NamedTuple):
@@ -53,8 +52,8 @@ class ClientToken(NamedTuple):
 def fingerprint(content: Any, *returned: str | None) -> bytes:
     """A digest of what a request writes, regardless of the order of its attributes.
 
-    `returned` is what else shall be in the response. Some SDKs, such as Go's, write the members
-    of a map in a different order each time.
+    `returned` are the parameters that ask for more in the response. Some SDKs, such as Go's, write
+    the members of a map in a different order each time.
     """
     wanted = [mode for mode in returned if mode not in (None, "NONE")]
     canonical = msgspec.json.encode([content, wanted] if wanted else content, order="deterministic")

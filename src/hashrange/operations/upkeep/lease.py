@@ -1,7 +1,7 @@
 """Takes or renews the lease of the process that does the upkeep, unless another process holds it.
 
-Several processes may do steps of upkeep at once, but they would do the same work, and their rates
-would add up.
+It would be correct for several processes to do steps of upkeep at once, but they would do the same
+work, and their rates would add up.
 """
 
 import msgspec

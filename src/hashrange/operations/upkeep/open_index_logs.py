@@ -1,7 +1,7 @@
-"""Give each table that has none a log that its global indexes follow from now on.
+"""Gives each table that has no index log one, which its global indexes follow from then on.
 
-Tables get theirs when they are created. A database that was spread over machines later has older
-ones.
+A table usually gets its log when it is created. A database that was later spread over several
+machines has tables without one.
 """
 
 from msgspec.structs import replace

@@ -40,7 +40,7 @@ def decide(request: None, moment: Moment) -> Decide:
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
-    """Records of the index log that the server which wrote them has left behind."""
+    """A step for records of the index log that the server which wrote them has left behind."""
     keys = yield from propagation.left_behind(table, int(moment.now * 1000))
     if not keys:
         return []
@@ -49,9 +49,9 @@ def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
 
 
 def _partition_steps(table: Table, partition_bytes: int) -> Fetch[list[Step]]:
-    """Partitions to be counted, or else split for more throughput, or else because of their size.
+    """At most one step for the table and each index, because a step may change the definition.
 
-    Each step may change the definition, so there is at most one for a table or index.
+    A partition is counted, or else split for more throughput, or else split because of its size.
     """
     sources = partitions.sources(table)
     statistics = yield from fetch.partition_statistics(sources)

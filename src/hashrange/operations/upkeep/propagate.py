@@ -1,4 +1,4 @@
-"""Carry out some records of a table's index log: write the entries of its global indexes."""
+"""Carries out some records of a table's index log: writes the entries of its global indexes."""
 
 import msgspec
 
@@ -10,10 +10,10 @@ from hashrange.engine.indexes import propagation
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`keys` are those of the first records of each slot, as they were a moment ago.
+    """`keys` are those of the first records of some slots, as they were a moment ago.
 
-    Those that are gone have been carried out. No other records have come before the rest, since
-    records are added at the end of their slots and go in order.
+    Records that are gone have been carried out. The rest are still the first of their slots,
+    because records are added at the end of a slot and leave it in order.
     """
 
     table_name: str

@@ -24,7 +24,7 @@ WAIT_SECONDS_MAX = 20.0
 """How long a read may wait. A client that waits longer has probably given up."""
 
 HELD_BYTES_MAX = 16 * 1024 * 1024
-"""When the reads under way have read so much together, one of them goes on alone."""
+"""If the reads under way have read more than this together, one of them goes on alone."""
 
 Admitted = Callable[[], bool]
 """Tells a waiting read that it may begin. Returns False if it is no longer wanted."""

@@ -4,8 +4,8 @@ There is one way to answer: the decision is driven over a snapshot whose tables 
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
 snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
 on its own snapshot and takes turns with other long reads. The number of long reads under way is
-limited (`queue`), in threads too. A read of a single row needs no snapshot: a store
-answers it in one statement, together with the catalog's version.
+limited (`queue`), in threads too. A read of a single row needs no snapshot: a store answers it in
+one statement, together with the catalog's version.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop
@@ -27,22 +27,20 @@ from hashrange.runtime.batch import Done, Outcome, encode_response, internal_err
 from hashrange.runtime.decisions import Costly, Proposal, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.inspection.explain import Explanation, explain
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
 from hashrange.runtime.reads.snapshot import ReadSnapshot
 from hashrange.runtime.source import CountedSource
 
 LONG_READS_PER_TURN = 8
-"""How many reads of one turn may turn out to be long; the rest are taken to be long, too. The
-others of the turn wait for each of them for a slice of time."""
+"""Once so many reads of one turn have turned out to be long, the rest are taken to be long too.
+The others of the turn wait for each of them for a slice of time."""
 
 OVERRUN_SECONDS = 0.001
-"""A page of large items cannot be divided. If a read keeps the event loop for longer than this, the
-reads that come next are taken to be long, for `PAUSE_RATIO` times as long as it took."""
+"""A page of large items cannot be divided. If a read keeps the event loop for longer than this, all
+reads are taken to be long for `PAUSE_RATIO` times as long as it took, and so take turns. Otherwise
+a thousand such reads would be answered one right after another while other requests wait."""
 
 PAUSE_RATIO = 10
-"""Otherwise, if a thousand clients asked for such pages, they would be answered one right after
-another, and everybody else would wait for all of them."""
 
 
 class Turn:
@@ -108,7 +106,7 @@ class SlicedRead:
         except Costly:
             return self._go_aside()
         except ApiError as error:
-            outcome = error.with_traceback(None)  # it would keep what was read, in a cycle
+            outcome = error.with_traceback(None)  # which would keep what was read, in a cycle
         except Exception as error:
             outcome = internal_error(error)
         self.close()
@@ -133,7 +131,7 @@ class SlicedRead:
 
 
 class LongRead(NamedTuple):
-    """A read that is too long for one slice, before it begins. `asked` is when it was asked for."""
+    """A read that is too long for one slice, before it begins. `asked` is when it has arrived."""
 
     operation: Operation
     request: Any
@@ -160,7 +158,7 @@ class Reads:
         return Turn(partial(self._open, True))
 
     def call(self, operation: Operation, request: Any, body: bytes, caller: Caller) -> bytes:
-        """From any thread."""
+        """From any thread: return the response, or raise the error."""
         weight = self._weight(operation, request) if self._jobs.evaluator.elsewhere else 0
         if operation.single_read and not weight:
             response = self._glance(operation, request, caller)
@@ -231,11 +229,6 @@ class Reads:
             turn.long_reads += 1
             self._add(LongRead(operation, request, body, caller, done, began, costly))
         return response
-
-    def explain(self, operation: Operation, request: Any, caller: Caller) -> Explanation:
-        """Explain what a request would consume now; it may be one that writes."""
-        with closing(self._store.snapshot()) as snapshot:
-            return explain(operation, request, caller, snapshot, self._environment)
 
     def forget_closed_loops(self) -> None:
         """From any thread: close the snapshots of reads whose callers are gone."""
@@ -354,8 +347,11 @@ class Reads:
             raise
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
-        """One step of one read. They take turns, unless they hold much together: then one of them
-        is brought to its end, because each may read 16 MB, and its answer is larger still."""
+        """Make one step of one read.
+
+        They take turns, unless they hold much together: then one of them is brought to its end,
+        because each may read 16 MB, and its answer is larger still.
+        """
         running = self._running[loop]
         read = running.popleft()
         try:

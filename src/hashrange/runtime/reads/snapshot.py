@@ -1,4 +1,4 @@
-"""A snapshot of a synchronous store, as one request after the other reads it."""
+"""A snapshot of a synchronous store, with all that it takes to answer requests from it."""
 
 from typing import Any, cast
 
@@ -18,8 +18,8 @@ from hashrange.runtime.source import Source
 class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it.
 
-    It answers the reads of one request after the other. `source` is what they should be read from:
-    the snapshot itself, unless throughput is enforced.
+    It serves one request after the other. Their reads are answered by `source`: the snapshot
+    itself, unless throughput is enforced.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class ReadSnapshot:
         return self.snapshot.read(read)
 
     def response(self, decision: Decision) -> bytes:
-        """The response of a decision over this snapshot, after it is charged."""
+        """The response of a decision over this snapshot, after its units are charged."""
         if self._meter is not None and decision.receipt is not None:
             self._meter.charge(decision.receipt, self.now)
             if self._meter.tells:

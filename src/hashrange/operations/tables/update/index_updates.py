@@ -93,9 +93,8 @@ def apply(
     changed = replace(table, indexes=tuple(indexes.values()))
     for create in given.creates:
         _check_new(table, create, given.types, on_demand, moment)
-    if (
-        len(given.creates) + len(given.deletes) > 1
-    ):  # this comes before the check that the indexes exist
+    # This comes before the check that the indexes exist.
+    if len(given.creates) + len(given.deletes) > 1:
         raise LimitExceededException(ONE_AT_A_TIME)
     gone = [_existing(table, delete.index_name, "delete") for delete in given.deletes]
     if given.creates or gone:

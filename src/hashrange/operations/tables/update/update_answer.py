@@ -49,7 +49,7 @@ def _status(before: Table, given: requests.UpdateTable, moment: Moment) -> str:
 
 
 def _table(before: Table, after: Table, now: float) -> Table:
-    """The table with its old throughput (unless the billing mode changes), table class and key."""
+    """The table with its old table class, key and, unless the billing mode changes, throughput."""
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
     indexes = [_index(old, kept.pop(old.name, old), switches) for old in before.indexes]
@@ -71,14 +71,14 @@ def _table(before: Table, after: Table, now: float) -> Table:
 
 
 def _index(old: Index, new: Index, switches: bool) -> Index:
-    """The index with its old throughput (unless the billing mode changes) and the old times."""
+    """The index with its old times and, unless the billing mode changes, its old throughput."""
     units = new.throughput if switches else old.throughput
     throughput = replace(old.throughput, read=units.read, write=units.write)
     return replace(new, throughput=throughput, warm=old.warm)
 
 
 def _switched(new: Throughput, on_demand: bool, now: float) -> Throughput:
-    """With a time that no later description of the table shows."""
+    """The new throughput, with a time that no later description of the table shows."""
     if on_demand:
         return replace(new, decreased_at=now, decreases=new.decreases_on_day_of(now))
     return replace(new, increased_at=now)
