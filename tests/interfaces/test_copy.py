@@ -13,12 +13,14 @@ from typing import Any
 
 import drawn_items
 import pytest
+from botocore.awsrequest import AWSResponse
 from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
 from test_command_line import command
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange import Settings
+from hashrange.interfaces.data import tables
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow
@@ -54,6 +56,23 @@ def test_tables_are_copied_with_what_belongs_to_them(folder: Path, run: Run) -> 
         assert found["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLED"
     assert run("copy", "a.db", "b.db", "table").status == 0, "again, into tables that are there"
     assert [path.name for path in Path().iterdir() if "progress" in path.name] == []
+
+
+def test_a_server_may_have_no_tags() -> None:
+    def refused(**_: object) -> tuple[AWSResponse, dict[str, Any]]:
+        """As DynamoDB Local 2.6.1 answers."""
+        code = "UnknownOperationException"
+        message = "Tagging is not currently supported in DynamoDB Local."
+        answer = AWSResponse("http://127.0.0.1:8000", 400, {}, None)
+        return answer, {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {}}
+
+    with hashrange.connect() as db:
+        db.execute("CreateTable", drawn_items.TABLE)
+        client = db.boto3_session().client("dynamodb")
+        client.meta.events.register("before-call.dynamodb.ListTagsOfResource", refused)
+        found = tables.description(client, "a server", drawn_items.TABLE["TableName"])
+    assert "Tags" not in found.table
+    assert found.table["KeySchema"] == drawn_items.TABLE["KeySchema"]
 
 
 def test_between_servers_and_files(folder: Path, run: Run) -> None:

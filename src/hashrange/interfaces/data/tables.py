@@ -78,10 +78,16 @@ def description(client: Any, place: str, name: str) -> Description:
 
 
 def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
+    """The tags of a table, or none if the server has no tags, as DynamoDB Local has not."""
     if not arn:
         return []
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
-    return [tag for page in pages for tag in page.get("Tags", ()) if not _of_aws(tag)]
+    try:
+        return [tag for page in pages for tag in page.get("Tags", ()) if not _of_aws(tag)]
+    except client.exceptions.ClientError as error:
+        if error.response["Error"]["Code"] != "UnknownOperationException":
+            raise
+        return []
 
 
 def _of_aws(tag: dict[str, str]) -> bool:
