@@ -97,7 +97,7 @@ CONDITIONS: list[tuple[dict[str, Any] | None, str, bool]] = [
 
 @cases("before, condition, holds", CONDITIONS)
 @pytest.mark.parametrize("operation", SUBJECTS)
-def test_a_failed_condition_changes_nothing(
+def test_an_item_changes_if_the_condition_holds(
     table: Table, operation: str, before: Any, condition: str, holds: bool
 ) -> None:
     if before:
@@ -107,9 +107,12 @@ def test_a_failed_condition_changes_nothing(
         request["ExpressionAttributeValues"] = item({":one": 1})
     if holds:
         table.call(operation, **request)
-        assert table.get(pk="a") != before or before is None
+        left = before and {name: value for name, value in before.items() if name != "n"}
+        after = {"PutItem": {"pk": "a", "new": True}, "DeleteItem": None, "UpdateItem": left}
+        assert table.get(pk="a") == after[operation]
     else:
         table.refused(FAILED, operation, **request)
+        assert table.get(pk="a") == before
         assert table.get(pk="a") == before
 
 

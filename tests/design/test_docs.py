@@ -34,6 +34,7 @@ ADDRESS = "postgresql://hashrange@db.example/app"
 TESTS = "docs/how-to/test-with-pytest.md"
 POSTGRESQL = "docs/how-to/run-on-postgresql.md"
 TUTORIALS = ["animals", "chat", "orders", "organisations", "repositories", "sensors", "tasks"]
+WITH_EXCERPTS = ["organisations", "repositories", "sensors"]
 SCRIPT = f"{shlex.quote(sys.executable)} -m hashrange"
 
 
@@ -117,10 +118,12 @@ def test_the_plan_in_the_tutorial_is_the_plan(name: str) -> None:
     assert table.strip() in (DOCS / "tutorials" / f"{name}.md").read_text()
 
 
-@pytest.mark.parametrize("name", TUTORIALS)
+@pytest.mark.parametrize("name", WITH_EXCERPTS)
 def test_excerpts_are_in_the_example(name: str) -> None:
     lines = iter((EXAMPLES / f"{name}.py").read_text().splitlines())
-    for excerpt in EXCERPT.findall((DOCS / "tutorials" / f"{name}.md").read_text()):
+    excerpts = EXCERPT.findall((DOCS / "tutorials" / f"{name}.md").read_text())
+    assert excerpts
+    for excerpt in excerpts:
         assert all(line in lines for line in excerpt.splitlines()), excerpt
 
 

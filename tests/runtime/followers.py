@@ -162,6 +162,7 @@ def compare(store: MemoryStore) -> None:
     assert list(problems(store)) == []
     execute = sync(store)
     items = scanned(execute)
+    assert items
     for index, name in ("by-color", "color"), ("by-size", "size"):
         shown = {(i["pk"]["S"], i["sk"]["S"]) for i in scanned(execute, IndexName=index)}
         assert shown == {(i["pk"]["S"], i["sk"]["S"]) for i in items if name in i}

@@ -86,6 +86,8 @@ class World:
         self.db = Driven(MemoryStore(), clock=self.clock, settings=settings(seed))
         self.written: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
         """For each key the numbers that were acknowledged, with their times; -1 is a deletion."""
+        self.deleting: set[str] = set()
+        """The keys of deletions that are not acknowledged yet."""
         self.trace: list[str] = []
 
     async def ask(self, operation: str, **request: Any) -> dict[str, Any]:
@@ -113,8 +115,10 @@ class World:
                     await self.ask("PutItem", TableName="table", Item=item(key, value))
                     self.note(pk, sk, value)
                 case 2:
+                    self.deleting.add(f"{pk}/{sk}")
                     await self.ask("DeleteItem", TableName="table", Key=key)
                     self.note(pk, sk, -1)
+                    self.deleting.discard(f"{pk}/{sk}")
                 case 3:
                     await self.put_batch(pk, number, value)
                 case 4:
@@ -153,9 +157,12 @@ class World:
         if own:
             assert found == (before[-1][1] if before else -1)
             return
-        seen = max(0, sum(time < asked - LAG_MAX for time, _ in before) - 1)
-        stale = {value for _, value in before[:seen]} - {value for _, value in before[seen:]}
-        assert found == -1 or found not in stale
+        old = sum(time < asked - LAG_MAX for time, _ in before)
+        shown = {value for _, value in self.written[name][max(0, old - 1) :]}
+        if found == -1:
+            assert not old or -1 in shown or name in self.deleting
+        else:
+            assert found not in {value for _, value in before} - shown
 
     async def run(self) -> None:
         await self.ask("CreateTable", **TABLE)
