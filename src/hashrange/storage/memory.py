@@ -342,7 +342,7 @@ class MemoryTransaction:
         live, dropped = self._spaces
         rows = dropped.get(space)
         if rows is None:
-            return  # another process finished it
+            return  # another step has emptied it
         for key, _ in page_of(
             rows.items(b"", None, False), Range(space, b"", None, False, rows_max)
         ).rows:

@@ -14,7 +14,7 @@ POOL_MAX = 64
 TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _ROOT = Path(".postgresql", "root.crt")
-"""In the home of the user: where PostgreSQL's programs look for a root certificate."""
+"""Where PostgreSQL's programs look for a root certificate, in the home of the user."""
 
 
 def without_option(dsn: str, name: str) -> tuple[str, str]:
@@ -65,5 +65,5 @@ def check_tls(dsn: str, name: str) -> None:
 def _options(dsn: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(urlsplit(dsn).query, keep_blank_values=True)
-    except ValueError:  # the address makes no sense, which is said when it is used
+    except ValueError:  # an invalid address is reported when it is used
         return []

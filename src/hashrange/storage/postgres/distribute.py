@@ -1,4 +1,4 @@
-"""Spread the tables of a database over the nodes of a Citus cluster, in place.
+"""Spreads the tables of a database over the nodes of a Citus cluster, in place.
 
 All tables have a slot. They are distributed by it and colocated, so that the rows, counters, heads
 of logs and commit ids of a slot are on one node. The lists of spaces are copied to every node.
@@ -64,7 +64,7 @@ async def _distribute(store: PostgresStore) -> list[str]:
         else:
             lines = await _spread(connection)
         await connection.execute("COMMIT")
-        # What was copied to the shards is still here too, where no statement sees it.
+        # The rows that were copied to the shards are still here too, where no statement sees them.
         await connection.execute("; ".join(_truncations()))
     return lines
 

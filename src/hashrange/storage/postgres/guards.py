@@ -1,16 +1,16 @@
 """The reads of a transaction, and the locks that keep them valid until the commit.
 
-Locks are taken in one order by every transaction, so that none wait for each other in a circle:
+Every transaction takes its locks in the same order, so that there are no deadlocks:
 
 1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
    holds it shared, and a transaction that changes the catalog holds it alone, so that no write is
    under way that does not know of a new index. In the same way each space has a lock, which writers
-   hold shared. It is held alone to make sure that a range that was read does not change, or to
-   create or drop the space.
+   hold shared. A transaction holds it alone if it has read a range, which must not change, or
+   creates or drops the space.
 2. Rows that were read and are there, in the order of their keys. The version of each must still be
    the one that was read.
-3. Rows that were read and are absent: they are inserted, which waits for anybody else who does so,
-   and deleted again if they are not to stay.
+3. Rows that were read and are absent. They are inserted, which waits for any other transaction that
+   inserts them, and deleted again if they are not to stay.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,6 +38,8 @@ ABSENT = 0
 
 
 class Guards:
+    """What a transaction has read: versions of rows, ranges, and the dropped spaces."""
+
     def __init__(self) -> None:
         self.versions: dict[Key, int] = {}
         self.ranges: list[tuple[Range, list[tuple[bytes, int]]]] = []
@@ -104,8 +106,11 @@ class Guards:
 
 
 def locks_ahead(reads: Sequence[Read]) -> tuple[dict[int, bool], list[Stored]]:
-    """What a locking transaction locks before it reads, as far as the reads tell: the advisory
-    locks, as `Guards.locks` has them, and the places of the rows, each in their order."""
+    """The locks that a locking transaction takes before it reads, as far as its reads tell them.
+
+    Returns the advisory locks in the form of `Guards.locks`, and the places of the rows, both in
+    the order of the locks.
+    """
     locks: dict[int, bool] = {}
     rows: set[Stored] = set()
     for read in reads:

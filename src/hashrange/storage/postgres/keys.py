@@ -1,8 +1,8 @@
 """Keys as they are stored in PostgreSQL.
 
-    slot   the first ten bits of the key, so of the partition digest
-    key    the key; of a longer one the first 2,600 bytes and a digest of the whole
-    rest   the bytes of a longer key that follow, which no index holds
+    slot   the first ten bits of the key, which are those of the partition digest
+    key    the key; if it is longer than 2,600 bytes, these bytes and a digest of the whole
+    rest   the remaining bytes of a longer key, which no index holds
 
 An index row of PostgreSQL holds at most 2,704 bytes. No key that DynamoDB's limits allow is as
 long as that today, but the waist sets no limit. Equality is exact, because the digest is taken
@@ -21,7 +21,7 @@ AFTER_DIGESTS = b"\xff" * (_DIGEST_BYTES + 1)
 
 
 class Stored(NamedTuple):
-    """In the order of these fields, rows have the order of the index."""
+    """The place of a row. Places are in the order of the index."""
 
     space: int
     slot: int

@@ -1,9 +1,9 @@
 """A small pool of connections.
 
-Between two uses of a connection nothing has to be reset: every setting is made when it is opened,
-or for one transaction. Behind pgbouncer in transaction mode a connection to the server is only
-ours for a transaction, so nothing can be set or prepared for longer: every use is a transaction,
-which begins with the settings.
+Nothing has to be reset between two uses of a connection, because every setting is made when it is
+opened, or for one transaction. Behind pgbouncer in transaction mode a connection to the server is
+ours only for a transaction, so nothing can be set or prepared for longer: every use is a
+transaction that begins with the settings.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ WAIT_SECONDS_MAX = 30.0
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
 IDLE_SECONDS_MAX = 10
-"""How long the server waits for the next statement of a transaction. It bounds the time until the
-outcome of a lost commit is known."""
+"""How long the server waits for the next statement of a transaction. So it limits how long it takes
+to find out the outcome of a commit whose connection was lost."""
 COMMIT_SECONDS_MAX = 300.0
-"""More than all of these together: no transaction that read the time longer ago still commits."""
+"""More than all of these together. A transaction that read the time longer ago has ended."""
 
 PLANS = {
     # Every access is by primary key. A plan that was made while a table was small must not scan
@@ -67,14 +67,14 @@ class Pool:
         self._idle: list[Any] = []
         self.configure(settings)
         self._free = asyncio.Semaphore(size)
-        # Holders who may want a second connection never have all of them. So one who wants it gets
-        # it in time, and they do not wait for each other in a circle.
+        # Callers that may want a second connection never hold all of them, so that they cannot wait
+        # for each other in a circle.
         self._with_two = asyncio.Semaphore(max(1, size - 1))
         self._random = random.Random()
         self._closed = False
 
     def configure(self, settings: dict[str, str]) -> None:
-        """Use other settings for all connections. None may be in use."""
+        """Use other settings for all connections, none of which may be in use."""
         self._options: dict[str, Any] = {"server_settings": settings}
         self._settings = ""
         if self.pgbouncer:
@@ -123,9 +123,9 @@ class Pool:
         await connection.execute("COMMIT")
 
     async def take(self, wants_two: bool = False) -> Any:
-        """A connection. A caller that may take a second one while it holds this one says so.
+        """A connection. Raises StoreError if there is none in time.
 
-        Raises StoreError if there is none in time.
+        A caller that may take a second connection while it holds this one `wants_two`.
         """
         if self._closed:
             raise StoreError(f"{self._name}: the store is closed; open it again")
@@ -177,7 +177,10 @@ class Pool:
                 connection.terminate()
 
     async def _connect(self) -> Any:
-        """Try again while the server cannot be reached, at random moments: many servers try."""
+        """Connect, trying again while the server cannot be reached.
+
+        The pauses are random, so that many clients do not all try at the same moments.
+        """
         deadline = time.monotonic() + CONNECT_SECONDS_MAX
         pause = 0.05
         while True:

@@ -1,6 +1,6 @@
-"""Errors in PostgreSQL or on the way to it, as errors of the waist with one line.
+"""Turns errors of PostgreSQL, or on the way to it, into errors of the waist with one line.
 
-No message holds a password: the database is named by host and name alone.
+No message holds a password: the database is named by its host, port and name alone.
 """
 
 from urllib.parse import parse_qs, urlsplit

@@ -1,14 +1,14 @@
-"""Reads: all of one round trip are one statement, so that they come from one moment.
+"""Reads. All reads of one round trip are one statement, so they come from one moment.
 
 The statement is a union of the parts that the reads need, and each row says which part and which
 read it belongs to. One prepared statement serves any number of reads of the same kinds.
 
-A range that is bounded by weight is asked for by a number of rows: only the values that fit into
-the page are read. If the page is not full then, everything is read again with more rows. Ranges
-that hold keys longer than the index keeps are read as a whole and sorted here.
+A range that is bounded by weight is asked for with a guess of the number of rows. Only the values
+that fit into the page are read. If the page is not full then, everything is read again with more
+rows. Ranges that hold keys longer than the index keeps are read as a whole and sorted here.
 
-Of many rows by key, values are read until they have `READ_BYTES_MAX` together. The reads from the
-first one on whose value was left out are not answered.
+The values of many rows by key are read until they have `READ_BYTES_MAX` together. A read with a
+value that was left out is not answered, nor is any read after it.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ ROWS_AT_FIRST = 256
 DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD, MANY_GETS = range(7)
 
 READS_ANSWERED_MIN = 2
-"""So many reads are answered whatever they weigh: see `kv.AsyncSnapshot`."""
+"""So many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
 
 _GETS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, r.version, {value}
 FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[])
@@ -119,8 +119,9 @@ class Question:
 
     def __init__(self, reads: Sequence[Read]) -> None:
         self.keys: dict[Key, int] = {}
-        """The place of each key; the same for the names of counters."""
+        """The place of each key among those that are asked for."""
         self.names: dict[bytes, int] = {}
+        """The same for the names of counters."""
         self.ranges: list[Asked] = []
         self.time = False
         self.dropped: set[int] = set()
@@ -180,7 +181,7 @@ class Question:
         return statement(tuple(parts), values), arguments
 
     def take(self, found: Sequence[Any]) -> bool:
-        """Keep what the statement has found. False if it has to be asked again for more rows."""
+        """Keep what the statement has found. Returns False if it must be asked for more rows."""
         self.dropped.clear()
         self.rows = [None] * len(self.keys)
         self.totals = [0] * len(self.names)
@@ -211,7 +212,7 @@ class Question:
         return None if key[0] in self.dropped else self.rows[self.keys[key]]
 
     def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
-        """Those of the first reads, as far as they are answered.
+        """The answers to the first reads, up to one that is not answered.
 
         `now` makes sure that the time never falls.
         """
@@ -248,6 +249,14 @@ class Question:
         return time if name == CLOCK else self.totals[self.names[name]]
 
 
+async def ask(connection: Any, question: Question, values: bool = True) -> None:
+    """Ask until all pages are full or at their end."""
+    while True:
+        statement, arguments = question.statement(values)
+        if question.take(await connection.fetch(statement, *arguments)):
+            return
+
+
 class Asked:
     """A range, how many rows of it are asked for, and what was found."""
 
@@ -272,7 +281,7 @@ class Asked:
         return read.space, *start, *end, self._rows, read.weight_max
 
     def is_answered(self, dropped: set[int]) -> bool:
-        """Make the page of what was found. False if that was not enough."""
+        """Make the page of what was found. Returns False if that was not enough."""
         read = self.read
         if read.space in dropped:
             self.found = []

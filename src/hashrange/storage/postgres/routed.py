@@ -1,15 +1,15 @@
 """The reads and writes of the `citus` dialect: each statement names one slot, so one shard.
 
-Citus spreads slots over nodes, and statements of one transaction may have several: it then commits
-in two phases, and for a moment a reader sees the new row on one node and the old one on another.
-PostgreSQL's snapshots do not span nodes. Three things make up for that:
+Citus spreads slots over nodes. If a transaction writes to several nodes, it commits in two phases,
+and for a moment a reader sees the new row on one node and the old one on another: PostgreSQL's
+snapshots do not span nodes. Three things make up for that:
 
-- What has to come from one moment is read under row locks, in the order of the keys. A lock waits
-  for a commit that has begun on that row's node. A key without a row cannot be locked: a row is
-  inserted, which waits in the same way, and the transaction is rolled back.
+- Rows that must come from one moment are read under row locks, in the order of the keys. A lock
+  waits for a commit that has begun on the node of the row. A key without a row cannot be locked, so
+  a row is inserted, which waits in the same way, and the transaction is rolled back.
 - A commit looks again, under such locks, at all that the transaction has read.
-- A row that is deleted unread is first written, because a deletion does not wait for a row that
-  another node's half of a commit has made visible already, but this node's has not.
+- A row that is deleted unread is first written, because a deletion does not wait for a row whose
+  commit another node shows already, but this one does not.
 
 The statements are kept simple, because Citus routes a statement to one shard only if it sees one
 value of the distribution column, and changes one row at a time in the plainest way. Three questions
@@ -77,8 +77,11 @@ ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value""
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask until all pages are full or at their end. Dropped spaces are asked for last: rows that
-    are missing because their space is being cleared belong to one that is known by then."""
+    """Ask until all pages are full or at their end.
+
+    Dropped spaces are asked for last. So if rows are missing because their space is being emptied,
+    the space is known to be dropped.
+    """
     rows = await _rows(connection, list(question.keys), values) if question.keys else []
     totals = await _totals(connection, question) if question.names else []
     while True:
@@ -146,7 +149,7 @@ async def _range(connection: Any, part: int, i: int, asked: Asked, values: bool)
 
 
 def spread(reads: Sequence[Read]) -> list[Key]:
-    """The keys of those reads that ask for rows of several slots together, in the locks' order."""
+    """The keys of reads that ask for rows of several slots, in the order of the locks."""
     keys = {
         key
         for read in reads
@@ -157,8 +160,10 @@ def spread(reads: Sequence[Read]) -> list[Key]:
 
 
 async def read_locked(connection: Any, keys: Sequence[Key], question: Question) -> None:
-    """Put what the keys hold while all of them are locked into `question`. The transaction has to
-    be rolled back."""
+    """Lock the rows of all keys, and put their values into `question`.
+
+    The transaction must be rolled back.
+    """
     for key in keys:
         question.rows[question.keys[key]] = await _locked(connection, stored(key))
     question.dropped = {row["space"] for row in await connection.fetch(_DROPPED)}
@@ -203,14 +208,16 @@ async def pages(fetch: Any, rows_max: int) -> AsyncIterator[list[Any]]:
 
 
 async def lock(connection: Any, places: Sequence[Stored]) -> None:
-    """Lock those of the rows that are there."""
+    """Lock the rows at these places, as far as they are there."""
     for at in places:
         await connection.execute(_HOLD, *at[:3])
 
 
 async def write(connection: Any, folded: Folded, guards: Guards, version: int) -> None:
-    """Look at all that was read again, under locks, and write, in the order of the keys. Raises
-    Conflict."""
+    """Write, and look again under locks at all that was read, both in the order of the keys.
+
+    Raises Conflict if something is no longer as it was read.
+    """
     rows, known = folded.rows, guards.versions
     for at, key in sorted((stored(key), key) for key in rows.keys() | known.keys()):
         if key in rows:
@@ -224,7 +231,7 @@ async def write(connection: Any, folded: Folded, guards: Guards, version: int) -
 
 
 def slot_of_commit(folded: Folded) -> int:
-    """Where a transaction leaves its id and adds to counters: a slot that it writes to anyway."""
+    """The slot for the id of a transaction and its counters: one that it writes to anyway."""
     if folded.rows:
         return min(slot_of(key) for _, key in folded.rows)
     return folded.appended[0].slot if folded.appended else 0
@@ -247,7 +254,7 @@ async def _write_row(
 
 
 async def _keep_row(connection: Any, at: Stored, known: int, fenced: bool) -> None:
-    """Make sure that a row stays as it was read. The fence keeps that of the catalog."""
+    """Make sure that a row stays as it was read. The row of the catalog is `fenced` already."""
     if fenced:
         found = await connection.fetchval(f"SELECT version FROM rows WHERE {_AT}", *at[:3])
     elif known == ABSENT:

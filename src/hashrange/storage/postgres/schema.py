@@ -51,13 +51,13 @@ _SLOTS_OF_BATCHES = (
     "ALTER TABLE batches ADD COLUMN slot smallint NOT NULL DEFAULT 0, "
     "DROP CONSTRAINT batches_pkey, ADD PRIMARY KEY (slot, id)",
 )
-"""So that every table but the lists of spaces can be distributed by its slots."""
+"""With it, every table but the lists of spaces can be distributed by its slots."""
 
 _STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES)
 """Step n brings the tables from version n to n + 1."""
 
 _OLDEST = 1
-"""The oldest release, by the version of its tables, that can use the tables of this release."""
+"""The version of the tables of the oldest release that can use the tables of this one."""
 
 _SERVER = """SELECT current_setting('server_version_num')::int AS number,
     current_setting('server_version') AS version,
@@ -68,7 +68,7 @@ _SERVER = """SELECT current_setting('server_version_num')::int AS number,
 PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
     (SELECT oid FROM pg_database WHERE datname = current_database()),
     current_schema()::regnamespace::oid)"""
-"""Which cluster, which database of it, and which schema."""
+"""Identifies the cluster, the database in it, and the schema."""
 
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
@@ -142,7 +142,7 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
 
 
 async def _migrate(connection: Any, name: str) -> None:
-    """Another server may have been here before the lock was ours."""
+    """Make or upgrade the tables, unless another server did so before the lock was ours."""
     state = await _state(connection, name)
     version = state[0] if state else 0
     for step in _STEPS[version:VERSION]:

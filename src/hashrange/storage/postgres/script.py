@@ -5,9 +5,9 @@ many sets of arguments in one message, and PostgreSQL carries them out one after
 with a snapshot of its own, as one transaction. So the steps of a commit are one statement, made of
 parts: each step has values for some parts, and empty arrays for the others.
 
-A part that is guarded must change as many rows as the step expects. Nobody sees the counts before
-the transaction is committed, so the statement itself fails, and undoes everything, if another
-number was changed: it divides by zero. If a space is not there, it takes the logarithm of zero.
+A part that is guarded must change as many rows as the step expects. The counts come back only when
+the transaction has been committed. So the statement itself fails, which undoes everything, if the
+number is another one: it divides by zero. If a space is not there, it takes the logarithm of zero.
 
 A script that has `begun` is part of a transaction that an earlier statement began. Any other one is
 a transaction by itself.
@@ -144,7 +144,7 @@ Values = Sequence[tuple[Any, ...]]
 
 
 class Step:
-    """The values of some parts, and how many rows the guarded ones must change, if not all."""
+    """The values of some parts. A guarded part must change a row for each, or `changed` rows."""
 
     def __init__(self, values: Mapping[int, Values], changed: Mapping[int, int] | None = None):
         self.values = {part: rows for part, rows in values.items() if rows}
@@ -161,6 +161,8 @@ class Step:
 
 
 class Script:
+    """Steps that are added one by one, and sent together by `run`."""
+
     def __init__(self, begun: bool) -> None:
         self.begun = begun
         self._steps: list[Step] = []

@@ -1,9 +1,9 @@
 """The end of a transaction, and how its outcome is found if the connection is lost.
 
 Each transaction inserts a random id. If no answer to its last message arrives, another connection
-inserts the same id. That waits for the backend of the lost connection, if it is still at work, and
-then tells: if the id is there, the transaction was committed; if not, it never will be, because the
-id is now taken.
+inserts the same id, which waits for the backend of the lost connection if it is still at work. If
+the id is there already, the transaction was committed. If not, it never will be, because its id is
+now taken.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.script import Script
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
-"""Enough for a backend that waits in vain to be ended, and for the database to come back."""
+"""Enough for the server to end a backend that waits in vain, and for the database to come back."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
 """How long an id is kept. By then, no connection can still ask for it."""
@@ -33,18 +33,18 @@ PLAIN_SLOT = 0
 
 
 def new_id(milliseconds: int) -> bytes:
-    """Begins with the time, so that old ids lie together."""
+    """An id that begins with the time, so that old ids lie together."""
     return milliseconds.to_bytes(_TIME_BYTES, "big") + os.urandom(10)
 
 
 async def commit(
     connection: Any, script: Script, slot: int, id_: bytes, pool: Pool, name: str
 ) -> bool:
-    """Run the last steps of a transaction, and commit it. `slot` is where its id is left.
+    """Run the last steps of a transaction, and commit it. Its id is in `slot`.
 
     Returns whether the connection is still sound. Raises Conflict if nothing was committed because
-    of others or the connection, OutcomeUnknown if it cannot be found out in time, and otherwise
-    the error of a step that has failed.
+    of another transaction or a lost connection, OutcomeUnknown if that cannot be found out in time,
+    and otherwise the error of the step that has failed.
     """
     try:
         await script.run(connection)

@@ -21,13 +21,12 @@ from hashrange.storage.postgres.address import (
 )
 from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
-from hashrange.storage.postgres.reads import Question
+from hashrange.storage.postgres.reads import Question, ask
 from hashrange.storage.postgres.schema import is_distributed, prepare
 from hashrange.storage.postgres.transaction import (
     HeldSnapshot,
     PostgresSnapshot,
     PostgresTransaction,
-    ask,
 )
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
@@ -36,7 +35,7 @@ TIDY_SECONDS = 60.0
 
 
 class PostgresStore:
-    """The database that `dsn` names, as `postgresql://user@host:port/name?sslmode=verify-full`.
+    """The database at `dsn`, such as `postgresql://user@host:port/name?sslmode=verify-full`.
 
     The tables are made in the first schema of the search path, which must be empty or ours. The
     password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; it is in no message. Behind
@@ -44,7 +43,8 @@ class PostgresStore:
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
     this process ("relaxed" and "memory"; the database server may lose the last commits). `pool` is
-    the number of connections, unless the DSN says another with `pool=8`: four to eight serve best.
+    the number of connections, unless the DSN gives another, as in `pool=8`: four to eight serve
+    best.
 
     It connects when it is first used, or by `open`, and belongs to the event loop that runs then.
     Raises the errors of `hashrange.kv`.
@@ -155,7 +155,7 @@ class PostgresStore:
         return self.milliseconds() / 1000
 
     def milliseconds(self) -> int:
-        """The database's time as known here: what it was when last read, and what has passed."""
+        """The database's time as far as it is known here: as last read, plus the time since."""
         if not self._latest:
             return time.time_ns() // 1_000_000
         return self._latest + int((time.monotonic() - self._sampled_at) * 1000)
@@ -207,8 +207,10 @@ class PostgresStore:
         await (routed.ask if self.citus else ask)(connection, question, values)
 
     async def lock_spread(self, reads: Sequence[Read], question: Question) -> None:
-        """On Citus, read rows that are asked for together again under locks, if they are in several
-        slots: nodes share no snapshot."""
+        """On Citus, read again under locks the rows of reads that ask for several slots.
+
+        They must come from one moment, and nodes share no snapshot.
+        """
         keys = routed.spread(reads) if self.citus else []
         if not keys:
             return
@@ -225,7 +227,7 @@ class PostgresStore:
             self.pool.give(connection, sound)
 
     def committed(self) -> None:
-        """Count it. Now and then, forget the ids of old commits."""
+        """Count a commit. Now and then, forget the ids of old commits."""
         self.commits += 1
         if time.monotonic() - self._tidied_at > TIDY_SECONDS:
             self._tidied_at = time.monotonic()

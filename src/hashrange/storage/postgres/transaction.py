@@ -1,9 +1,8 @@
 """Snapshots, and transactions, which find out at the commit whether what they read has changed.
 
 A transaction that is read from once needs no connection until it commits: its reads are one
-statement. When it is read from again, a transaction of PostgreSQL with one snapshot begins, and
-what was read before is compared with that snapshot: if nothing has changed, all reads come from its
-moment.
+statement. When it is read from again, a snapshot of PostgreSQL is taken, and the earlier answers
+are compared with it: if nothing has changed, all reads come from its moment.
 
 A locking transaction is for items that several servers keep changing. Before it reads, it locks the
 rows that it is about to read. PostgreSQL grants such locks in the order in which they were asked
@@ -43,15 +42,7 @@ if TYPE_CHECKING:
 
 
 WRITE_SECONDS_MAX = 60
-"""How long the many statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
-
-
-async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask until all pages are full or at their end."""
-    while True:
-        statement, arguments = question.statement(values)
-        if question.take(await connection.fetch(statement, *arguments)):
-            return
+"""How long all statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
 
 
 class HeldSnapshot:
@@ -105,16 +96,18 @@ class PostgresSnapshot:
 
 
 class PostgresTransaction:
-    """Holds a snapshot from its second read on. One that is `locking` holds locks from its first
-    read on instead. After each later read it compares what it has read before: what has not changed
-    by then was the same at the moment of the read."""
+    """Holds a snapshot from its second read on; if it is `locking`, locks from its first read on.
+
+    A locking one compares its earlier answers after each later read: if they have not changed by
+    then, they are of the same moment as the read.
+    """
 
     def __init__(self, store: "PostgresStore", locking: bool) -> None:
         self._store = store
         self._locking = locking
         self._snapshot: HeldSnapshot | None = None
         self._connection: Any = None
-        """That of the locks."""
+        """The connection that holds the locks."""
         self._guards = Guards()
         self._was_read = False
 
@@ -236,9 +229,7 @@ class PostgresTransaction:
         slot = settle.PLAIN_SLOT
         if store.citus:
             await script.run(connection)
-            await self._check_spaces(connection, folded)
-            async with asyncio.timeout(WRITE_SECONDS_MAX):
-                await routed.write(connection, folded, guards, version)
+            await self._write_routed(connection, folded, version)
             if folded.is_empty:
                 await connection.execute("ROLLBACK")
                 return True
@@ -248,12 +239,20 @@ class PostgresTransaction:
             Plan(folded, guards, version).add_to(script, id_)
         if folded.on_spaces:
             await script.run(connection)
+            await self._change_spaces(connection, folded)
+        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
+
+    async def _write_routed(self, connection: Any, folded: Folded, version: int) -> None:
+        await self._check_spaces(connection, folded)
+        async with asyncio.timeout(WRITE_SECONDS_MAX):
+            await routed.write(connection, folded, self._guards, version)
+
+    async def _change_spaces(self, connection: Any, folded: Folded) -> None:
         for write in folded.on_spaces:
-            if store.citus and isinstance(write, Purge):
+            if self._store.citus and isinstance(write, Purge):
                 await routed.purge(connection, write.space, write.rows_max)
             else:
                 await _ON_SPACES[type(write)](connection, write)
-        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
 
     async def _check_spaces(self, connection: Any, folded: Folded) -> None:
         spaces = folded.shared | self._guards.spaces()
@@ -264,7 +263,7 @@ class PostgresTransaction:
             raise await self._missing_space(connection, folded)
 
     async def _missing_space(self, connection: Any, folded: Folded) -> BaseException:
-        """A space that is written to is not there: it has just been dropped, or never existed."""
+        """The error for a space that was just dropped, or that has never existed."""
         found = await connection.fetch(
             "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
         )

@@ -1,16 +1,17 @@
 """The writes of a transaction, folded into one change for each row, as the steps of a script.
 
-A row that was read is changed only if its version is still the one that was read; if not, that is a
-conflict. Versions are random and never used twice, also not after a row was deleted, so an equal
-version means the same row.
+A row that was read is changed only if its version is still the one that was read; otherwise there
+is a conflict. Versions are random and never used twice, not even after a row was deleted, so an
+equal version means the same row.
 
-Rows that the transaction has not read, such as entries of indexes, are written whatever is there:
-each belongs to a row that was read, which guards it.
+Rows that the transaction has not read, such as entries of indexes, are written without a look at
+what is there: each belongs to a row that was read, which guards it.
 
 The number of an appended row comes from a row in `log_heads`, one for each slot of a log, which
-stays locked until the commit. So numbers have the order of the commits; those of a sequence do not.
-The row also holds the latest prefix, which all later rows of the slot get at least: a prefix begins
-with a time, and the clock of another server, or a transaction that took less time, may be ahead.
+stays locked until the commit. So numbers are in the order of the commits, which those of a sequence
+would not be. The row also holds the latest prefix, which a later row of the slot gets if its own is
+lower: a prefix begins with a time, and the clock of another server may be ahead, or a transaction
+that took less time.
 """
 
 from collections.abc import Sequence
@@ -52,8 +53,10 @@ from hashrange.storage.postgres.script import (
 
 
 class Folded:
-    """Writes in any order, as the last state of each row. Raises LookupError for a write to a space
-    that the transaction itself has dropped."""
+    """The state of each row after all writes, and the other changes.
+
+    Raises LookupError for a write to a space that the transaction itself has dropped.
+    """
 
     def __init__(self, writes: Sequence[Write]) -> None:
         self.rows: dict[Key, bytes | None] = {}
@@ -117,7 +120,7 @@ class Folded:
 
 
 class Plan:
-    """The steps that write, the rows to lock before that, and the rows that must stay absent."""
+    """The step that writes, the rows to lock before it, and the rows to delete again after it."""
 
     def __init__(self, folded: Folded, guards: Guards, version: int) -> None:
         """`version` is that of all rows that are written."""

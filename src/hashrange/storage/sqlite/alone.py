@@ -71,8 +71,9 @@ def restore(backup: str, path: str, replace: bool = False) -> None:
 
 
 def _put_in_place(copy: str, path: str) -> None:
-    """Replace the file under its lock. Its log is gone by then, so that none is left that SQLite
-    would apply to the new file.
+    """Replace the file under its lock.
+
+    Its log is removed first, because SQLite would apply it to the new file.
     """
     try:
         with _alone(path) as connection:

@@ -14,7 +14,7 @@ from hashrange.storage.sqlite.turns import Turns, Wait
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
 """If the log is longer (64 MB), writers wait briefly until no reader needs the old log. If it is
-twice as long, they also wait while any checkpoint runs, because they are faster than the disk."""
+twice as long, writers are faster than the disk, so they also wait while any checkpoint runs."""
 
 _HOLD_UP_MILLISECONDS = 200
 
@@ -95,7 +95,7 @@ class Checkpointer:
                 self._succeeded()
 
     def _failed(self, error: apsw.Error, system_errno: int) -> None:
-        """The log still holds everything. One line is logged, however often it is tried again."""
+        """Log the first of several failures. The log of the file still holds all commits."""
         problem = self._explain(error, system_errno)
         self.failures += 1
         if self.failures == 1:
@@ -113,12 +113,13 @@ class Checkpointer:
             self._restart_log(connection, pages)
 
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
-        """Hold writers up: SQLite does not queue for the write lock, and would never get it.
+        """Start the log again, while writers are held up.
 
-        Those of other processes wait because the checkpoint takes a turn.
+        SQLite does not queue for the write lock, so it would never get it otherwise. The writers of
+        other processes wait because the checkpoint takes a turn.
 
-        A reader that outlasts the attempt is probably a backup. Until the log is twice as long,
-        checkpoints are passive then, so that writers are not held up in vain again and again.
+        A reader that outlasts the attempt is probably a backup. Then checkpoints are passive until
+        the log is twice as long, so that writers are not held up in vain again and again.
         """
         turns = Turns(self._path)
         turns.open()

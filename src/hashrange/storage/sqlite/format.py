@@ -37,7 +37,8 @@ _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "
 _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
-"""A space in use needs about three. A put that has to prepare its own takes half as long again."""
+"""A space in use needs about three. A put that has to prepare its statement takes half as long
+again."""
 
 
 def create_file(path: str) -> None:

@@ -8,7 +8,7 @@ All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead
 over the header or frame and all frames before it. When SQLite opens a log after a crash, it uses
 the frames up to the first bad one and ignores the rest. An interrupted write explains a bad frame
 in the last transaction. It cannot explain one before that if each commit was synced before the next
-one began. So the frames that follow distinguish damage from a power cut: if, behind the bad frame,
+one began. So the frames that follow distinguish damage from a power cut: if, after the bad frame,
 a whole transaction follows the end of another one, there were later commits.
 
 Frames with other salts are from before the log was last started again, and prove nothing. Neither
@@ -50,10 +50,10 @@ class Frame(NamedTuple):
 
 
 class Log:
-    """The file of a log, open for reading. SQLite has no locks on this file that closing it drops.
+    """The file of a log, open for reading. Closing it drops no lock of SQLite's.
 
     `sound` says whether the header has its checksum. `sums` are the checksums that the first frame
-    may follow: what is stored, and what should be.
+    may follow: the stored one, and the right one.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
@@ -79,7 +79,7 @@ class Log:
         self._file.close()
 
     def frames(self, first: int) -> Iterator[Frame]:
-        """The frames in the file from number `first` on (they count from 1), of whatever age."""
+        """The frames in the file from number `first` on, counted from 1, of whatever age."""
         self._file.seek(_HEADER.size + (first - 1) * self._frame_size)
         while len(raw := self._file.read(self._frame_size)) == self._frame_size:
             page, size, salts, *sums = _FRAME.unpack_from(raw)
@@ -128,10 +128,10 @@ Look = Callable[["Log", int, apsw.Connection], str | None]
 
 
 def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
-    """The findings of `look` in a log that nobody writes to meanwhile.
+    """What `look` finds in the log at a moment when nobody writes to it.
 
-    A frame that is just being written looks damaged. Then the end of the log has moved afterwards,
-    or another log has begun.
+    A frame that is just being written looks damaged. It is tried again if afterwards the end of the
+    log has moved, or another log has begun.
     """
     for _ in range(_LOOKS):
         end = _end(connection)
@@ -148,13 +148,13 @@ def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None
 
 def _lost(log: Log, end: int, connection: apsw.Connection) -> str | None:
     if log.sound:
-        return _behind_a_bad_frame(log, end)
-    return None if end else _behind_a_bad_header(log, connection)
+        return _after_a_bad_frame(log, end)
+    return None if end else _after_a_bad_header(log, connection)
 
 
 def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
     bad = _first_bad_frame(log, end)
-    return bad or (_behind_a_bad_frame(log, end) if log.sound else None)
+    return bad or (_after_a_bad_frame(log, end) if log.sound else None)
 
 
 def _end(connection: apsw.Connection) -> int:
@@ -176,9 +176,10 @@ def _first_bad_frame(log: Log, end: int) -> str | None:
     return f"it ends before frame {end}" if end else None
 
 
-def _behind_a_bad_frame(log: Log, end: int) -> str | None:
+def _after_a_bad_frame(log: Log, end: int) -> str | None:
+    """Describe the damage if there are whole transactions after a bad frame."""
     bad = 0
-    ended = False  # whether the frames before this one ended a transaction behind the bad frame
+    ended = False  # whether a transaction after the bad frame has ended before this frame
     before = log.sums_after(end)
     for frame in log.frames(end + 1):
         if frame.salts != log.salts or not log.follows(frame, before):
@@ -192,8 +193,12 @@ def _behind_a_bad_frame(log: Log, end: int) -> str | None:
     return None
 
 
-def _behind_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
-    """A header is written when all commits of the log are in the file, so they tell damage."""
+def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
+    """Describe the damage if there are commits after a bad header that are not in the file.
+
+    A header is written only when all commits of the log are in the file, so a power cut cannot
+    explain them.
+    """
     committed: dict[int, bytes] = {}
     pages: dict[int, bytes] = {}
     salts, before, size = b"", log.sums, 0
@@ -209,7 +214,7 @@ def _behind_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
         before = [frame.sums]
     for page, data in committed.items():
         if page <= size and not _is_in_file(connection, page, data):
-            return "the header is damaged, and commits behind it cannot be read"
+            return "the header is damaged, and commits after it cannot be read"
     return None
 
 

@@ -67,7 +67,7 @@ class Readers:
             self._given.notify_all()
 
     def take(self) -> apsw.Connection:
-        """A connection, which must be given back. Raises the errors of `connect`, or Busy."""
+        """A connection, which must be given back. Raises Busy, and the errors of `connect`."""
         try:
             return self._idle.pop()
         except IndexError:

@@ -47,10 +47,10 @@ class SqliteStore(forks.Forkable):
     """One file, shared with any process that opens it; created if it does not exist.
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end
-    of the process. A power cut may then undo the last commits ("relaxed") or damage the file
-    ("memory").
-    `busy_seconds` limits every wait for another process. Raises the errors of `hashrange.kv`.
-    `timer` stays the system's, even if a test replaces `time.monotonic` to freeze the time.
+    of the process. In that case a power cut may undo the last commits ("relaxed") or damage the
+    file ("memory"). `busy_seconds` limits every wait for another process. `timer` stays the
+    system's, even if a test replaces `time.monotonic` to freeze the time. Raises the errors of
+    `hashrange.kv`.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class SqliteStore(forks.Forkable):
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
         """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
 
-        Without a sync for each commit a power cut explains them. Then they are dropped for good, so
+        If not every commit is synced, a power cut explains them. They are dropped for good then, so
         that they are not taken for damage when the file is next opened in full durability.
         """
         damage = log.lost_commits(connection, self.path)

@@ -145,8 +145,8 @@ class Turns:
     def turn(self, wait: Wait) -> Iterator[None]:
         """Wait until it is the turn of the caller, but not longer than `wait` and the patience.
 
-        The caller then looks for the write lock until it has it. Those behind it wait until the
-        block is left.
+        The caller then looks for the write lock until it has it. The processes that came later wait
+        until the block is left.
         """
         number = self._draw(wait)
         try:
