@@ -11,7 +11,6 @@ from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.engine.keyspace.rows import Row
 from hashrange.model.errors import TransactionCanceledException, ValidationException
-from hashrange.model.limits import TRANSACTION_BYTES_MAX
 
 
 @pytest.fixture
@@ -50,23 +49,25 @@ def gets(keys: list[Request]) -> Request:
 
 
 @pytest.mark.parametrize(
-    ("operation", "request_of"), [("TransactWriteItems", checks), ("TransactGetItems", gets)]
+    ("operation", "request_of", "megabytes"),
+    [("TransactWriteItems", checks, 16), ("TransactGetItems", gets, 4)],
 )
 def test_a_transaction_is_refused_before_all_its_items_are_read(
     database: Database,
     traced: TracedStore,
     operation: str,
     request_of: Callable[[list[Request]], Request],
+    megabytes: int,
 ) -> None:
-    keys = put_large(database, 30)
+    keys = put_large(database, 80)
     traced.trace.clear()
-    with pytest.raises(ValidationException, match="4 MB"):
+    with pytest.raises(ValidationException, match=f" {megabytes} MB"):
         database.execute(operation, request_of(keys))
     for where in ("transaction", "snapshot"):
         read = sum(len(each.keys) for each in traced.gets(where))
-        assert read * 380 * 1024 <= TRANSACTION_BYTES_MAX + 4 * 380 * 1024
+        assert read * 380 * 1024 <= megabytes * 1024 * 1024 + 4 * 380 * 1024
     with pytest.raises(TransactionCanceledException):  # below the limit, conditions decide
-        database.execute("TransactWriteItems", checks(keys[:10]))
+        database.execute("TransactWriteItems", checks(keys[:40]))
 
 
 def test_batch_get_item_reads_in_steps_and_no_more_than_it_answers(

@@ -68,6 +68,9 @@ BATCH_GET_KEYS_MAX = 100
 BATCH_GET_BYTES_MAX = 16 * MB
 BATCH_WRITE_REQUESTS_MAX = 25
 TRANSACTION_BYTES_MAX = 4 * MB
+"""The parameters of TransactWriteItems, and the items that TransactGetItems reads."""
+TRANSACTION_STORED_BYTES_MAX = 16 * MB
+"""The stored items that a transaction changes or checks. The service has no such limit [seen]."""
 TRANSACTION_TOKEN_SECONDS = 600
 LIST_TABLES_MAX = 100
 LIST_INSIGHTS_MAX = 100

@@ -176,7 +176,7 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found, cancellation.check_stored)
+    rows = yield from fetch.items(found, cancellation.check_read)
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
     for select, (table, key), row in zip(request.reads, found, rows, strict=True):

@@ -13,12 +13,12 @@ from hashrange.model.errors import (
     TransactionCanceledException,
     ValidationException,
 )
-from hashrange.model.limits import TRANSACTION_BYTES_MAX
+from hashrange.model.limits import TRANSACTION_BYTES_MAX, TRANSACTION_STORED_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import number_sets
 
 # The service's message for a transaction of too large items is not known (?).
-TOO_LARGE = "Transaction request size exceeds the maximum allowed size of 4 MB"
+TOO_LARGE = "Transaction request size exceeds the maximum allowed size of "
 REPEATED = "Transaction request cannot include multiple operations on one item"
 
 P = ParamSpec("P")
@@ -73,15 +73,23 @@ def check_size(size: int) -> None:
         raise ValidationException(f"{told}: {told}{size}")
 
 
-def check_stored(size: int) -> None:
-    """Raises ValidationException if the items of a transaction are too large together.
+def check_read(size: int) -> None:
+    """Raises ValidationException if the items that a transaction returns are too large together.
 
-    Source: TransactWriteItems and TransactGetItems, "the aggregate size of the items in the
-    transaction cannot exceed 4 MB". The service does not count the stored items of
-    TransactWriteItems (docs/differences.md). It is checked before any condition is evaluated.
+    Source: TransactGetItems, "the aggregate size of the items in the transaction exceeded 4 MB".
     """
     if size > TRANSACTION_BYTES_MAX:
-        raise ValidationException(TOO_LARGE)
+        raise ValidationException(TOO_LARGE + "4 MB")
+
+
+def check_stored(size: int) -> None:
+    """Raises ValidationException if the stored items of TransactWriteItems are too large together.
+
+    The service does not count them (docs/differences.md). It is checked before any condition is
+    evaluated.
+    """
+    if size > TRANSACTION_STORED_BYTES_MAX:
+        raise ValidationException(TOO_LARGE + "16 MB")
 
 
 def _reason(result: Any) -> dict[str, Any]:

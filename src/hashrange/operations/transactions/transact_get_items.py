@@ -52,7 +52,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found, cancellation.check_stored)
+    rows = yield from fetch.items(found, cancellation.check_read)
     return (yield from _respond(request, found, rows))
 
 
