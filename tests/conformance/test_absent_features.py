@@ -227,6 +227,17 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         )
     ),
     (
+        "SearchVectors",
+        {"TableName": "absent", "IndexName": "abc", "SearchVector": [{"N": "1"}], "TopK": 1},
+        "ResourceNotFoundException: Requested resource not found",
+    ),
+    (
+        "SearchVectors",
+        {"TableName": "absent", "IndexName": "abc", "SearchVector": [{"N": "1"}], "TopK": 101},
+        "ValidationException: Provided TopK value '101' is out of valid range. The value must be "
+        "between 1 and 100 inclusive",
+    ),
+    (
         "DescribeContributorInsights",
         {"TableName": "absent", "IndexName": "x"},
         "ValidationException: " + BOUNDS.format("IndexName"),

@@ -87,6 +87,20 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
         {"Item": item(pk="a"), "Expected": {"n": {"Value": wire(1), **compare("EQ", 1)}}},
         INVALID + "Value and AttributeValueList cannot be used together for Attribute: n",
     ),
+    *(
+        (
+            f"Expected: an unknown operator, {operation}",
+            operation,
+            {**members, "Expected": {"n": compare(operator, 1)}},
+            f"ValidationException: …{INVALID.partition(': ')[2]}Invalid comparison operator",
+        )
+        for operation, members in (
+            ("PutItem", {"Item": item(pk="a")}),
+            ("UpdateItem", {"Key": item(pk="a"), "AttributeUpdates": {"n": act("PUT", 1)}}),
+            ("DeleteItem", {"Key": item(pk="a")}),
+        )
+        for operator in ("", "eq")
+    ),
     (
         "Expected: AttributeValueList without operator",
         "PutItem",

@@ -145,7 +145,7 @@ def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation
     values = given.attribute_value_list or []
     if given.value is not None:
         values = [given.value]
-    comparison = given.comparison_operator or "EQ"
+    comparison = "EQ" if given.comparison_operator is None else given.comparison_operator
     _check_values(comparison, values)
     return _test(name, comparison, values)
 

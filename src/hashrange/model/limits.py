@@ -96,3 +96,5 @@ DESCRIBE_STREAM_SHARDS_MAX = 100
 TTL_CHANGE_SECONDS = 31 * 60
 """The pause between two changes of a table's time to live. The documentation says an hour; the
 service was seen to refuse a change after 1,811 seconds and to allow it after 1,872."""
+TOP_K_MAX = 100
+"""Source: SearchVectors, TopK. The service model has no upper bound."""

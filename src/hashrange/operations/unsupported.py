@@ -29,6 +29,7 @@ from hashrange.model.errors import (
     TableNotFoundException,
     ValidationException,
 )
+from hashrange.model.limits import TOP_K_MAX
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
@@ -259,6 +260,19 @@ def _continuous_backups(request: Request, moment: Moment) -> Decide:
     return answer({"ContinuousBackupsDescription": description})
 
 
+# ---- vectors ----
+
+
+def _search_vectors(request: Request, moment: Moment) -> Decide:
+    if request["TopK"] > TOP_K_MAX:
+        raise ValidationException(
+            f"Provided TopK value '{request['TopK']}' is out of valid range. The value must be "
+            f"between 1 and {TOP_K_MAX} inclusive"
+        )
+    yield from fetch.table(request["TableName"], moment)
+    raise _not_supported("SearchVectors")
+
+
 # ---- Kinesis destinations and policies ----
 
 
@@ -328,6 +342,7 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(_unsupported, name) for name in UNSUPPORTED},
         "CreateBackup": _create_backup,
         "ImportTable": _import_table,
+        "SearchVectors": _search_vectors,
         "CreateGlobalTable": _create_global_table,
         "UpdateGlobalTable": _update_global_table,
         "DescribeContinuousBackups": _continuous_backups,
