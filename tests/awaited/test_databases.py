@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import SECONDS_MAX
+from waiting import SECONDS_MAX, run
 
 import hashrange
 from hashrange.engine.price import UNITS_MAX
@@ -44,10 +43,6 @@ def put(pk: str, **attributes: str) -> dict[str, Any]:
 
 def get(pk: str) -> dict[str, Any]:
     return {"TableName": TABLE, "Key": {"pk": {"S": pk}}}
-
-
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
 
 
 def test_a_program_without_an_event_loop(address: str) -> None:

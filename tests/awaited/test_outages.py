@@ -53,23 +53,25 @@ def locked(postgres: PostgresServer, schema: str) -> None:
 
 def ended(postgres: PostgresServer, schema: str) -> None:
     """Random backends are ended again and again."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        postgres.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-            "AND backend_type = 'client backend' AND random() < 0.4"
-        )
-        time.sleep(random.uniform(0, 0.1))
+    again_and_again(postgres, "pg_terminate_backend", "random() < 0.4", pause_seconds_max=0.1)
 
 
 def cancelled(postgres: PostgresServer, schema: str) -> None:
-    """Random statements are cancelled."""
+    """All statements are cancelled again and again."""
+    again_and_again(postgres, "pg_cancel_backend", "state = 'active'")
+
+
+def again_and_again(
+    postgres: PostgresServer, function: str, condition: str, pause_seconds_max: float = 0.0
+) -> None:
+    """Call a function for the backends of clients that meet a condition."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         postgres.run(
-            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-            "AND state = 'active' AND backend_type = 'client backend'"
+            f"SELECT {function}(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            f"AND backend_type = 'client backend' AND {condition}"
         )
+        time.sleep(random.uniform(0, pause_seconds_max))
 
 
 def slow(postgres: PostgresServer, schema: str) -> None:

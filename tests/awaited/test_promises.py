@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import locks
 import pytest
 from locks import somebody_waits
 from planting import found_by_a_test
-from waiting import SECONDS_MAX, wait_until_async
+from waiting import run, wait_until_async
 
 import hashrange
 from hashrange import Database
@@ -100,7 +101,7 @@ def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
                 await each.execute_async("ListTables", {})
             await promise(Meeting(monkeypatch), one, other)
 
-    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_a_write_that_loses_many_races_lands(dsn: str, monkeypatch: pytest.Monke
             await database.execute_async("PutItem", put("a"))
             assert "Item" in await database.execute_async("GetItem", get("a"))
 
-    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
+    run(scenario)
 
 
 async def _increment_everywhere(dsn: str) -> None:
@@ -167,7 +168,7 @@ def test_servers_that_change_one_item_take_turns(
     if not locking:
         monkeypatch.setattr(drive, "LOCKING_FROM", attempts)
     try:
-        asyncio.run(asyncio.wait_for(_increment_everywhere(dsn), SECONDS_MAX))
+        run(partial(_increment_everywhere, dsn))
     except* ThrottlingException:
         assert not locking
     else:

@@ -35,7 +35,7 @@ def service_model() -> set[str]:
 
 
 def documented() -> dict[str, str]:
-    rows = re.findall(r"^\| (\w+) \| ([a-z ]+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| ([A-Z]\w+) \| ([a-z ]+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
     return {name: state for name, state, _ in rows}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from running import TABLE, create_table, get, put, scanned
-from waiting import SECONDS_MAX
+from waiting import run
 
 from hashrange import kv
 from hashrange.model.errors import ApiError
@@ -103,14 +103,6 @@ def sync(store: MemoryStore) -> Callable[[str, Request], Request]:
     return execute
 
 
-def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(SECONDS_MAX):
-            await scenario()
-
-    asyncio.run(limited())
-
-
 async def new_table(server: Server, **members: Any) -> None:
     requests: list[tuple[str, Request]] = []
 
@@ -174,23 +166,17 @@ def compare(store: MemoryStore) -> None:
 def two_servers(seed: int, inner: MemoryStore, rate: float) -> None:
     """Both write the same items, and both carry the changes to the indexes."""
 
-    async def scenario() -> None:
-        faulty = FaultyStore(inner, seed=seed, faults=FAULTS)
-        store = AsyncMemoryStore(faulty, seed=seed, indexes_follow=True)
-        servers = [Server(store), Server(store)]
-        await new_table(servers[0])
+    faulty = FaultyStore(inner, seed=seed, faults=FAULTS)
+
+    async def write(servers: Sequence[Server]) -> None:
         faulty.rate = rate
         random = Random(seed)
         for _ in range(3):
             await write_all(servers, random, WRITES // 3)
             assert list(problems(inner)) == []  # also while the indexes are behind
         faulty.rate = 0.0
-        for server in servers:
-            await server.caught_up()
-        for server in servers:
-            await server.runtime.aclose()
 
-    run(scenario)
+    _beside_each_other(AsyncMemoryStore(faulty, seed=seed, indexes_follow=True), write)
     compare(inner)
 
 
@@ -211,18 +197,28 @@ def stop(server: Server) -> Callable[[], None]:
 def both_at_once(seed: int, inner: MemoryStore) -> None:
     """Two servers begin to carry out the same records in the same moment."""
 
-    async def scenario() -> None:
-        store = AsyncMemoryStore(inner, seed=seed, indexes_follow=True)
-        servers = [Server(store), Server(store)]
-        await new_table(servers[0])
+    async def write(servers: Sequence[Server]) -> None:
         go_on = [stop(server) for server in servers]
         await write_all(servers, Random(seed))
         for each in go_on:
             each()
+
+    _beside_each_other(AsyncMemoryStore(inner, seed=seed, indexes_follow=True), write)
+    compare(inner)
+
+
+def _beside_each_other(
+    store: AsyncMemoryStore, write: Callable[[Sequence[Server]], Awaitable[None]]
+) -> None:
+    """Let two servers on a store write to a new table, and carry all changes to its indexes."""
+
+    async def scenario() -> None:
+        servers = [Server(store), Server(store)]
+        await new_table(servers[0])
+        await write(servers)
         for server in servers:
             await server.caught_up()
         for server in servers:
             await server.runtime.aclose()
 
     run(scenario)
-    compare(inner)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, create_table, get, increment, put
-from waiting import SECONDS_MAX, wait_until_async
+from waiting import SECONDS_MAX, run, wait_until_async
 
 from hashrange import kv
 from hashrange.model.caller import DEFAULT_CALLER
@@ -76,10 +76,6 @@ def send(runtime: AsyncRuntime, operation: str, request: Request) -> "asyncio.Fu
     told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     runtime.submit(operation, _encoded(request), told.set_result, DEFAULT_CALLER)
     return told
-
-
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
 
 
 async def many_turns() -> None:

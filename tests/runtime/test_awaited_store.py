@@ -5,7 +5,7 @@ The store draws how long each step takes; a seed that fails is in the name of th
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from running import TABLE, create_table, get, increment, put
-from waiting import SECONDS_MAX
+from waiting import run
 
 from hashrange import kv
 from hashrange.engine.decision import Decision, answer
@@ -86,14 +86,6 @@ async def client_of(store: AsyncMemoryStore) -> AsyncIterator[Client]:
     runtime = AsyncRuntime(store, asyncio.get_running_loop())
     yield Client(runtime)
     await runtime.aclose()
-
-
-def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(SECONDS_MAX):
-            await scenario()
-
-    asyncio.run(limited())
 
 
 def count(store: kv.Store, pk: str) -> int:

@@ -2,16 +2,13 @@
 
 import asyncio
 import os
-import signal
-import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import NoReturn
 
 import pytest
+from forking import in_child
 from running import add_index, count, create_table, increment, index_status, put, scanned
-from waiting import SECONDS_MAX
+from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange.runtime import upkeep
@@ -20,33 +17,6 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]
-
-
-def in_child(work: Callable[[], None]) -> bool:
-    """Run `work` in a forked process that exits at once; True if it ended in time."""
-    pid = os.fork()
-    if pid == 0:
-        _run_and_exit(work)
-    deadline = time.monotonic() + SECONDS_MAX
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.005)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return False
-
-
-def _run_and_exit(work: Callable[[], None]) -> NoReturn:
-    code = 1
-    try:
-        work()
-        code = 0
-    except BaseException as error:
-        print(repr(error), file=sys.stderr)
-    finally:
-        os._exit(code)
 
 
 def test_parent_and_child_continue(path: str) -> None:
@@ -59,7 +29,7 @@ def test_parent_and_child_continue(path: str) -> None:
             database.execute("PutItem", put("child"))
             assert not list(database.check())
 
-        assert in_child(child)
+        in_child(child)
         database.execute("PutItem", put("parent"))
         found = {item["pk"]["S"] for item in scanned(database.execute)}
         assert found == {"before", "child", "parent"}
@@ -84,17 +54,14 @@ def test_work_of_other_threads_is_done_once(path: str) -> None:
         children = 8
         for _ in range(children):
             time.sleep(0.01)
-            assert in_child(lambda: void(database.execute("UpdateItem", increment("b"))))
+            in_child(lambda: database.execute("UpdateItem", increment("b")))
+        wait_until(lambda: all(acknowledged))
         stop.set()
         for thread in threads:
             thread.join()
         assert count(database.execute, "b") == children
         assert count(database.execute, "a") == sum(acknowledged)
         assert not list(database.check())
-
-
-def void(_: object) -> None:
-    """Makes a lambda that is called for its effect return nothing."""
 
 
 def test_an_event_loop_in_the_child(path: str) -> None:
@@ -105,7 +72,7 @@ def test_an_event_loop_in_the_child(path: str) -> None:
             await asyncio.wait_for(database.execute_async("PutItem", put(pk)), SECONDS_MAX)
 
         asyncio.run(write("parent"))  # its commit thread is not in the child
-        assert in_child(lambda: asyncio.run(write("child")))
+        in_child(lambda: asyncio.run(write("child")))
         assert len(scanned(database.execute)) == 2
 
 
@@ -115,18 +82,17 @@ def test_upkeep_in_the_child(path: str, monkeypatch: pytest.MonkeyPatch) -> None
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute, "other")
         add_index(database.execute, "other")  # so that the thread runs
-        while index_status(database.execute, "other") != "ACTIVE":
-            time.sleep(0.01)  # a fork in the midst of its reads would keep SQLite's own locks
+        # A fork in the midst of its reads would keep SQLite's own locks.
+        wait_until(lambda: index_status(database.execute, "other") == "ACTIVE")
 
         def child() -> None:
             create_table(database.execute)
             database.execute("PutItem", put("a", color="red"))
             add_index(database.execute)
-            while index_status(database.execute) != "ACTIVE":
-                time.sleep(0.01)
+            wait_until(lambda: index_status(database.execute) == "ACTIVE")
             assert len(scanned(database.execute, IndexName="by-color")) == 1
 
-        assert in_child(child)
+        in_child(child)
 
 
 def test_memory_is_copied() -> None:
@@ -138,5 +104,5 @@ def test_memory_is_copied() -> None:
             database.execute("PutItem", put("b"))
             assert len(scanned(database.execute)) == 2
 
-        assert in_child(child)
+        in_child(child)
         assert len(scanned(database.execute)) == 1

@@ -16,13 +16,13 @@ from followers import (
     both_at_once,
     compare,
     new_table,
-    run,
     stop,
     sync,
     two_servers,
     write_all,
 )
 from running import TABLE, create_table, get, put, scanned
+from waiting import run
 
 from hashrange import kv
 from hashrange.model.errors import ApiError

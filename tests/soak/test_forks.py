@@ -1,22 +1,22 @@
 """Forks while other threads read and write: parent and child both go on, and nothing is lost."""
 
 import os
-import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
+from forking import in_child
+from planting import found_by_a_test
+from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange import Database
 from hashrange.storage import SqliteStore
 
-from .runs import Violation, times
+from .runs import times
 from .tables import DEFINITION, count, increment, key, put, scanned
 
 pytestmark = [
@@ -27,36 +27,6 @@ pytestmark = [
 
 FORKS = times(60, 10_000)
 ITEMS = 30
-CHILD_SECONDS_MAX = 30.0
-
-
-def run_child(work: Callable[[], None], seconds_max: float = CHILD_SECONDS_MAX) -> None:
-    """Run `work` in a forked process; Violation if it fails or hangs."""
-    pid = os.fork()
-    if pid == 0:
-        _run_and_exit(work)
-    deadline = time.monotonic() + seconds_max
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            if status:
-                raise Violation(f"the child ended with {os.waitstatus_to_exitcode(status)}")
-            return
-        time.sleep(0.001)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    raise Violation("the child hangs")
-
-
-def _run_and_exit(work: Callable[[], None]) -> NoReturn:
-    code = 1
-    try:
-        work()
-        code = 0
-    except BaseException as error:
-        print(repr(error), file=sys.stderr)
-    finally:
-        os._exit(code)
 
 
 @contextmanager
@@ -91,7 +61,7 @@ def load(database: Database) -> Iterator[list[int]]:
             thread.join()
 
 
-def fork_under_load(path: Path, forks: int, seconds_max: float = CHILD_SECONDS_MAX) -> None:
+def fork_under_load(path: Path, forks: int, seconds_max: float = SECONDS_MAX) -> None:
     with hashrange.connect(path, durability="relaxed") as database:
         database.execute("CreateTable", DEFINITION)
         for number in range(ITEMS):
@@ -103,7 +73,7 @@ def fork_under_load(path: Path, forks: int, seconds_max: float = CHILD_SECONDS_M
 
         with load(database) as told:
             for _ in range(forks):
-                run_child(child, seconds_max)
+                in_child(child, seconds_max)
         assert count(database.execute, "child") == forks
         assert count(database.execute, "parent") == sum(told)
         assert not list(database.check())
@@ -119,5 +89,5 @@ def test_forks_that_do_not_wait_for_readers_are_found_out(
     """The children inherit locks of SQLite, whose holders are not there."""
     monkeypatch.setattr(SqliteStore, "before_fork", lambda store: setattr(store, "_stopped", True))
     monkeypatch.setattr(SqliteStore, "after_fork_in_parent", lambda _: None)
-    with pytest.raises((Violation, AssertionError)):
+    with found_by_a_test():
         fork_under_load(tmp_path / "a.db", 500, seconds_max=1.0)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from forking import fork, in_child, join
 from waiting import SECONDS_MAX
 
 from hashrange.kv import (
@@ -203,13 +204,15 @@ def test_both_sides_of_a_fork_continue(open_store: OpenStore) -> None:
     store = open_store()
     commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
     store.snapshot().close()
-    child = os.fork()
-    if child == 0:
+
+    def child() -> None:
         found = keys(read(store, Range(SYSTEM_SPACE, b"", None)))
+        assert b"before" in found  # the parent may be ahead
         commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
-        os._exit(0 if b"before" in found else 1)  # the parent may be ahead
+
+    pid = fork(child)
     commit(store, Put(SYSTEM_SPACE, b"parent", value_of(1)))
-    assert os.waitpid(child, 0)[1] == 0
+    join(pid)
     assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"before", b"child", b"parent"]
     assert list(store.verify()) == []
 
@@ -220,18 +223,19 @@ def test_the_parent_may_close_while_the_child_writes(open_store: OpenStore) -> N
     store = open_store()
     commit(store, Put(SYSTEM_SPACE, b"before", value_of(1)))
     written, closed = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def child() -> None:
         commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
         os.write(written[1], b".")
         os.read(closed[0], 1)
         commit(store, Put(SYSTEM_SPACE, b"later", value_of(1)))
-        os._exit(0)
+
+    pid = fork(child)
     os.read(written[0], 1)
     row(store, (SYSTEM_SPACE, b""))
     store.close()
     os.write(closed[1], b".")
-    assert os.waitpid(child, 0)[1] == 0
+    join(pid)
     found = keys(read(open_store(), Range(SYSTEM_SPACE, b"", None)))
     assert found == [b"before", b"child", b"later"]
 
@@ -244,8 +248,8 @@ def test_a_fork_while_the_file_is_in_use_is_refused_in_the_child(
     store = open_store()
     transaction = store.begin()
     transaction.write([Put(SYSTEM_SPACE, b"parent", value_of(1))])
-    child = os.fork()
-    if child == 0:
+
+    def child() -> None:
         uses: list[Callable[[], object]] = [
             store.begin,
             store.snapshot,
@@ -253,14 +257,11 @@ def test_a_fork_while_the_file_is_in_use_is_refused_in_the_child(
             lambda: list(store.verify()),
             lambda: SqliteStore(str(path)),
         ]
-        refused = 0
         for use in uses:
-            try:
+            with pytest.raises(StoreError, match="it was forked while the database was in use"):
                 use()
-            except StoreError as error:
-                refused += "it was forked while the database was in use" in str(error)
-        os._exit(len(uses) - refused)
-    assert os.waitpid(child, 0)[1] == 0
+
+    in_child(child)
     transaction.commit()
     assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"parent"]
 

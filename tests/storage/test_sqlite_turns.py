@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from forking import fork, join
 from waiting import wait_until
 
 from hashrange.kv import SYSTEM_SPACE, Busy, Put
@@ -185,14 +186,16 @@ def test_a_child_is_not_elected_beside_its_parent(open_store: OpenStore) -> None
     store = open_store()
     assert store.elected()
     asked, asks = os.pipe()
-    child = os.fork()
-    if not child:
+
+    def child() -> None:
         os.read(asked, 1)
         commit(store, Put(SYSTEM_SPACE, b"child", value_of(1)))
-        os._exit(int(store.elected()))
+        assert not store.elected()
+
+    pid = fork(child)
     assert store.elected()
     os.write(asks, b"x")
-    assert os.waitpid(child, 0)[1] == 0
+    join(pid)
     assert store.elected()
     os.close(asked)
     os.close(asks)

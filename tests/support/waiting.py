@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hashrange.runtime.awaited.runtime import AsyncRuntime
@@ -27,6 +27,11 @@ async def wait_until_async(happened: Callable[[], object]) -> None:
     async with asyncio.timeout(SECONDS_MAX):
         while not happened():
             await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run it on a new event loop, which ends with it."""
+    asyncio.run(asyncio.wait_for(scenario(), SECONDS_MAX))
 
 
 def wait_for_indexes(runtime: "Runtime | AsyncRuntime") -> None:

@@ -20,3 +20,4 @@ class Post(st.Item):
     post_id: st.Slug
     user_id: st.Slug
     author: str = st.copy(User, "name", sync="transaction")
+    likes: int = 0
