@@ -70,6 +70,7 @@ N: AttributeValue = {"N": "5.0"}
         ("n", compare("GT", S), False),
         ("q", compare("GE", N), False),
         ("n", compare("BETWEEN", {"N": "1"}, N), True),
+        ("n", compare("BETWEEN", N, N), True),
         ("n", compare("BETWEEN", {"N": "6"}, {"N": "7"}), False),
         ("s", compare("IN", {"S": "x"}, S), True),
         ("s", compare("IN", {"S": "x"}), False),

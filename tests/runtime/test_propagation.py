@@ -25,6 +25,7 @@ from running import TABLE, create_table, get, put, scanned
 from waiting import run
 
 from hashrange import kv
+from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
 from hashrange.runtime.awaited import back_pressure, propagator
 from hashrange.runtime.awaited.propagator import Propagator
@@ -145,8 +146,11 @@ def test_large_items_are_carried_out(inner: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_index_is_built_while_others_follow(seed: int, inner: MemoryStore) -> None:
+def test_an_index_is_built_while_others_follow(
+    seed: int, inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Records from before the build has reached their items do not concern the new index."""
+    monkeypatch.setattr(fetch, "CHUNK_ROWS", 1)  # a build of many steps
 
     async def scenario() -> None:
         store = AsyncMemoryStore(inner, seed=seed, indexes_follow=True)
