@@ -178,6 +178,33 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
     assert keys(db) == ["past"]
 
 
+def test_a_change_may_take_time(time: Time) -> None:
+    """With a delay of tables, the status says for as long that it is changing."""
+    with hashrange.connect(clock=Clock(time), settings=Settings(table_delay=10)) as db:
+        key = {"AttributeName": "pk"}
+        db.execute(
+            "CreateTable",
+            {
+                "TableName": "table",
+                "AttributeDefinitions": [{**key, "AttributeType": "S"}],
+                "KeySchema": [{**key, "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        time.now += 10
+        for enabled, changing, changed in (
+            (True, "ENABLING", {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}),
+            (False, "DISABLING", {"TimeToLiveStatus": "DISABLED"}),
+            (True, "ENABLING", {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}),
+        ):
+            described = enable(db, enabled=enabled)
+            assert described == {"TimeToLiveStatus": changing, "AttributeName": "expires"}
+            time.now += 10
+            describe = db.execute("DescribeTimeToLive", {"TableName": "table"})
+            assert describe == {"TimeToLiveDescription": changed}
+            time.now += 60 * 60
+
+
 def test_the_settings_limit_deletions_per_second() -> None:
     with hashrange.connect(settings=Settings(expirations_per_second=40)) as db:
         db.execute(

@@ -11,11 +11,11 @@ Throughput = Literal["off", "measured", "enforced"]
 
 
 class Settings(NamedTuple):
-    """`table_delay`: how many seconds the status of a new table is CREATING, and that of changed
-    Contributor Insights ENABLING or DISABLING. `shard_seconds`: after how many seconds the shards
-    of a stream roll over. `collection_bytes_max`: the maximum size of an item collection in a table
-    with local indexes. `expirations_per_second`, above 0: how many expired items are deleted in a
-    second at most.
+    """`table_delay`: how many seconds the status of a new table is CREATING, and that of a changed
+    time to live or Contributor Insights ENABLING or DISABLING. `shard_seconds`: after how many
+    seconds the shards of a stream roll over. `collection_bytes_max`: the maximum size of an item
+    collection in a table with local indexes. `expirations_per_second`, above 0: how many expired
+    items are deleted in a second at most.
 
     `throughput`: "measured" counts what each table, index and key consumes; "enforced" refuses
     requests as well, as DynamoDB does. `consistency`: if it is given, reads that are not strongly

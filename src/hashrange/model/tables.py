@@ -163,6 +163,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     index_log: int | None = None
     """The space of the log that the global indexes follow; None if they are written at once."""
     ttl_changed_at: float | None = None
+    ttl_disabled: str | None = None
+    """The attribute of the time to live that was disabled last."""
     tags: dict[str, str] = field(default_factory=dict)
 
     @property

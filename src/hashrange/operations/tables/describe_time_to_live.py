@@ -1,4 +1,8 @@
-"""DescribeTimeToLive: whether items of a table expire, and by which attribute."""
+"""DescribeTimeToLive: whether items of a table expire, and by which attribute.
+
+A change takes effect at once. But while `Settings.table_delay` lasts, the status says that it is
+being made, as on the service.
+"""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer
@@ -19,7 +23,13 @@ def decide(given: requests.DescribeTimeToLive, moment: Moment) -> Decide:
             "Cannot describe time to live while table is in CREATING state: "
             "Current table state is CREATING"
         )
-    description = {"TimeToLiveStatus": "DISABLED"}
-    if table.ttl:
-        description = {"TimeToLiveStatus": "ENABLED", "AttributeName": table.ttl.attribute}
+    changed_at, delay = table.ttl_changed_at, moment.settings.table_delay
+    is_changing = changed_at is not None and moment.now < changed_at + delay
+    if table.ttl is not None:
+        status, attribute = "ENABLING" if is_changing else "ENABLED", table.ttl.attribute
+    elif is_changing and table.ttl_disabled is not None:
+        status, attribute = "DISABLING", table.ttl_disabled
+    else:
+        return answer({"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
+    description = {"TimeToLiveStatus": status, "AttributeName": attribute}
     return answer({"TimeToLiveDescription": description})

@@ -27,7 +27,8 @@ def decide(given: requests.UpdateTimeToLive, moment: Moment) -> Decide:
     _check(table, wanted, moment)
     [space] = yield from fetch.new_spaces(1)
     ttl = TimeToLive(attribute=wanted.attribute_name, space=space) if wanted.enabled else None
-    changed = replace(table, ttl=ttl, ttl_changed_at=moment.now)
+    disabled = None if wanted.enabled else wanted.attribute_name
+    changed = replace(table, ttl=ttl, ttl_changed_at=moment.now, ttl_disabled=disabled)
     response: dict[str, Any] = {
         "TimeToLiveSpecification": {
             "Enabled": wanted.enabled,
