@@ -83,7 +83,7 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
         await new_table(server, TableName="plain")
         carry_out = Propagator._carry_out
 
-        async def fails(*_: object) -> dict[propagator.Place, float]:
+        async def fails(*_: object) -> dict[propagator.LogSlot, float]:
             raise kv.StoreError("the database is away")
 
         monkeypatch.setattr(Propagator, "_carry_out", fails)

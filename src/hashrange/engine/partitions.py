@@ -52,7 +52,7 @@ def find(table_name: str, index_name: str | None, number: int) -> Fetch[Found | 
 
 def sources(table: Table) -> list[Table | Index]:
     """The table and its global indexes."""
-    return [table, *(index for index in table.indexes if not index.local)]
+    return [table, *table.global_indexes]
 
 
 def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
@@ -75,8 +75,8 @@ def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
 def split(found: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
     """Divide a partition at the key `at`; `milliseconds` is the time.
 
-    Nothing changes if the partition does not have this key any more, begins there, or is itself
-    still being counted. A split between item collections also divides the open shard.
+    Nothing changes if the partition no longer has this key, begins there, or is itself still being
+    counted. A split between item collections also divides the open shard.
     """
     table, owner, old = found
     if owner.partition_at(at) != old or old.start == at or old.counted_in is not None:
@@ -132,13 +132,12 @@ def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
 
 def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
     """How much of the hash a partition has, and where that begins."""
-    whole = 1 << 8 * HASH_BYTES
-    start, end = partition.start, end_of(owner, partition)
-    first = int.from_bytes(start[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
-    last = (
-        whole if end is None else int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
-    )
-    return last - first, first
+    start, end = _hash_at(partition.start), end_of(owner, partition)
+    return (1 << 8 * HASH_BYTES if end is None else _hash_at(end)) - start, start
+
+
+def _hash_at(key: bytes) -> int:
+    return int.from_bytes(key[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
 
 
 def middle(found: Found, size: int) -> Fetch[bytes | None]:

@@ -1,10 +1,10 @@
 """Upgrades the rows that an older hashrange has stored to the version that this one uses.
 
 The row `system.FORMAT` holds the version of the stored rows. If it is missing, they are of version
-1, or the store is new, and then no step finds anything to do. Each step is a generator of reads
-that returns writes, like an operation, and upgrades the rows from one version to the next. All
-the steps that a store needs are run in one transaction, and each sees the writes of those before
-it. So an interrupted upgrade changes nothing, and is run again.
+1, or the store is new, in which case no step finds anything to do. Each step is a generator of
+reads that returns writes, like an operation, and upgrades the rows from one version to the next.
+All the steps that a store needs are run in one transaction, and each sees the writes of those
+before it. So an interrupted upgrade changes nothing, and is run again.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -22,16 +22,16 @@ from hashrange.model.streams import Stream, first_slots
 from hashrange.model.tables import Index, Table, partitions_needed
 
 T = TypeVar("T")
-Reading = Generator[kv.Read, Any, T]
-Step = Callable[[], Reading[list[kv.Write]]]
+Upgrading = Generator[kv.Read, Any, T]
+Step = Callable[[], Upgrading[list[kv.Write]]]
 
 CHUNK_ROWS = 1000
 
 
-def _guarded_rows() -> Reading[list[kv.Write]]:
+def _guarded_rows() -> Upgrading[list[kv.Write]]:
     """Version 1 kept numbers that decisions rely on in counters: spaces, collection sizes.
 
-    The counters of item collections are found by the partitions of their tables.
+    The counters of item collections are found by the partition digests of the table's rows.
     """
     made, version = yield kv.Counters((b"spaces", b"catalog"))
     if not made:
@@ -47,7 +47,7 @@ def _guarded_rows() -> Reading[list[kv.Write]]:
     return writes
 
 
-def _collections(table: dict[str, Any], space: int) -> Reading[list[kv.Write]]:
+def _collections(table: dict[str, Any], space: int) -> Upgrading[list[kv.Write]]:
     """The definition with its space of collection sizes, and the sizes."""
     changed = {**table, "collections": space}
     row = system.table_row(table["name"])
@@ -76,7 +76,7 @@ def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
         yield kv.Add(name, -number)
 
 
-def _partitions() -> Reading[list[kv.Write]]:
+def _partitions() -> Upgrading[list[kv.Write]]:
     """Version 2 had no partitions, and of the slots of a log it stored only the number.
 
     Tables and global indexes get the partitions of their warm throughput. All rows stay in the
@@ -130,7 +130,7 @@ STEPS: tuple[Step, ...] = (_guarded_rows, _partitions)
 VERSION = len(STEPS) + 1
 
 
-def stored_version() -> Reading[int]:
+def stored_version() -> Upgrading[int]:
     """The version of the stored rows."""
     [value] = yield kv.Get((system.FORMAT,))
     return system.decode_number(value) or 1

@@ -69,7 +69,7 @@ def _all(tests: tuple[Test, ...]) -> Test:
 
 def _any(tests: tuple[Test, ...]) -> Test:
     def test(item: Item, values: Values) -> bool:
-        for each in tests:  # noqa: SIM110 - for the same reason
+        for each in tests:  # noqa: SIM110 - as above
             if each(item, values):
                 return True
         return False

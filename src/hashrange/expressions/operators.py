@@ -33,7 +33,7 @@ _PATH_TYPES = (
     "INTSET}"
 )
 _PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""The type of a path, which is not known before the item is read."""
+"""How messages show the type of a path, which is not known before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -146,7 +146,7 @@ _LONG_NAMES = {
     "M": "MAP",
     "L": "LIST",
 }
-"""The names of types in the message of ADD and DELETE, which no other message uses."""
+"""The names of types in the message about ADD and DELETE. No other message uses them."""
 
 _RESULT_TYPES = {
     **dict.fromkeys(CONDITION_FUNCTIONS, "BOOL"),
@@ -157,9 +157,8 @@ _RESULT_TYPES = {
 }
 """The type of an operation as an operand. The types of other operations depend on the item."""
 
-
 VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
-"""Whether the operands of these are allowed depends on more than the types of the values."""
+"""The operators whose operands are checked by their values, not only by the types of these."""
 
 
 def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:

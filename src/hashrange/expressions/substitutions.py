@@ -39,7 +39,7 @@ class Substitutions:
         self.values: Values = values or {}
         self._names = names or {}
         self.used: set[str] = set()
-        """The keys of the names and values that expressions asked for."""
+        """The keys of the names and values that expressions have asked for."""
         self.shape = (
             legacy,
             None if names is None else tuple(names.items()),
@@ -77,7 +77,7 @@ class Substitutions:
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""
         if len(self.used) == len(self._names) + len(self.values):
-            return  # they begin with different characters, and nothing else can be used
+            return  # no name is also a value, and nothing else can have been used
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
             if not keys.keys() <= self.used:
                 unused = keys.keys() - self.used

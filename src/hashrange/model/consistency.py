@@ -8,9 +8,9 @@ from hashrange.model.bounds import check_number
 class Eventual(NamedTuple):
     """Reads that are not strongly consistent may be old, as on DynamoDB. Times are in seconds.
 
-    Each such read is answered by one of three replicas, which is drawn: one is never behind, and
-    two lag by a time that is drawn too (log-normal, with the median `lag`). A global index lags by
-    itself (`index_lag`), and further if its writes have fallen behind. No lag is longer than
+    Each such read is answered by one of three replicas, drawn at random. One replica never lags.
+    The lag of the others is drawn too (log-normal, with the median `lag`). A global index has a lag
+    of its own (`index_lag`), and lags further if its writes have fallen behind. No lag exceeds
     `lag_max`. With `worst`, every read that may be old is as old as `lag_max` allows. With the same
     `seed`, clock and order of requests, the answers are the same.
 
@@ -26,5 +26,5 @@ class Eventual(NamedTuple):
     def check(self) -> None:
         """Raises ValueError for values that make no sense."""
         check_number("lag_max", self.lag_max, above_zero=True)
-        for name in ("lag", "index_lag"):  # more than lag_max could not be
+        for name in ("lag", "index_lag"):
             check_number(name, getattr(self, name), above_zero=True, most=self.lag_max)

@@ -55,7 +55,7 @@ DAY_SECONDS = 24 * 60 * 60
 FREE_DECREASES_PER_DAY = 4
 """Decreases of provisioned throughput in a UTC day. [SQ, seen]"""
 DECREASE_PAUSE_SECONDS = 3600
-"""The pause between the last decrease and a further one on that day. [SQ, seen]"""
+"""The pause before each further decrease on that day. [SQ, seen]"""
 ON_DEMAND_SWITCHES_PER_DAY = 4
 """Switches to on demand within 24 hours; a table created on demand has switched once. [seen]"""
 TAGS_MAX = 50

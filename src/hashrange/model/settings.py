@@ -11,24 +11,28 @@ Throughput = Literal["off", "measured", "enforced"]
 
 
 class Settings(NamedTuple):
-    """`table_delay`: how many seconds the status of a new table is CREATING, and that of a changed
-    time to live or Contributor Insights ENABLING or DISABLING. `shard_seconds`: after how many
-    seconds the shards of a stream roll over. `collection_bytes_max`: the maximum size of an item
-    collection in a table with local indexes. `expirations_per_second`, above 0: how many expired
-    items are deleted in a second at most.
+    """How a database behaves. `check` raises ValueError for a value out of its range.
 
-    `throughput`: "measured" counts what each table, index and key consumes; "enforced" refuses
-    requests as well, as DynamoDB does. `consistency`: if it is given, reads that are not strongly
-    consistent may be old; otherwise each read sees the latest commit. `faults`: requests that
-    fail on purpose. The following settings are the limits of partitions:
+    - `table_delay`: for how many seconds the status of a new table is CREATING, and that of a
+      changed time to live or of changed Contributor Insights is ENABLING or DISABLING.
+    - `shard_seconds`: after how many seconds the shards of a stream roll over.
+    - `collection_bytes_max`: the maximum size of an item collection in a table with local indexes.
+    - `expirations_per_second`: how many expired items are deleted in a second, at most; above 0.
+    - `throughput`: "measured" counts the units that each table, index and key consumes; "enforced"
+      refuses requests as well, as DynamoDB does.
+    - `consistency`: if it is given, reads that are not strongly consistent may be old; otherwise
+      each read sees the latest commit.
+    - `faults`: requests that fail on purpose.
+
+    The other settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
     - `burst_seconds`: for how many seconds provisioned units that were not used are kept.
-    - `index_backlog_units`: how far the writes of a global index may fall behind before those of
-      its table are refused.
-    - `heat_share`, `heat_seconds`: a partition that used this share of its units for so long,
-      or had to refuse requests, is split if that helps.
+    - `index_backlog_units`: how many units the writes of a global index may be behind before the
+      writes of its table are refused.
+    - `heat_share`, `heat_seconds`: a partition that used this share of its units for so many
+      seconds, or had to refuse requests, is split if that helps.
     - `growth_seconds`: how long a table on demand takes to adapt to a new peak.
     """
 

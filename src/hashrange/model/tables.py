@@ -38,7 +38,7 @@ class Throughput(Struct, frozen=True):
         return self.decreases
 
     def switched_off(self, now: float) -> "Throughput":
-        """The throughput of an index whose table is on demand from now on: that is a decrease."""
+        """The throughput of an index whose table becomes on demand, which counts as a decrease."""
         decreases = self.decreases_on_day_of(now) + 1
         return Throughput(0, 0, self.increased_at, decreased_at=now, decreases=decreases)
 
@@ -146,7 +146,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     on_demand: bool = False
     on_demand_since: float | None = None
     on_demand_switches: tuple[float, ...] = ()
-    """The last switches to on demand, no more than there may be within 24 hours."""
+    """The times of the last switches to on demand, as many as there may be within 24 hours."""
     throughput: Throughput = Throughput()
     on_demand_limits: dict[str, int] | None = None
     warm: WarmThroughput = WarmThroughput()
@@ -161,7 +161,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     collections: int | None = None
     """The hidden space with the size of each item collection, if there are local indexes."""
     index_log: int | None = None
-    """The space of the log that the global indexes follow; None if they are written at once."""
+    """The space of the log that the global indexes follow. None if writes of items update them."""
     ttl_changed_at: float | None = None
     ttl_disabled: str | None = None
     """The attribute of the time to live that was disabled last."""
@@ -198,7 +198,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return tuple(sorted(self.indexes, key=attrgetter("name")))
 
     def with_global_indexes(self) -> "Iterator[Table | Index]":
-        """The table, then its global indexes by name: each has throughput of its own."""
+        """The table, then its global indexes by name: all that have throughput of their own."""
         yield self
         for index in self.sorted_indexes:
             if not index.local:

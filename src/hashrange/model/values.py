@@ -263,13 +263,12 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
     "BS": _binary_set,
 }
 
-
 _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
 """The order in which the service looks into a value of several types."""
 
 
 def _refuse_members(value: AttributeValue, level: int) -> NoReturn:
-    """Refuse a value with no member or several. Errors inside of members come first."""
+    """Refuse a value with no member or several. Errors inside members come first."""
     for tag in sorted(value, key=_CHECKED_FIRST.index):
         _NORMALIZE[tag](value[tag], value, level)
     raise ValidationException(SEVERAL if value else EMPTY)

@@ -28,7 +28,7 @@ class Entry(Struct, gc=False):
 
 
 def derive(index: Index, change: ItemChange, effects: Effects) -> None:
-    """Keep, delete, add, move or rewrite the item's entry."""
+    """Add, move, rewrite or delete the entry of an item, if it has changed."""
     old, new = change.old, change.new
     if old is None or new is None:
         _move(index, change, effects)
@@ -109,7 +109,10 @@ def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
 
 
 def _holds(value: bytes, entry: Entry) -> bool:
-    """The order of attributes may differ: writing an item in another order changes no entry."""
+    """Whether a row holds the entry, in whatever order of its attributes.
+
+    Writing an item with its attributes in another order changes no entry.
+    """
     try:
         row = Row(value)
         return (row.raw, row.item, row.size) == (entry.key.raw, entry.shown, entry.size)

@@ -23,7 +23,7 @@ from hashrange.model.streams import RETENTION_SECONDS, Log
 from hashrange.model.values import equal
 
 CHUNK_BYTES = 1024 * 1024
-"""A read of a log ends with the record that reaches this size; then other requests have a turn."""
+"""A read of a log ends with the record that reaches this size, and other requests get a turn."""
 TRIM_ROWS = 500
 NO_IMAGE = Raw(b"")
 

@@ -36,7 +36,7 @@ def latest_commit() -> Fetch[int]:
 
 
 def settled(latest: int, moment: Moment) -> int:
-    """Nothing of an earlier time is committed any more, in milliseconds."""
+    """The time before which nothing is committed any more, in milliseconds."""
     return latest - int(moment.commit_seconds * 1000)
 
 

@@ -19,7 +19,7 @@ Types: TypeAlias = Mapping[str, str]
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SORT_TESTS = _MIRRORED.keys() | {"BETWEEN", "begins_with", "IN"}
 _QUERIES_MAX = 10_000
-"""A clause that asks for more is a scan."""
+"""A clause that would take more queries is planned as a scan."""
 
 
 class ReadPlan(NamedTuple):
@@ -43,7 +43,7 @@ class _Test(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """One way in which a clause may hold: its conditions of the key, and the other ones."""
+    """One way in which a clause may hold: its conditions on the key, and the other ones."""
 
     hash: _Test
     sort: _Test | None
@@ -91,8 +91,8 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
     """How to read the rows that a WHERE clause selects. Raises ValidationException.
 
-    A query has one condition of each key attribute, and nothing else may name them: the service
-    scans if a clause has two different ones, or one that is negated.
+    A query has one condition on each key attribute, and nothing else may name the attribute: the
+    service scans if a clause has two different conditions on it, or a negated one.
     """
     if where is None:
         return ReadPlan(None, None)
@@ -152,13 +152,13 @@ def _plan_way(
 
 
 def _agree(tests: Sequence[_Test]) -> bool:
-    """Whether all tests are the same one. A list of several values is not even like itself."""
+    """Whether all tests are the same. A list of several values does not even equal itself."""
     first, *others = map(_plain, tests)
     return not others or (first.operator != "IN" and all(each == first for each in others))
 
 
 def _plain(test: _Test) -> _Test:
-    """A list of one value is an equality."""
+    """The test, with a list of one value as an equality."""
     if test.operator == "IN" and len(test.values) == 1:
         return test._replace(operator="=")
     return test
@@ -167,7 +167,7 @@ def _plain(test: _Test) -> _Test:
 def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...]]:
     """The conditions of each way in which a clause may hold.
 
-    An OR that names no key is one condition.
+    An OR that names no key attribute counts as one condition.
     """
     if isinstance(node, Operation) and node.operator == "AND":
         ways = [list(islice(_alternatives(n, keys), _QUERIES_MAX + 1)) for n in node.operands]
@@ -184,7 +184,7 @@ def _queries(way: _Way) -> Iterator[KeyQuery]:
 
 
 def _each_value(test: _Test) -> list[_Test]:
-    """IN as equalities."""
+    """The test, with IN as one equality for each value."""
     if test.operator != "IN":
         return [test]
     return [_Test(test.name, "=", (value,)) for value in test.values]

@@ -12,12 +12,12 @@ from hashrange.model.values import INVALID, NESTED_TOO_DEEP, AttributeValue, Ite
 Parameters = Sequence[AttributeValue]
 
 ROOT = "root"
-"""The name in messages of the value that a path begins at."""
+"""The name in messages of the value at which a path begins."""
 _SETS = {"S": "SS", "N": "NS", "B": "BS"}
 _TERM_NAMES = {"path": "VariableReference", "parameter": "Parameter", "literal": "Literal"}
 
 _OPERATORS = {"+": "plus", "-": "minus", "||": "concat"}
-"""What the service calls them in messages about values."""
+"""The names of operators in the service's messages about values."""
 
 
 def value_of(

@@ -18,7 +18,7 @@ _OF_ITEMS = frozenset(
     f"{operation}Input"
     for operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan")
 )
-"""Requests whose TableName is told to be of one character at least if it is empty."""
+"""For an empty TableName in these requests, only the constraint on its length is reported."""
 
 
 class Violation(NamedTuple):
@@ -46,7 +46,7 @@ def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
 
 
 def _of_definitions(found: Iterable[Violation]) -> Iterator[Violation]:
-    """In requests about tables, an empty name breaks both constraints of names.
+    """In requests about tables, an empty TableName breaks both constraints of names.
 
     The length of a table's or an index's name is reported before its characters.
     """

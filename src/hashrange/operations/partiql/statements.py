@@ -58,7 +58,7 @@ def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
     return sum(normalize(parameter, 0) for parameter in parameters or ())
 
 
-_BEHIND_ALL = b"\xff" * 64
+_AFTER_ALL = b"\xff" * 64
 """Greater than any row's key, because a key begins with a shorter digest."""
 
 
@@ -168,7 +168,7 @@ def check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
     spans = sorted(
         (bounds.start, end)
         for bounds in every
-        if bounds.start < (end := _BEHIND_ALL if bounds.end is None else bounds.end)
+        if bounds.start < (end := _AFTER_ALL if bounds.end is None else bounds.end)
     )
     if any(following < end for (_, end), (following, _) in pairwise(spans)):
         raise ValidationException(

@@ -31,12 +31,12 @@ PAUSE_SECONDS_MAX = 2.0
 PROPAGATE = UPKEEP["upkeep.Propagate"]
 
 
-class Place(NamedTuple):
+class LogSlot(NamedTuple):
     """A slot of a table's index log."""
 
     table_name: str
     log: int
-    slot: int
+    number: int
 
 
 class Propagator:
@@ -46,9 +46,9 @@ class Propagator:
         self._store = store
         self._environment = environment
         self._spawn = spawn
-        self._waiting: dict[Place, float] = {}
-        """Since when the first record of each place has waited, in epoch seconds."""
-        self._under_way: dict[Place, float] = {}
+        self._waiting: dict[LogSlot, float] = {}
+        """Since when the first record of each slot has waited, in epoch seconds."""
+        self._under_way: dict[LogSlot, float] = {}
         self._names: dict[int | None, str] = {}
         """The name of the table that each log belongs to, by the log's space."""
         self._steps = 0
@@ -63,9 +63,9 @@ class Propagator:
         """How long the oldest record of each table has waited, in seconds. Called in any thread."""
         now = self._environment.clock.now()
         found: dict[str, float] = {}
-        for places in (dict(self._waiting), dict(self._under_way)):
-            for place, since in places.items():
-                found[place.table_name] = max(found.get(place.table_name, 0.0), now - since)
+        for slots in (dict(self._waiting), dict(self._under_way)):
+            for slot, since in slots.items():
+                found[slot.table_name] = max(found.get(slot.table_name, 0.0), now - since)
         return found
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
@@ -78,59 +78,59 @@ class Propagator:
             self._names[table.index_log] = table.name
         for log, slot in appended:
             if log in self._names:
-                self._waiting.setdefault(Place(self._names[log], log, slot), now)
+                self._waiting.setdefault(LogSlot(self._names[log], log, slot), now)
         self._start()
 
     def _start(self) -> None:
         while self._steps < STEPS_MAX:
-            places = self._take()
-            if not places:
+            slots = self._take()
+            if not slots:
                 return
             self._steps += 1
-            self._spawn(self._run(places))
+            self._spawn(self._run(slots))
 
-    def _take(self) -> dict[Place, float]:
+    def _take(self) -> dict[LogSlot, float]:
         """Slots of one log, those that have waited longest first."""
-        taken: dict[Place, float] = {}
+        taken: dict[LogSlot, float] = {}
         log = None
-        for place, since in self._waiting.items():
-            if place in self._under_way or log not in (None, place.log):
+        for slot, since in self._waiting.items():
+            if slot in self._under_way or log not in (None, slot.log):
                 continue
-            log = place.log
-            taken[place] = since
+            log = slot.log
+            taken[slot] = since
             if len(taken) == SLOTS_PER_STEP:
                 break
-        for place in taken:
-            del self._waiting[place]
+        for slot in taken:
+            del self._waiting[slot]
         self._under_way |= taken
         return taken
 
-    async def _run(self, places: dict[Place, float]) -> None:
+    async def _run(self, slots: dict[LogSlot, float]) -> None:
         try:
-            left = await self._carry_out(places)
+            left = await self._carry_out(slots)
         except GeneratorExit:  # the event loop is gone
             raise
         except Exception as error:  # the records are still there
             if not isinstance(error, ApiError):  # these are logged by the batch
                 internal_error(error)
-            left = places
+            left = slots
             self._failures += 1
             pause = PAUSE_SECONDS * (1 << min(self._failures, 10))
             await asyncio.sleep(0 if self.closing else min(pause, PAUSE_SECONDS_MAX))
         else:
             self._failures = 0
-        for place in places:
-            del self._under_way[place]
-        for place, since in left.items():
-            self._waiting[place] = min(since, self._waiting.get(place, since))
+        for slot in slots:
+            del self._under_way[slot]
+        for slot, since in left.items():
+            self._waiting[slot] = min(since, self._waiting.get(slot, since))
         self._steps -= 1
         if not (self._failures and self.closing):
             self._start()
 
-    async def _carry_out(self, places: dict[Place, float]) -> dict[Place, float]:
-        """One step. Returns the places that have more records, and since when."""
-        name, log, _ = next(iter(places))
-        reads = propagation.first_of(log, [place.slot for place in places])
+    async def _carry_out(self, slots: dict[LogSlot, float]) -> dict[LogSlot, float]:
+        """One step. Returns the slots that have more records, and since when."""
+        name, log, _ = next(iter(slots))
+        reads = propagation.first_of(log, [slot.number for slot in slots])
         pages = propagation.of_one_step(await self._store.read(reads))
         keys = [key for page in pages for key, _ in page.rows]
         if keys:
@@ -140,8 +140,8 @@ class Propagator:
             await run_batch(Batch(self._environment, [submission]), self._store, first)
             if isinstance(submission.outcome, BaseException):
                 raise submission.outcome
-        left = dict(list(places.items())[len(pages) :])
-        for place, page in zip(places, pages, strict=False):
+        left = dict(list(slots.items())[len(pages) :])
+        for slot, page in zip(slots, pages, strict=False):
             if not page.exhausted:
-                left[place] = propagation.time_of(page.rows[-1][1])
+                left[slot] = propagation.time_of(page.rows[-1][1])
         return left

@@ -142,11 +142,10 @@ class Meter:
     def _behind(self, table: Table, now: float) -> list[Limit]:
         """The limits of global indexes that have fallen behind: all writes of the table wait."""
         found: list[Limit] = []
-        for index in table.indexes:
-            if not index.local:
-                buckets = self._of(table, index, True)
-                if buckets.behind:
-                    found += buckets.limits_behind(now)
+        for index in table.global_indexes:
+            buckets = self._of(table, index, True)
+            if buckets.behind:
+                found += buckets.limits_behind(now)
         return found
 
     def _pay(self, charges: Sequence[Charge], now: float) -> None:

@@ -157,7 +157,7 @@ class SqliteTransaction:
 
     def _purge(self, space: int, rows_max: int) -> None:
         if space not in dropped(self._cursor):
-            return  # another process finished it
+            return  # another process has emptied it
         execute = self._cursor.execute
         some = f"SELECT rowid FROM d{space:d} LIMIT ?"
         execute(f"DELETE FROM d{space:d} WHERE rowid IN ({some})", (rows_max,))

@@ -188,7 +188,7 @@ def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
     building = any(index.building and index.name not in deleted for index in table.indexes)
     if building:
         raise LimitExceededException(ONE_AT_A_TIME)
-    if given.creates and sum(not index.local for index in table.indexes) >= GLOBAL_INDEXES_MAX:
+    if given.creates and len(table.global_indexes) >= GLOBAL_INDEXES_MAX:
         raise LimitExceededException(
             "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table "
             f"limit of {GLOBAL_INDEXES_MAX}"

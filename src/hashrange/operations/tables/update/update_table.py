@@ -91,7 +91,7 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
             )
     if table.on_demand and not on_demand:
         updated = {update.index_name for update in request.indexes.updates}
-        without = [i.name for i in table.indexes if not i.local and i.name not in updated]
+        without = [i.name for i in table.global_indexes if i.name not in updated]
         if without:
             raise invalid_parameter(
                 f"ProvisionedThroughput must be specified for index: {','.join(without)}"
