@@ -206,7 +206,9 @@ def test_writing_to_aws_needs_a_yes(
     with hashrange.serve() as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         into = ("import", "aws@eu-west-1", "table", "a.jsonl", "--create")
-        assert fault(run(*into)).endswith("writing to AWS needs --yes if nobody can be asked")
+        assert fault(run(*into)).endswith(
+            "writing to AWS needs --yes if there is no terminal to ask at"
+        )
         client = boto3.client("dynamodb", "eu-west-1")
         assert client.list_tables()["TableNames"] == []
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True)

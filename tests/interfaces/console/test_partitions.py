@@ -20,7 +20,7 @@ from console.test_command import started
 from console.test_tour import text_of
 from hashrange import Settings
 from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.watching import AdminPort
+from hashrange.interfaces.console.watching import AdminClient
 from hashrange.interfaces.target import Target, target_of
 
 PAGE = "/table/shop/partitions"
@@ -139,14 +139,14 @@ def test_a_server_is_watched_by_its_admin_port(
 
 def test_an_admin_port_that_does_not_answer(of_db: Target, client: Any) -> None:
     shop.make(client)
-    watched = AdminPort("http://127.0.0.1:1", TOKEN)
+    watched = AdminClient("http://127.0.0.1:1", TOKEN)
     with serving(Console(of_db, inspect=watched.inspect)) as url:
         answer = Browserless(url).enter().ask(PAGE)
         assert answer.status == 502
         assert "does not answer" in answer.text
     for address in ("127.0.0.1:9000", "ftp://127.0.0.1", "http://"):
         with pytest.raises(ValueError, match=r"is like http://"):
-            AdminPort(address, TOKEN)
+            AdminClient(address, TOKEN)
 
 
 def test_the_page_is_refreshed_by_itself(client: Any, opened: Open, browser: Any) -> None:

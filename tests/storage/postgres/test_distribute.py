@@ -183,6 +183,5 @@ def test_a_file_is_refused() -> None:
     refused = told("app.db")
     assert refused.returncode == 1
     assert refused.stderr == (
-        "hashrange: app.db: only a PostgreSQL database can be distributed; "
-        "copy this one to it first\n"
+        "hashrange: app.db: only a PostgreSQL database can be distributed; copy it there first\n"
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.exchange.omissions import omissions
 from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.create import request
@@ -40,7 +40,7 @@ def export(tables: Sequence[Table]) -> Exported:
         "Description": f"DynamoDB tables: {names}",
         "Resources": resources,
     }
-    warnings = [line for table in tables for line in unsaid(table, FORMAT)]
+    warnings = [line for table in tables for line in omissions(table, FORMAT)]
     return Exported(text(template), tuple(warnings))
 
 

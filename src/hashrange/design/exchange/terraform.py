@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hashrange.design.declare.schema import Source
-from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.exchange.omissions import omissions
 from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.create import STREAM
@@ -35,7 +35,7 @@ def export(tables: Sequence[Table]) -> Exported:
         taken.add(name)
         lines = "\n".join(f"  {line}".rstrip() for line in _table(table))
         blocks.append(f'resource "aws_dynamodb_table" {quoted(name)} {{\n{lines}\n}}\n')
-    warnings = [line for table in tables for line in unsaid(table, FORMAT)]
+    warnings = [line for table in tables for line in omissions(table, FORMAT)]
     return Exported("\n".join(blocks), tuple(warnings))
 
 

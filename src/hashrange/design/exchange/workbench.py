@@ -7,7 +7,7 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.schema import Column, Source
-from hashrange.design.exchange.unsaid import unsaid
+from hashrange.design.exchange.omissions import omissions
 from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.sample_items import sample_items
@@ -43,7 +43,7 @@ def export(tables: Sequence[Table]) -> Exported:
 
 
 def _warnings(table: Table) -> list[str]:
-    lines = [*unsaid(table, FORMAT, entities=True)]
+    lines = [*omissions(table, FORMAT, entities=True)]
     for source in table.model.indexes:
         if source.kind == "LSI":
             lines.append(f"{table.name}: {FORMAT} has no local indexes: {source.name} is left out")

@@ -46,7 +46,7 @@ class _Page(msgspec.Struct):
 _page = msgspec.json.Decoder(_Page).decode
 
 
-class Served(msgspec.Struct):
+class Succeeded(msgspec.Struct):
     """The requests on one table with one operation that succeeded."""
 
     buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
@@ -59,7 +59,7 @@ class TableCounts(msgspec.Struct):
     `expired` how many items were deleted for their age, by table.
     """
 
-    served: dict[TableOperation, Served] = msgspec.field(default_factory=dict)
+    served: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)
     failed: dict[str, Counter[TableOperation]] = msgspec.field(default_factory=dict)
     user_errors: int = 0
     records: Counter[str] = msgspec.field(default_factory=Counter)
@@ -73,7 +73,7 @@ class TableCounts(msgspec.Struct):
             for table in outcome.tables:
                 served = self.served.get((table, call.operation))
                 if served is None:
-                    served = self.served[table, call.operation] = Served()
+                    served = self.served[table, call.operation] = Succeeded()
                 served.buckets[bisect_left(SECONDS, answered.seconds)] += 1
                 served.seconds += answered.seconds
                 served.returned += outcome.receipt.returned
@@ -86,7 +86,7 @@ class TableCounts(msgspec.Struct):
     def add(self, other: "TableCounts") -> None:
         """Add the counts of another process."""
         for place, more in other.served.items():
-            served = self.served.setdefault(place, Served())
+            served = self.served.setdefault(place, Succeeded())
             served.buckets = [a + b for a, b in zip(served.buckets, more.buckets, strict=True)]
             served.seconds += more.seconds
             served.returned += more.returned

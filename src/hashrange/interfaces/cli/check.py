@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.cli.commands import STORE_HELP, command, database_name, opened
 from hashrange.interfaces.failing import fail, printed
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, check)
-    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
+    parser.add_argument("path", metavar="DB", type=database_name, help=STORE_HELP)
 
 
 def check(path: Path | str) -> None:

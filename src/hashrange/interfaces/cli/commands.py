@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 
 PORT_MAX = 65535
 
+DB_HELP = "a database file, http(s)://..., postgresql://..., or aws[:profile][@region]"
+"""The argument DB of the commands that use a database through boto3."""
+
+STORE_HELP = "a database file, or postgresql://..."
+"""The argument DB of the commands that open a database in this process."""
+
 
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
-    """Add a command that calls the function; the function's docstring is the command's help."""
+    """Add a command that calls the function.
+
+    The function's docstring describes the command; its first paragraph is shown in lists.
+    """
     assert function.__doc__
     name = function.__name__.rstrip("_")  # `import` is a word of Python
+    summary = function.__doc__.partition("\n\n")[0]
     parser = commands.add_parser(
-        name, help=function.__doc__, description=function.__doc__, allow_abbrev=False
+        name, help=summary, description=function.__doc__, allow_abbrev=False
     )
     parser.set_defaults(run=function, parser=parser)
     return parser

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.cli.commands import command, port_number
+from hashrange.interfaces.cli.commands import DB_HELP, command, port_number
 from hashrange.interfaces.cli.design.model_files import tables_of
 from hashrange.interfaces.failing import console_room, fail, told_in_one_line
 
@@ -22,16 +22,12 @@ CONFIG: dict[str, Any] = {
     "retries": {"total_max_attempts": 2},
     "max_pool_connections": 20,
 }
-"""A page should tell soon that a server does not answer."""
+"""A page should soon say that a server does not answer."""
 
 
 def add(commands: "Commands") -> None:
     parser = command(commands, console)
-    parser.add_argument(
-        "db",
-        metavar="DB",
-        help="a database file, http(s)://HOST:PORT, postgresql://..., or aws[:PROFILE][@REGION]",
-    )
+    parser.add_argument("db", metavar="DB", help=DB_HELP)
     parser.add_argument(
         "--write", action="store_true", help="let the pages change items; default: they only read"
     )
@@ -79,11 +75,11 @@ def console(db: str, write: bool, model: Path | None, admin: str | None, port: i
 
 def _inspecting(admin: str) -> "Inspect":
     """Inspects tables by the admin port of a server."""
-    from hashrange.interfaces.console.watching import AdminPort
+    from hashrange.interfaces.console.watching import AdminClient
     from hashrange.interfaces.service.options import TOKEN_VARIABLE
 
     try:
-        return AdminPort(admin, os.environ.get(TOKEN_VARIABLE, "")).inspect
+        return AdminClient(admin, os.environ.get(TOKEN_VARIABLE, "")).inspect
     except ValueError as error:
         fail(f"--admin {admin!a}: {error}")
 

@@ -3,9 +3,9 @@
 import sys
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command
+from hashrange.interfaces.amounts import counted
+from hashrange.interfaces.cli.commands import DB_HELP, command
 from hashrange.interfaces.cli.transfers import (
-    DB_HELP,
     add_speed,
     add_yes,
     ask_before_writing,
@@ -23,8 +23,10 @@ NEAR_SECONDS = 1.0
 
 def add(commands: "Commands") -> None:
     parser = command(commands, copy_)
-    parser.add_argument("source", metavar="DB", help=DB_HELP)
-    parser.add_argument("target", metavar="DB", help="the database to copy to; a file is created")
+    parser.add_argument("source", metavar="SOURCE", help=DB_HELP)
+    parser.add_argument(
+        "target", metavar="TARGET", help="the database to copy to; a file is created"
+    )
     parser.add_argument("tables", metavar="TABLE", nargs="*", help="default: all tables")
     parser.add_argument(
         "--follow",
@@ -53,7 +55,6 @@ def copy_(
     again.
     """
     from hashrange.interfaces.data.copying import Copy
-    from hashrange.interfaces.data.progress import counted
     from hashrange.interfaces.data.replicating import stream_of
     from hashrange.interfaces.target import open_target
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, distribute)
-    parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://…")
+    parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
 
 
 def distribute(path: Path | str) -> None:
@@ -23,7 +23,7 @@ def distribute(path: Path | str) -> None:
 
     name = printed(path)
     if isinstance(path, Path):
-        fail(f"{name}: only a PostgreSQL database can be distributed; copy this one to it first")
+        fail(f"{name}: only a PostgreSQL database can be distributed; copy it there first")
     with told_in_one_line():
         for line in asyncio.run(distribute(path)):
             print(line)

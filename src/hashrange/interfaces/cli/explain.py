@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.cli.commands import STORE_HELP, command, database_name, opened
 from hashrange.interfaces.explained import lines_of
 from hashrange.interfaces.failing import fail
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, explain)
-    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
+    parser.add_argument("path", metavar="DB", type=database_name, help=STORE_HELP)
     parser.add_argument(
         "request",
         metavar="REQUEST",

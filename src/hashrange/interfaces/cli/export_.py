@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command
-from hashrange.interfaces.cli.transfers import DB_HELP, add_speed, between, threads, told
+from hashrange.interfaces.amounts import counted
+from hashrange.interfaces.cli.commands import DB_HELP, command
+from hashrange.interfaces.cli.transfers import add_speed, between, threads, told
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -15,7 +16,7 @@ FORMATS = ("dynamodb-json", "json", "json-lines", "csv", "yaml", "parquet", "s3-
 def add(commands: "Commands") -> None:
     parser = command(commands, export_)
     parser.add_argument("db", metavar="DB", help=DB_HELP)
-    parser.add_argument("table", metavar="TABLE")
+    parser.add_argument("table", metavar="TABLE", help="the table to read")
     parser.add_argument(
         "-o",
         "--output",
@@ -43,7 +44,6 @@ def export_(
     """
     from hashrange.interfaces.data import formats
     from hashrange.interfaces.data.exporting import export
-    from hashrange.interfaces.data.progress import counted
     from hashrange.interfaces.target import open_target
 
     with told("run the same command again to go on"):

@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command
+from hashrange.interfaces.amounts import counted
+from hashrange.interfaces.cli.commands import DB_HELP, command
 from hashrange.interfaces.cli.export_ import FORMATS
 from hashrange.interfaces.cli.transfers import (
-    DB_HELP,
     add_speed,
     add_yes,
     ask_before_writing,
@@ -27,7 +27,7 @@ _KINDS = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M")
 def add(commands: "Commands") -> None:
     parser = command(commands, import_)
     parser.add_argument("db", metavar="DB", help=DB_HELP)
-    parser.add_argument("table", metavar="TABLE")
+    parser.add_argument("table", metavar="TABLE", help="the table to write to")
     parser.add_argument(
         "path", metavar="FILE", type=Path, help="a file, or the folder of an export of DynamoDB"
     )
@@ -81,7 +81,6 @@ def import_(
     twice.
     """
     from hashrange.interfaces.data import formats, importing
-    from hashrange.interfaces.data.progress import counted
     from hashrange.interfaces.target import kind_of, open_target
 
     with told("run the same command again to go on"):

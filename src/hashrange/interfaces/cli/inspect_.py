@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.amounts import counted, size
+from hashrange.interfaces.cli.commands import STORE_HELP, command, database_name, opened
 from hashrange.interfaces.failing import fail, printed
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(commands: "Commands") -> None:
     parser = command(commands, inspect_)
-    parser.add_argument("path", metavar="DB", type=database_name, help="a file, or postgresql://…")
+    parser.add_argument("path", metavar="DB", type=database_name, help=STORE_HELP)
     parser.add_argument("table", metavar="TABLE", nargs="?", help="default: all tables")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -36,7 +37,7 @@ def inspect_(path: Path | str, table: str | None, json: bool) -> None:
 
 def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> list[str]:
     sizes = [
-        f"{figure.removesuffix('_bytes').replace('_', ' ')} {_size(figures[figure])}"
+        f"{figure.removesuffix('_bytes').replace('_', ' ')} {size(figures[figure])}"
         for figure in figures
         if figure.endswith("_bytes") and figure != "page_bytes"
     ]
@@ -83,13 +84,4 @@ def _plain(key: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def _content(found: dict[str, Any]) -> str:
-    items = found["items"]
-    return f"{items:,} {'item' if items == 1 else 'items'}, {_size(found['bytes'])}"
-
-
-def _size(size: float) -> str:
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":
-            break
-        size /= 1024
-    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+    return f"{counted(found['items'])}, {size(found['bytes'])}"

@@ -25,7 +25,7 @@ def add(commands: "Commands") -> None:
 
 
 def ping(db: str) -> None:
-    """Tell whether a server answers, or a file opens. Exit status 1 if not."""
+    """Tell whether a server answers or a file can be opened. Exit status 1 if not."""
     began = perf_counter()
     if db.startswith(("http://", "https://")):
         answer = _ask(db)

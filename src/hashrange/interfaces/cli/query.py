@@ -3,8 +3,8 @@
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli.commands import command
-from hashrange.interfaces.cli.targets import DB_HELP, opened, positive, say
+from hashrange.interfaces.cli.commands import DB_HELP, command
+from hashrange.interfaces.cli.targets import opened_target, positive, say
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def add(commands: "Commands") -> None:
         modes.add_argument(
             f"--{mode}", dest="mode", action="store_const", const=mode, help=f"print {printed}"
         )
-    parser.add_argument("--limit", metavar="N", type=positive, help="return N items at most")
+    parser.add_argument("--limit", metavar="N", type=positive, help="return at most N items")
     parser.add_argument(
         "--parameter",
         metavar="VALUE",
@@ -45,7 +45,7 @@ def query(
     yes: bool,
 ) -> None:
     """Run one PartiQL statement and print what it returns."""
-    with opened(db) as target:
+    with opened_target(db) as target:
         from hashrange.interfaces.shell.faults import Failed
         from hashrange.interfaces.shell.output import Output
         from hashrange.interfaces.shell.parameters import parameter

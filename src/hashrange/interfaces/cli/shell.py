@@ -3,8 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command
-from hashrange.interfaces.cli.targets import DB_HELP, opened, say
+from hashrange.interfaces.cli.commands import DB_HELP, command
+from hashrange.interfaces.cli.targets import opened_target, say
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add(commands: "Commands") -> None:
 def shell(db: str, yes: bool) -> None:
     """Run PartiQL statements at a prompt, or those on stdin."""
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    with opened(db) as target:
+    with opened_target(db) as target:
         from hashrange.interfaces.shell import terminal
         from hashrange.interfaces.shell.faults import Failed
         from hashrange.interfaces.shell.output import Output
@@ -60,6 +60,6 @@ def _run_lines(session: "Session") -> None:
     except TooLong as error:
         fail(error)
     except UnicodeDecodeError:
-        fail("stdin is no text in UTF-8")
+        fail("stdin is not text in UTF-8")
     finally:
         commands.close()

@@ -1,4 +1,4 @@
-"""The argument DB of the commands that use a database through boto3."""
+"""How the commands that run statements open a database, and how they talk."""
 
 import argparse
 import io
@@ -12,8 +12,6 @@ from hashrange.interfaces.failing import fail, told_in_one_line
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
 
-DB_HELP = "a database file, http(s)://..., postgresql://..., or aws[:profile][@region]"
-
 _OF_THE_EXTRA = ("boto3", "botocore", "prompt_toolkit", "rich")
 _PATIENCE: dict[str, Any] = {
     "connect_timeout": 5,
@@ -22,7 +20,7 @@ _PATIENCE: dict[str, Any] = {
 
 
 @contextmanager
-def opened(db: str) -> Iterator["Target"]:
+def opened_target(db: str) -> Iterator["Target"]:
     """The database `db`, or one line that says why it cannot be used."""
     from hashrange.interfaces.target import TargetError, open_target
 

@@ -12,7 +12,6 @@ from hashrange.interfaces.failing import fail, told_in_one_line
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
 
-DB_HELP = "a file, http(s)://…, postgresql://…, or aws[:profile][@region]"
 REMOTE_THREADS = 4
 _THREADS_MAX = 64
 
@@ -62,7 +61,7 @@ def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
     if target.kind != "aws" or yes:
         return
     if not sys.stdin.isatty():
-        fail(f"{target.name}: writing to AWS needs --yes if nobody can be asked")
+        fail(f"{target.name}: writing to AWS needs --yes if there is no terminal to ask at")
     if input(f"{what} at {target.client.meta.endpoint_url}? [y/N] ").strip().lower() != "y":
         fail("nothing was written")
 

@@ -15,6 +15,7 @@ from starlette.routing import Mount
 from starlette.routing import Route as Routing
 from starlette.staticfiles import StaticFiles
 
+from hashrange.interfaces import amounts
 from hashrange.interfaces.console import values
 from hashrange.interfaces.console.console import Console, ReadOnly
 from hashrange.interfaces.console.pages import PAGES
@@ -66,7 +67,7 @@ def _environment(console: Console, pages: list[Page]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": values.shown, "size": values.size, "cell": values.cell}
+    environment.filters |= {"shown": values.shown, "size": amounts.size, "cell": values.cell}
     environment.globals |= {
         "console": console,
         "pages": [page for page in pages if page.title],

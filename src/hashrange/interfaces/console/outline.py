@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from hashrange.interfaces.amounts import size
 from hashrange.interfaces.console.shapes import Item
-from hashrange.interfaces.console.values import Value, pretty, size
+from hashrange.interfaces.console.values import Value, pretty
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from hashrange.interfaces.amounts import size
 from hashrange.interfaces.console.shapes import Item
 
 Value = Mapping[str, Any]
@@ -218,17 +219,6 @@ def _listed(start: str, end: str, members: Any, budget: list[int]) -> Iterator[s
 def _spend(text: str, budget: list[int]) -> str:
     budget[0] -= len(text)
     return text
-
-
-def size(count: float) -> str:
-    """Bytes for people: "512 bytes", "4.1 KB"."""
-    if count == 1:
-        return "1 byte"
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if count < 1024 or unit == "GB":
-            break
-        count /= 1024
-    return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
 
 
 def item_bytes(item: Mapping[str, Value]) -> int:

@@ -11,7 +11,7 @@ SECONDS_MAX = 5.0
 ANSWER_BYTES_MAX = 16 * 2**20
 
 
-class AdminPort:
+class AdminClient:
     """The admin port at `url`, e.g. http://127.0.0.1:9000.
 
     Raises ValueError if that is no address. Neither proxies nor redirections are followed, because

@@ -1,6 +1,6 @@
 """Items, places in files, and the error that names one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +23,7 @@ class DataError(Exception):
 class Record(NamedTuple):
     """An item that was read: its DynamoDB JSON, and the line or number where it begins.
 
-    With `delete`, it is the key of an item that goes.
+    With `delete`, it is the key of an item to delete.
     """
 
     item: bytes
@@ -40,12 +40,6 @@ def shown(item: bytes, names: Iterable[str]) -> str:
     """The key of an item, for a message; `names` are the key's attributes."""
     content = decode(item)
     return encode({name: content[name] for name in names if name in content}).decode()
-
-
-def counted(items: Iterable[bytes]) -> Iterator[Record]:
-    """Items as records, numbered from 1."""
-    for number, item in enumerate(items, 1):
-        yield Record(item, number)
 
 
 def one_line(text: object) -> str:

@@ -70,10 +70,6 @@ class Progress:
         return f"in {took:,.1f} s ({(self.items - self._before) / took:,.0f}/s)"
 
 
-def counted(items: int) -> str:
-    return f"{items:,} {'item' if items == 1 else 'items'}"
-
-
 def _clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import Literal, Protocol, TextIO, get_args
 
+from hashrange.interfaces.amounts import counted
 from hashrange.interfaces.shell.execution import Item
 from hashrange.interfaces.shell.values import csv_text, json_item, printable
 
@@ -79,7 +80,7 @@ class TableWriter:
         self._count += len(items)
 
     def end(self, more: bool) -> None:
-        count = f"{self._count:,} {'item' if self._count == 1 else 'items'}"
+        count = counted(self._count)
         self._output.line(f"{count}; there are more" if more else count)
 
 

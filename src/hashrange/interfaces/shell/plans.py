@@ -5,10 +5,10 @@ from typing import Any
 
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import keys as partiql_keys
+from hashrange.interfaces.amounts import size
 from hashrange.interfaces.explained import lines_of
 from hashrange.interfaces.shell.catalog import Catalog, indexes_of
 from hashrange.interfaces.shell.faults import Failed
-from hashrange.interfaces.shell.schema import size
 from hashrange.interfaces.shell.values import printable
 from hashrange.interfaces.target import Target
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from hashrange.interfaces.amounts import counted, size
 from hashrange.interfaces.shell.catalog import indexes_of
 from hashrange.interfaces.shell.values import printable
 
@@ -91,10 +92,7 @@ def _units(source: Described) -> str:
 
 
 def _content(source: Described, kind: str) -> str:
-    items = source.get("ItemCount", 0)
-    return (
-        f"{items:,} {'item' if items == 1 else 'items'}, {size(source.get(f'{kind}SizeBytes', 0))}"
-    )
+    return f"{counted(source.get('ItemCount', 0))}, {size(source.get(f'{kind}SizeBytes', 0))}"
 
 
 def _stream(table: Described) -> str:
@@ -111,12 +109,3 @@ def _expiry(ttl: Described | None) -> str:
 
 def _moment(created: object) -> str:
     return created.strftime("%Y-%m-%d %H:%M:%S %Z") if isinstance(created, datetime) else ""
-
-
-def size(count: float) -> str:
-    """A number of bytes for eyes."""
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1024:
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1024
-    return f"{count:,.1f} GB"

@@ -1,7 +1,6 @@
 """The shell at a terminal: the prompt, its keys, and results piece by piece."""
 
 import shutil
-import sys
 from collections.abc import Callable
 
 from prompt_toolkit import PromptSession, prompt
@@ -75,12 +74,12 @@ def interact(session: Session) -> None:
     )
     _greet(session, history)
     try:
-        _loop(lambda: reader.prompt(PROMPT), commands)
+        _loop(lambda: reader.prompt(PROMPT), commands, session.say)
     finally:
         commands.close()
 
 
-def _loop(read: Callable[[], str], commands: Commands) -> None:
+def _loop(read: Callable[[], str], commands: Commands, say: Callable[[str], None]) -> None:
     while True:
         try:
             text = read()
@@ -89,12 +88,12 @@ def _loop(read: Callable[[], str], commands: Commands) -> None:
         except EOFError:
             return
         try:
-            _run(text, commands)
+            _run(text, commands, say)
         except Quit:
             return
 
 
-def _run(text: str, commands: Commands) -> None:
+def _run(text: str, commands: Commands, say: Callable[[str], None]) -> None:
     """Run the statements that were entered, up to the first error."""
     running = ""
     try:
@@ -102,15 +101,10 @@ def _run(text: str, commands: Commands) -> None:
             running = entry.text
             commands.run(running)
     except (Failed, TooLong) as error:
-        _say(f"{error}")
+        say(f"{error}")
     except KeyboardInterrupt:
         harmless = running.startswith(".") or is_select(running)
-        _say("interrupted" if harmless else "interrupted; the statement may have been carried out")
-
-
-def _say(text: str) -> None:
-    sys.stdout.flush()
-    print(text, file=sys.stderr, flush=True)
+        say("interrupted" if harmless else "interrupted; the statement may have been carried out")
 
 
 def _greet(session: Session, history: History) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hashrange.design.table import Table
 
 
-def unsaid(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:
+def omissions(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:
     """The parts of a model that a description of tables leaves out, one line each.
 
     With `entities`, the format has the keys of entities, but not their behaviour.
