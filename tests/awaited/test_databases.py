@@ -11,7 +11,11 @@ from waiting import SECONDS_MAX, run
 
 import hashrange
 from hashrange.engine.price import UNITS_MAX
-from hashrange.model.errors import ValidationException
+from hashrange.model.errors import (
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+    ValidationException,
+)
 from hashrange.runtime.mistaken_calls import Closed
 
 TABLE = "Things"
@@ -124,6 +128,13 @@ def test_tokens_hold_across_processes(address: str) -> None:
         for database in (one, other, one):
             database.execute("TransactWriteItems", request)
         assert other.execute("GetItem", get("n"))["Item"]["n"] == {"N": "1"}
+        absent = {"Update": update | get("m") | {"ConditionExpression": "attribute_exists(pk)"}}
+        cancelled = {"TransactItems": [absent], "ClientRequestToken": "cancelled"}
+        for database in (one, other):
+            with pytest.raises(TransactionCanceledException):
+                database.execute("TransactWriteItems", cancelled)
+            with pytest.raises(IdempotentParameterMismatchException):
+                other.execute("TransactWriteItems", request | {"ClientRequestToken": "cancelled"})
 
 
 @pytest.mark.parametrize(
