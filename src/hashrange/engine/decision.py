@@ -188,7 +188,7 @@ def answer(response: Response | Raw, receipt: Receipt | Charge | None = None) ->
     return Decision((), response, False, receipt)
 
 
-def refuse(error: ApiError, changes: Sequence[AnyChange]) -> Decision:
+def refusal(error: ApiError, changes: Sequence[AnyChange]) -> Decision:
     """A decision whose request is refused, although something changes."""
 
     def respond(receipt: Receipt) -> Response:

@@ -138,7 +138,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
     """
     table, key = write.table, write.key
     if moment.settings.throughput == "enforced":
-        limits = yield asking(write)
+        limits = yield admission(write)
         if limits:
             raise throughput.error(limits)
     if table.has_local_indexes:
@@ -147,7 +147,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
     return Old(row_at(key, value), None)
 
 
-def asking(write: ItemWrite) -> fetch.Admit:
+def admission(write: ItemWrite) -> fetch.Admit:
     """The question whether a write is admitted, with the least units that it consumes."""
     table, units = write.table, write_units(write.size or 0)
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)

@@ -90,7 +90,7 @@ _VALID_BACKUP = re.compile(
     r"(?:north|south|central)?(?:east|west|north|south|central)-[1-9]):"
     r".*/backup/[0-9]{14}-[0-9a-fA-F]{8}"
 ).fullmatch
-"""The ARN of a backup that there could be: the number is a time in milliseconds."""
+"""The ARN of a backup that could exist. The number in it is a time in milliseconds."""
 
 UNSUPPORTED = (
     "CreateBackup",
@@ -166,7 +166,10 @@ def _unsupported(name: str, request: Request, moment: Moment) -> Decide:
 
 
 def _table_to_back_up(named: str, shown: str, moment: Moment) -> Fetch[Table]:
-    """The table with this name or ARN, if its creation has ended; else the error has `shown`."""
+    """The table with this name or ARN, whose creation has ended.
+
+    Raises TableNotFoundException, whose message names the table as `shown`.
+    """
     table = yield from fetch.find_table(named)
     if table is None or moment.now < table.active_at:
         raise TableNotFoundException(f"Table not found: {shown}")
@@ -202,7 +205,7 @@ def _restore_to_point_in_time(request: Request, moment: Moment) -> Decide:
 
 
 def _check_time(request: Request) -> None:
-    """A restore is either to a given time or to the latest."""
+    """Raises ValidationException unless the request gives a time, or asks for the latest."""
     latest, given = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
     if not latest and given is None:
         raise ValidationException(
@@ -248,7 +251,7 @@ def _update_continuous_backups(request: Request, moment: Moment) -> Decide:
 
 
 def _continuous_backups(request: Request, moment: Moment) -> Decide:
-    """Of a table that is still being created, too."""
+    """The description of the backups of a table, which may still be being created."""
     named = fetch.plain_name(request["TableName"])
     table = yield from fetch.find_table(named)
     if table is None:

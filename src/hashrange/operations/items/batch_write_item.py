@@ -90,7 +90,7 @@ def _admitted(
     request: Request, wanted: list[ItemWrite]
 ) -> Fetch[tuple[list[ItemWrite], dict[str, list[Any]]]]:
     """The writes that are admitted, and the others as the request has them, by table."""
-    refused = yield from throughput.admit_some([writes.asking(write) for write in wanted])
+    refused = yield from throughput.admit_some([writes.admission(write) for write in wanted])
     given = [(name, each) for name, group in request.given.request_items.items() for each in group]
     unprocessed: dict[str, list[Any]] = {}
     for (name, each), refusal in zip(given, refused, strict=True):

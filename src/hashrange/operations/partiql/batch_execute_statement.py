@@ -131,7 +131,7 @@ def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
 def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[Target | ApiError]]:
     """The targets, with an error in place of those that throughput does not admit."""
     asked = [
-        _asking(target, bool(member.consistent_read))
+        _admission(target, bool(member.consistent_read))
         for member, target in zip(request.given.statements, targets, strict=True)
         if not isinstance(target, ApiError)
     ]
@@ -141,9 +141,9 @@ def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[
     ]
 
 
-def _asking(target: Target, consistent: bool) -> Admit:
+def _admission(target: Target, consistent: bool) -> Admit:
     if isinstance(target, ItemWrite):
-        return writes.asking(target)
+        return writes.admission(target)
     return throughput.of_read(target.table, target.key, consistent)
 
 

@@ -85,7 +85,7 @@ def check_read(size: int) -> None:
 def check_stored(size: int) -> None:
     """Raises ValidationException if the stored items of TransactWriteItems are too large together.
 
-    The service does not count them (docs/differences.md). It is checked before any condition is
+    The service does not limit them (docs/differences.md). The check comes before any condition is
     evaluated.
     """
     if size > TRANSACTION_STORED_BYTES_MAX:

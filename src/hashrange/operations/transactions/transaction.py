@@ -20,7 +20,7 @@ from hashrange.engine.decision import (
     ItemChange,
     Response,
     answer,
-    refuse,
+    refusal,
 )
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
@@ -84,7 +84,7 @@ def decide(
     except TransactionCanceledException as cancelled:
         if current:
             raise
-        return refuse(cancelled.with_traceback(None), [remember(None, moment, used)])
+        return refusal(cancelled.with_traceback(None), [remember(None, moment, used)])
     sizes = [_larger_size(change) for change in decision.changes]
     decision.changes = [*decision.changes, remember(sizes, moment, used)]
     return decision
@@ -103,7 +103,7 @@ def _write(
     """Raises TransactionCanceledException if one of the actions cannot be carried out."""
     tables, wanted = yield from item_writes()
     if moment.settings.throughput == "enforced":
-        yield from throughput.admit(*map(writes.asking, wanted), transactional=True)
+        yield from throughput.admit(*map(writes.admission, wanted), transactional=True)
     before = yield from writes.read(wanted, cancellation.check_stored)
     results: list[ItemChange | ApiError] = []
     for write, old in zip(wanted, before, strict=True):
