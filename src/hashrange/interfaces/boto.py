@@ -90,7 +90,7 @@ def answer(database: Database, request: AWSPreparedRequest, region: str) -> AWSR
     """The answer of a database to a request; `region` is for one that does not name its own."""
     operation = _operation(request)
     outcome: Outcome
-    runtime = database.runtime  # if there is none, that is no error of a server
+    runtime = database.runtime  # may raise if its test is over: not a server's error
     try:
         outcome = runtime.call(operation, request.body, _caller(request, region))
     except Exception as error:

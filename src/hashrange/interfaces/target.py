@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Kind = Literal["file", "server", "postgresql", "aws"]
 
 NO_CREDENTIALS = "hashrange"
-"""Sent to a server if boto3 finds no credentials; on loopback any will do."""
+"""Sent to a server if boto3 finds no credentials; on loopback any are accepted."""
 
 _AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 _AWS = re.compile(r"aws(?::(?P<profile>[^@]+))?(?:@(?P<region>[a-z0-9-]+))?")
@@ -78,7 +78,7 @@ def target_of(database: "Database", name: str, kind: Kind = "file") -> Target:
 
 
 def _printed(name: str) -> str:
-    """The name for a message, or a refusal if it is no address."""
+    """The name for a message. Raises TargetError if it is not a valid address."""
     try:
         return without_password(name)
     except ValueError as error:

@@ -19,7 +19,7 @@ from hashrange.expressions import Expressions
 CANDIDATES_MAX = 24
 """How many calls are tried for a pattern: the one that returns most is drawn."""
 ROWS_MAX = 12
-"""More rows than this are no better an example."""
+"""More rows would not make a better example."""
 PREFIX_CHARS = 3
 
 

@@ -138,7 +138,7 @@ Constants = Mapping[str, frozenset[tuple[int, str]]]
 def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
     """For each key attribute the (position, text) of segments that are part of a template.
 
-    They occur often, have a letter, and are no value of another attribute of their item.
+    They occur often, have a letter, and are not values of another attribute of their item.
     """
     keys = {column.attribute for column in columns}
     found = {}
@@ -163,7 +163,7 @@ def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
 
 
 def _form(column: Column, item: Item, constants: Constants) -> str:
-    """The key with `*` for everything that is no constant: `CUST#*`."""
+    """The key with `*` for everything that is not constant: `CUST#*`."""
     if column.tag != "S":
         return f"({column.tag})"
     known = constants[column.attribute]

@@ -88,7 +88,7 @@ def known_template(
 
 
 def parts_of(text: str, guesses: Sequence[FieldGuess]) -> Parts | None:
-    """The parts of a written template; None if its placeholders are no fields of these."""
+    """The parts of a written template; None if its placeholders are not among these fields."""
     names = {field_name(g.attribute): g for g in guesses} | {g.attribute: g for g in guesses}
     try:
         return tuple(

@@ -86,7 +86,7 @@ def _plan(
         asynchronous=False,
         facts=Facts(consistent=True),
     )
-    # A count needs no projected fields, so that an index of keys only will do.
+    # A count needs no projected fields, so an index of keys only can serve it.
     counted = replace(pattern, shape="count")
     for one in (counted, replace(counted, facts=Facts())):
         try:

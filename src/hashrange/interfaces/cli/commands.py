@@ -56,7 +56,7 @@ def opened(path: Path | str) -> "Iterator[Database]":
     """Open a database that exists already."""
     import hashrange
 
-    printed(path)  # refuses an address that is none
+    printed(path)  # refuses an address that is not valid
     found = existing(path) if isinstance(path, Path) else path
     with told_in_one_line(), hashrange.connect(found) as database:
         yield database

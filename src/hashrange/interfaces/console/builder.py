@@ -158,7 +158,7 @@ class _Expressions:
         if one.operator not in FILTER_OPERATORS:
             raise Mistake(f"{one.operator!r} is not an operator for a filter")
         if one.type not in FILTER_TYPES:
-            raise Mistake(f"{one.type!r} is no type")
+            raise Mistake(f"{one.type!r} is not a type")
         texts = [one.value, one.second] if one.operator == "between" else [one.value]
         if one.operator == "in":
             texts = [text.strip() for text in one.value.split(",")]

@@ -71,7 +71,7 @@ def _value(name: str, kind: str, text: str) -> dict[str, Any]:
     if kind == "S":
         return {"S": text}
     if kind not in KINDS:
-        raise ValueMistake(f"{name}: {kind} is no type")
+        raise ValueMistake(f"{name}: {kind} is not a type")
     if kind in ("N", "B"):
         return typed({kind: text.strip()}, name)
     if kind == "NULL":

@@ -2,7 +2,7 @@
 
 A request is answered if it passes all of these:
 
-- `Host` is the console's own, so that a name that somebody points at 127.0.0.1 does not work;
+- `Host` is the console's own, so that another name that resolves to 127.0.0.1 does not work;
 - `Origin`, if there is one, is the console's own, and `Sec-Fetch-Site` does not name another site;
 - a cookie has the session's secret, which a browser gets for the token in the printed address.
 

@@ -53,7 +53,7 @@ MEMBERS = (("1", "1", "Mike"), ("1", "2", "John"), ("2", "2", "John"))
 def strings(**values: str) -> Item:
     """An item whose attributes are strings; empty ones are left out.
 
-    `GSI1_pk` stands for GSI1-pk, which is no name of an argument.
+    `GSI1_pk` stands for GSI1-pk, which cannot be the name of an argument.
     """
     return {name.replace("_pk", "-pk").replace("_sk", "-sk"): {"S": text}
             for name, text in values.items() if text}  # fmt: skip

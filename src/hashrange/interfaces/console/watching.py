@@ -14,8 +14,8 @@ ANSWER_BYTES_MAX = 16 * 2**20
 class AdminClient:
     """The admin port at `url`, e.g. http://127.0.0.1:9000.
 
-    Raises ValueError if that is no address. Neither proxies nor redirections are followed, because
-    they would see the token.
+    Raises ValueError if `url` is not an address. Neither proxies nor redirections are followed,
+    because they would see the token.
     """
 
     def __init__(self, url: str, token: str) -> None:

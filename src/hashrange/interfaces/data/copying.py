@@ -159,7 +159,7 @@ def _place(target: "Target") -> tuple[str, str]:
 
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """What a bookmark says besides the names, if one of the places is in PostgreSQL."""
+    """A part of a bookmark besides the names, if one of the places is in PostgreSQL."""
     found = [place for kind, place in places if kind == "postgresql"]
     return {"postgresql": found} if found else {}
 

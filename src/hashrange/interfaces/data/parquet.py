@@ -9,7 +9,7 @@
 
 The metadata of a column, `dynamodb`, has its type and its attribute's name. A column of a file from
 elsewhere is read by its own type: numbers, texts, binary, booleans, times (as ISO texts), lists and
-structs; null is no attribute.
+structs; null means that there is no attribute.
 """
 
 import datetime

@@ -76,7 +76,7 @@ class _Text:
         return DataError(f"{self._source.name}:{self.line}: {message}")
 
     def skip(self, letters: str) -> str:
-        """Move to the first character that is none of these, and return it: "" at the end."""
+        """Move to the first character that is not one of these, and return it, or "" at the end."""
         while True:
             rest = self._window[self._at : self._at + 64]
             left = rest.lstrip(letters)

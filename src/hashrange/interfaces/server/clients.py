@@ -33,7 +33,7 @@ Observer = Callable[[Answered], None]
 
 
 def together(observers: Sequence[Observer]) -> Observer | None:
-    """One observer that calls all of them, or None if there is none."""
+    """One observer that calls all of them, or None if there are none."""
     if len(observers) <= 1:
         return observers[0] if observers else None
 

@@ -103,7 +103,7 @@ class Options(NamedTuple):
     def check_volume(self) -> None:
         """In a container the folder of the database should be a volume that this user may write.
 
-        Raises ServerError if it may not, and logs a warning if it is no volume.
+        Raises ServerError if it may not, and logs a warning if it is not a volume.
         """
         volume = os.environ.get(VOLUME_VARIABLE)
         path = self.path
@@ -174,7 +174,7 @@ def _faults(given: list[str]) -> Faults | None:
     for text in given:
         name, _, rate = text.partition("=")
         rates[name] = rate
-        with suppress(ValueError):  # `check` tells what is no number
+        with suppress(ValueError):  # `check` reports a value that is not a number
             rates[name] = float(rate)
     faults = Faults(rates=rates)
     try:

@@ -64,7 +64,7 @@ BY_TEXT = _entries(
     ),
     (
         r"\bLIMIT\s+\S+",
-        "The number of items is no part of the statement: use .limit N here, and --limit N with "
+        "The number of items is not part of the statement: use .limit N here, and --limit N with "
         "`hashrange query`.",
     ),
     (

@@ -21,7 +21,7 @@ ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000
-"""Servers that are no DynamoDB may send more: a page for browsers, for example."""
+"""Servers that are not DynamoDB may send more, for example a page for browsers."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(

@@ -16,7 +16,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 _SPOOLED_BYTES = 8 << 20
 _WITHOUT_END = 100_000
-"""The width of an output that is no terminal."""
+"""The width of an output that is not a terminal."""
 
 
 class Output:

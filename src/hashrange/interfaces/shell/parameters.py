@@ -16,7 +16,7 @@ class _Number(str):
 def parameter(text: str) -> dict[str, Any]:
     """An attribute value: JSON, DynamoDB's own JSON such as {"S": "42"}, or else a string.
 
-    Raises `Failed` if binary is no base64.
+    Raises `Failed` if binary is not base64.
     """
     try:
         given = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)

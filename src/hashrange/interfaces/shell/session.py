@@ -31,7 +31,7 @@ class Screen(Protocol):
 
 
 class Session:
-    """`say` takes remarks about a result that are no part of it.
+    """`say` takes remarks about a result that are not part of it.
 
     `confirm` asks before a write to AWS; without it such writes are refused, unless `yes`.
     """
@@ -57,7 +57,8 @@ class Session:
         self._yes = yes
 
     def check(self) -> None:
-        """Raise `Failed` if nobody answers. A refusal is an answer: a key may allow only some."""
+        """Raise `Failed` if the database does not answer. A refusal is an answer, because a key may
+        allow only some operations."""
         try:
             interruptible(partial(self.target.client.list_tables, Limit=1))
         except ClientError:

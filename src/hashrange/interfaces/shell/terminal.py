@@ -20,7 +20,7 @@ from hashrange.interfaces.shell.values import printable
 PROMPT = "hashrange> "
 CONTINUED = "      ...> "
 _LINES_AROUND = 6
-"""Lines of a screen that are no items: the header of a table, questions, the prompt."""
+"""Lines of a screen that are not items: the header of a table, questions, the prompt."""
 _ROWS_MIN = 5
 
 
