@@ -38,6 +38,18 @@ from ..models import GET_A, A, item, model, patterns
          "did you mean 'KEYS_ONLY'"),
         (A + item("B", "'b#{id}', 'x'", "id: str; x: str = st.copy(A, 'x', sync='transact')"),
          "did you mean 'transaction'"),
+        (item("A", "'a#{id}', 'x'", "id: str; s: str; t: str = Field('', alias='s')"),
+         "'s' and 't' are both stored as 's'"),
+        (item("A", "'a#{id}', 'x'", "id: str; v: st.Version"), "write `v: st.Version = 0`"),
+        (item("A", "['id'], 'x'", "id: str"), "['id'] is not a key: write a template"),
+        (item("A", "'a#{id}', 'x'", "id: str; b: Annotated[str, st.ref('AA')]"),
+         "AA is not an entity of 'app' (did you mean 'A'?)"),
+        (item("B", "'b#{b}', 'x'", "b: str; x: str = st.copy('A', 'x', sync='batch')"),
+         "st.copy('A', 'x') needs the owner's class"),
+        (A + item("B", "'b#{b}', 'x'", "b: str; x: str = st.copy(A, 'x', sync='batch')"),
+         "its owner is found by id, so it needs the field 'id'"),
+        (A + item("B", "'b#{id}', 'x'", "id: str; x: int = st.copy(A, 'x', sync='batch')"),
+         "x is stored as N, but A.x as S"),
     ],
 )  # fmt: skip
 def test_items(text: str, message: str) -> None:
@@ -62,12 +74,37 @@ def test_items(text: str, message: str) -> None:
         ("@st.where('y = :y')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "'y' is not a"),
         ("@st.where('x = :z')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "no value for"),
         ("@st.where('x = :y')\ndef a(self, id: str, y: int) -> st.Query[A]: ...", "as S, :y as N"),
+        ("@st.using('idx')\ndef a(self, id: str) -> A | None: ...", "needs the index itself"),
+        ("@st.using(A.key)\ndef a(self, id: str) -> A | None: ...", "needs the index itself"),
+        ("@st.through('A')\ndef a(self, id: str) -> st.Query[A]: ...", "needs the class of an"),
+        ("@st.counts('A')\ndef a(self, id: str) -> int: ...", "needs the class of an entity"),
+        ("@st.rate(-1)\ndef a(self, id: str) -> A | None: ...", "@st.rate: rate is -1, below 0"),
         ("@st.scan_ok('why')\ndef a(self, x: str) -> st.Query[A]: ...", '@st.where("x = :x")'),
     ],
 )
 def test_patterns(pattern: str, message: str) -> None:
     with pytest.raises(st.DeclarationError) as refused:
         model(A + patterns(pattern))
+    assert message in str(refused.value)
+
+
+TWO = A + item("B", "'b#{b}', 'x'", "b: str")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("volumes=st.volumes(A=-1)", "A: a number and a size are at least 0"),
+        ("volumes=st.volumes(B=st.each(A, mean=3, max=2))", "mean=3, max=2: the mean is from 0"),
+        ("volumes=st.volumes(A=st.each(B, mean=1, max=2), B=st.each(A, mean=1, max=2))",
+         "A of B of A: declare the number of one"),
+        ("writes=[st.writes(A, create=-1)]", "writes(A): a rate is at least 0"),
+        ("index_keys={'GSI': ('p', 's')}", "index_keys: GSI is not an index"),
+    ],
+)  # fmt: skip
+def test_tables(argument: str, message: str) -> None:
+    with pytest.raises(st.DeclarationError) as refused:
+        model(TWO + patterns(GET_A, table=f", B, {argument}"))
     assert message in str(refused.value)
 
 

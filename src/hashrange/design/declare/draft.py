@@ -12,6 +12,7 @@ from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.formats import Format, format_of
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import (
+    Attr,
     Copy,
     Index,
     Item,
@@ -58,6 +59,8 @@ class Draft:
             name: info.serialization_alias or info.alias or name
             for name, info in model.model_fields.items()
         }
+        self._expect_own_attributes()
+        self._expect_version_from_zero()
         declared = declarations(model)
         found = declared.get("key")
         if not isinstance(found, Key):
@@ -76,6 +79,24 @@ class Draft:
                 "inside a function, under `from __future__ import annotations`",
                 at=self.model,
             ) from error
+
+    def _expect_own_attributes(self) -> None:
+        fields: dict[str, str] = {}
+        for name, attribute in self.attributes.items():
+            if fields.setdefault(attribute, name) != name:
+                raise DeclarationError(
+                    f"the fields {fields[attribute]!r} and {name!r} are both stored as "
+                    f"{attribute!r}: give one of them another alias",
+                    at=self.model,
+                )
+
+    def _expect_version_from_zero(self) -> None:
+        for name, kind in self.fields.items():
+            if kind.counts and self.model.model_fields[name].default != 0:
+                raise DeclarationError(
+                    f"{name}: a version counts from 0: write `{name}: st.Version = 0`",
+                    at=self.model,
+                )
 
     def _expect_required(self) -> None:
         for column in self.hash + self.range:
@@ -96,6 +117,12 @@ class Draft:
             template = bind(parse(part, self.model), self.fields, self.model, what)
             self._expect_no_shadow(attribute)
             return (KeyColumn(attribute, "S", template),)
+        if not isinstance(part, (Attr, tuple)):
+            raise DeclarationError(
+                f"{what}: {part!r} is not a key: write a template, st.attr(...), or in a global "
+                "index a tuple of fields",
+                at=self.model,
+            )
         fields = part if isinstance(part, tuple) else (part.field,)
         if len(fields) > most:
             limit = "four attributes" if most == 4 else "one attribute, not a multi-attribute key"

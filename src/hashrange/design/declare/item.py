@@ -143,6 +143,8 @@ def copy(owner: type["Item"], field: str, *, sync: Sync) -> Any:
     writes them after the owner and can be resumed, "stream" leaves them to a reader of the table's
     stream (`st.follow`, `st.lambda_handler`).
     """
+    if not (isinstance(owner, type) and issubclass(owner, BaseModel)):
+        raise DeclarationError(f"st.copy({owner!r}, {field!r}) needs the owner's class, not a name")
     return Copy(owner, field, sync)
 
 

@@ -52,7 +52,15 @@ def rate(
     per_second: float, *, items: int | None = None, size: int | None = None
 ) -> Callable[[F], F]:
     """How often the pattern is called, how many items it returns, and how many bytes each has."""
-    return lambda function: _fact(function, rate=per_second, items=items, size=size)
+    numbers = {"rate": per_second, "items": items, "size": size}
+
+    def declare(function: F) -> F:
+        for name, number in numbers.items():
+            if number is not None and number < 0:
+                raise DeclarationError(f"@st.rate: {name} is {number:g}, below 0", at=function)
+        return _fact(function, **numbers)
+
+    return declare
 
 
 def consistent(function: F) -> F:
@@ -77,7 +85,7 @@ def where(condition: str) -> Callable[[F], F]:
 
 def through(relation: type[Item]) -> Callable[[F], F]:
     """Read the items of `relation`, then get the items whose keys they contain."""
-    return lambda function: _fact(function, through=relation)
+    return lambda function: _fact(function, through=_entity(relation, "through", function))
 
 
 def using(index: Index) -> Callable[[F], F]:
@@ -85,12 +93,29 @@ def using(index: Index) -> Callable[[F], F]:
 
     An index with a `when` holds only some items, so it is used only if a pattern asks for it.
     """
-    return lambda function: _fact(function, using=index.name)
+
+    def declare(function: F) -> F:
+        if not isinstance(index, Index):
+            message = f"@st.using({index!r}) needs the index itself, e.g. @st.using(Sensor.broken)"
+            raise DeclarationError(message, at=function)
+        return _fact(function, using=index.name)
+
+    return declare
 
 
 def counts(*entities: type[Item]) -> Callable[[F], F]:
     """The entities that a pattern that returns `int` counts."""
-    return lambda function: _fact(function, counted=entities)
+
+    def declare(function: F) -> F:
+        return _fact(function, counted=tuple(_entity(e, "counts", function) for e in entities))
+
+    return declare
+
+
+def _entity(model: type[Item], decorator: str, at: object) -> type[Item]:
+    if isinstance(model, type) and issubclass(model, Item):
+        return model
+    raise DeclarationError(f"@st.{decorator}({model!r}) needs the class of an entity", at=at)
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,10 @@ def build(
     if not drafts:
         raise DeclarationError("a table needs at least one entity", at=name)
     sources = _Sources(drafts)
+    for index in index_keys:
+        if index not in sources.indexes:
+            hint = suggest(index, sources.indexes)
+            raise DeclarationError(f"index_keys: {index} is not an index{hint}", at=name)
     entities = tuple(draft.entity(sources.by_name, type_attribute) for draft in drafts)
     clean = Chars(_delimiters(entities), inverted=True)
     if len({entity.name for entity in entities}) < len(entities):
@@ -161,21 +165,49 @@ def build(
     if hide_expired:
         _expect_expiry_projected(model)
     _expect_references(model)
+    _expect_owners(model)
     for entity in entities:
         _find_rivals(entity, model)
     return model
 
 
 def _expect_references(model: TableModel) -> None:
-    """Raise DeclarationError for an st.ref to a field that is not in the other's primary key."""
+    """Raise DeclarationError for an st.ref to nothing that the table has."""
+    names = [str(entity) for entity in model.entities]
     for entity in model.entities:
-        for name in entity.fields:
+        for name, kind in entity.fields.items():
             found = model.referred(entity, name)
+            if kind.ref is not None and isinstance(kind.ref.entity, str) and found is None:
+                wanted = kind.ref.entity
+                raise DeclarationError(
+                    f"{name}: {wanted} is not an entity of {model.name!r}{suggest(wanted, names)}",
+                    at=entity.model,
+                )
             if found is not None and found[1] not in found[0].key.fields:
                 other, field = found
                 raise DeclarationError(
                     f"{name}: {field!r} is not in the primary key of {other}"
                     f"{suggest(field, other.key.fields)}",
+                    at=entity.model,
+                )
+
+
+def _expect_owners(model: TableModel) -> None:
+    """Raise DeclarationError for an st.copy whose owner or value the entity cannot hold."""
+    for entity in model.entities:
+        for name, copy in entity.copies.items():
+            owner = model.entity(copy.owner)
+            for needed in owner.key.fields:
+                if needed not in entity.fields:
+                    raise DeclarationError(
+                        f"{name}: its owner is found by {', '.join(owner.key.fields)}, so it needs "
+                        f"the field {needed!r}",
+                        at=entity.model,
+                    )
+            mine, theirs = entity.fields[name].tag, owner.fields[copy.field].tag
+            if mine != theirs:
+                raise DeclarationError(
+                    f"{name} is stored as {mine}, but {owner}.{copy.field} as {theirs}",
                     at=entity.model,
                 )
 

@@ -63,11 +63,21 @@ class Volumes:
         """Raises DeclarationError for names that the table does not have."""
         known = {str(entity) for entity in model.entities}
         for name, volume in self.entities.items():
+            _expect_numbers(name, volume)
+            self._expect_no_cycle(name, ())
             for mentioned in (name, *(e.parent for e in volume.each)):
                 if mentioned not in known:
                     raise DeclarationError(
                         f"volumes: {mentioned} is not an entity{suggest(mentioned, known)}"
                     )
+
+    def _expect_no_cycle(self, name: str, below: tuple[str, ...]) -> None:
+        if name in below:
+            path = " of ".join((*below[below.index(name) :], name))
+            raise DeclarationError(f"volumes: {path}: declare the number of one with st.total(...)")
+        for each in self.of(name).each:
+            if each.parent != name:  # a tree of items of one entity
+                self._expect_no_cycle(each.parent, (*below, name))
 
     def of(self, entity: object) -> Volume:
         return self.entities.get(str(entity), Volume())
@@ -97,6 +107,16 @@ class Volumes:
         return None
 
 
+def _expect_numbers(name: str, volume: Volume) -> None:
+    if (volume.count or 0) < 0 or (volume.size or 0) < 0:
+        raise DeclarationError(f"volumes: {name}: a number and a size are at least 0")
+    for each in volume.each:
+        if not 0 <= each.mean <= each.max:
+            raise DeclarationError(
+                f"volumes: {name}: mean={each.mean:g}, max={each.max:g}: the mean is from 0 to max"
+            )
+
+
 def volumes(**entities: Volume | int) -> Volumes:
     """The number of items of each entity, by class name; a number `n` means `st.total(n)`."""
     return Volumes({n: total(v) if isinstance(v, int) else v for n, v in entities.items()})
@@ -114,6 +134,8 @@ class Writes:
 
     def check(self, model: TableModel) -> None:
         """Raises DeclarationError for fields that the entity does not have."""
+        if min(self.create, self.rate, self.delete) < 0:
+            raise DeclarationError(f"writes({self.entity.__name__}): a rate is at least 0")
         fields = model.entity(self.entity).fields
         for name in self.edit:
             if name not in fields:

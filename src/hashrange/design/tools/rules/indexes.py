@@ -275,7 +275,7 @@ def _holds(source: Source, attribute: str) -> bool:
 def low_cardinality(c: Context) -> Iterator[Found]:
     if c.model.by_type is not None:
         kinds = len(c.entities)
-        yield str(c.model.by_type), f"{kinds} values, one for each entity"
+        yield str(c.model.by_type), f"{counted(kinds, 'value')}, one for each entity"
     for entity, key in c.keys:
         values = partition_values(entity, key) if key.source.name is not None else None
         if values is not None and len(values) < LOW_CARDINALITY:
