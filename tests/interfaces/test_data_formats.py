@@ -326,7 +326,7 @@ def test_a_folder_that_is_wrong(tmp_path: Path) -> None:
     files = folder / "manifest-files.json"
     said = files.read_text()
     files.write_text(said.replace('"itemCount":10', '"itemCount":11'))
-    refused("the checksum differs; it was changed")
+    refused("does not have its checksum; it was changed")
     (folder / "manifest-files.md5").unlink()
     refused("10 items, but the manifest says 11")
     files.write_text(said)

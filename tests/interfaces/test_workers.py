@@ -329,7 +329,7 @@ def test_new_keys_hold_at_every_worker(path: Path) -> None:
         ((), "--workers needs a file: a database in memory has one process"),
         (
             ("app.db", "--throughput", "enforced"),
-            "--throughput enforced needs --workers 1: each has its own meter",
+            "--throughput enforced needs --workers 1: each worker would have a meter of its own",
         ),
         (
             ("app.db", "--eventual", "drawn"),

@@ -228,7 +228,7 @@ def test_a_mistake_keeps_the_form(
     ("item", "said"),
     [
         ({**READ, "pk": {"S": "customer#eve"}}, "a key cannot change"),
-        ({"sk": {"S": "profile"}}, "must be there"),
+        ({"sk": {"S": "profile"}}, "must be present"),
     ],
 )
 def test_keys_stay(item: Any, said: str, console: Browserless) -> None:
@@ -239,7 +239,7 @@ def test_keys_stay(item: Any, said: str, console: Browserless) -> None:
 
 def test_a_name_cannot_be_there_twice(console: Browserless) -> None:
     form = [*fields(page(console, "/edit")), ("name", "name"), ("kind", "S"), ("text", "")]
-    assert "is there twice" in console.post("/table/shop/item/review", *form).text
+    assert "occurs twice" in console.post("/table/shop/item/review", *form).text
 
 
 def test_the_json_is_the_whole_item(console: Browserless, client: Any) -> None:

@@ -63,9 +63,7 @@ def test_parameters(shop: Path) -> None:
     typed = ("--parameter", '{"S": "bob"}', "--parameter", "02134")
     statement = "SELECT sk FROM orders WHERE customer = ? AND zip = ?"
     assert run("query", shop, statement, *typed).stdout == '{"sk": "order#1"}\n'
-    assert "is not a value in DynamoDB's JSON" in fault(
-        shop, statement, "--parameter", '{"B": "?"}'
-    )
+    assert "is not a value in DynamoDB JSON" in fault(shop, statement, "--parameter", '{"B": "?"}')
 
 
 def test_capacity_is_told_on_stderr(shop: Path) -> None:

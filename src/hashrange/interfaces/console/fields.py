@@ -62,7 +62,7 @@ def item_of_fields(names: list[str], kinds: list[str], texts: list[str]) -> Item
         if not name:
             continue
         if name in item:
-            raise ValueMistake(f"{name}: is there twice")
+            raise ValueMistake(f"{name}: occurs twice")
         item[name] = _value(name, kind, text.replace("\r\n", "\n"))
     return item
 

@@ -117,7 +117,7 @@ def _manifest(folder: Path, name: str) -> bytes:
         with suppress(FileNotFoundError):
             stored = (folder / name).with_suffix(f".{suffix}").read_text().strip()
             if stored != _md5(content):
-                raise DataError(f"{folder / name}: the checksum differs; it was changed")
+                raise DataError(f"{folder / name}: does not have its checksum; it was changed")
     return content
 
 

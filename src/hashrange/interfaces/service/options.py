@@ -129,7 +129,9 @@ class Options(NamedTuple):
         if self.path is None:
             raise ServerError("--workers needs a file: a database in memory has one process")
         if self.throughput == "enforced":
-            raise ServerError("--throughput enforced needs --workers 1: each has its own meter")
+            raise ServerError(
+                "--throughput enforced needs --workers 1: each worker would have a meter of its own"
+            )
         if self.eventual:
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
         if self.console:

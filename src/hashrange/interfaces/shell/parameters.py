@@ -26,7 +26,7 @@ def parameter(text: str) -> dict[str, Any]:
         try:
             return _typed(given)
         except (AttributeError, TypeError, ValueError):
-            raise Failed(f"--parameter {text}: is not a value in DynamoDB's JSON") from None
+            raise Failed(f"--parameter {text}: is not a value in DynamoDB JSON") from None
     return _value(given)
 
 

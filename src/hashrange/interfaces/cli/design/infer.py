@@ -44,7 +44,7 @@ def infer(
 
     for option, value in (("--sample", sample), ("--rate", rate)):
         if not value > 0:
-            fail(f"{option} is more than 0, not {value:g}")
+            fail(f"{option} must be above 0, not {value:g}")
     connection = client(endpoint, region)
     from botocore.exceptions import BotoCoreError, ClientError
 

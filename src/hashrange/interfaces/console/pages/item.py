@@ -173,7 +173,7 @@ def _entered(visit: Visit) -> Item:
 def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
     for name in shape.table.keys:
         if name not in item:
-            raise ValueMistake(f"{name}: is a key, and must be there")
+            raise ValueMistake(f"{name}: is a key attribute, and must be present")
         if read is not None and item[name] != read[name]:
             raise ValueMistake(f"{name}: a key cannot change; save the item as a new one instead")
 
