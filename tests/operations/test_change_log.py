@@ -16,9 +16,9 @@ from hashrange.model import requests
 from hashrange.model.streams import Stream
 from hashrange.model.tables import Table
 from hashrange.operations.tables import stream_settings
-from hashrange.runtime.clock import Clock
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage.memory import MemoryStore
+from hashrange.testing import TestClock
 
 START = 1_800_000_000.0
 DAY = 24 * 60 * 60
@@ -29,23 +29,13 @@ RAW_PAGE_BYTES = 8 * PAGE_BYTES
 ITEM_BYTES_MAX = 400 * 1024
 
 
-class Time:
-    """A clock that moves only when a test moves it."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Log:
     """A table with a stream of this view; its log is in the second space."""
 
     def __init__(self, view: str) -> None:
-        self.time = Time()
+        self.time = TestClock(START)
         self.store = MemoryStore()
-        self.db = Database(self.store, clock=Clock(self.time))
+        self.db = Database(self.store, clock=self.time)
         created = self.db.execute(
             "CreateTable",
             {
@@ -118,7 +108,7 @@ def expire(log: Log) -> None:
     log.put(7, t={"N": str(int(START))})
     ttl = {"AttributeName": "t", "Enabled": True}
     log.db.execute("UpdateTimeToLive", {"TableName": "table", "TimeToLiveSpecification": ttl})
-    log.time.now += 10
+    log.time.advance(10)
     run_upkeep(log)
 
 
@@ -271,12 +261,12 @@ def test_a_log_is_dropped_with_the_last_stream_that_reads_it(log: Log) -> None:
     other = replace(stream, enabled_at=stream.enabled_at + 1, disabled_at=noon)
     row = system.stream_row(other.table_name, other.label)
     log.write(kv.Put(kv.SYSTEM_SPACE, row, system.encode(other)))
-    log.time.now += DAY + 10
+    log.time.advance(DAY + 10)
     run_upkeep(log)
     assert streams(log) == [other]
     log.write(kv.Put(log.space, b"no slot is trimmed here", b"12345678"))
     assert len(log.rows()) == 1, "the log is there, without its old record"
-    log.time.now += DAY
+    log.time.advance(DAY)
     run_upkeep(log)
     assert streams(log) == []
     assert log.rows() == []
@@ -291,7 +281,7 @@ def test_a_stream_joins_a_log_that_another_reader_keeps_open(log: Log) -> None:
     assert table.stream
     table.__dict__["log"] = table.stream.log
     given = requests.StreamSpecification(stream_enabled=True, stream_view_type="KEYS_ONLY")
-    joined = stream_settings.changed(table, given, iter(()), Moment(log.time.now))
+    joined = stream_settings.changed(table, given, iter(()), Moment(log.time.now()))
     assert isinstance(next(joined), kv.Get)
     with pytest.raises(StopIteration) as end:
         joined.send([None])

@@ -14,32 +14,22 @@ from hashrange.model.errors import (
     TrimmedDataAccessException,
     ValidationException,
 )
-from hashrange.runtime.clock import Clock
+from hashrange.testing import TestClock
 
 DAY = 24 * 60 * 60
 SHARD_SECONDS = 100
 START = 1_800_000_000.0
 
 
-class Time:
-    """A clock that moves only when a test moves it."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def time() -> TestClock:
+    return TestClock(START)
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
-def db(time: Time) -> Iterator[Database]:
+def db(time: TestClock) -> Iterator[Database]:
     settings = Settings(shard_seconds=SHARD_SECONDS)
-    with hashrange.connect(clock=Clock(time), settings=settings) as database:
+    with hashrange.connect(clock=time, settings=settings) as database:
         yield database
 
 
@@ -182,13 +172,15 @@ def test_refused_writes_and_condition_checks_leave_no_record(db: Database) -> No
     assert [record["dynamodb"]["Keys"] for record in everything(db, arn)] == [{"pk": {"S": "b"}}]
 
 
-def test_a_reader_that_follows_the_lineage_sees_every_change_once(db: Database, time: Time) -> None:
+def test_a_reader_that_follows_the_lineage_sees_every_change_once(
+    db: Database, time: TestClock
+) -> None:
     """The reader takes children when their parent is drained, while writes go on."""
     arn = create(db)
     seen: defaultdict[str, list[int]] = defaultdict(list)
     places: dict[str, str | None] = {}
     for number in range(300):
-        time.now += 3
+        time.advance(3)
         put(db, f"key{number % 17}", number)
         if number % 10 == 0:
             read_on(db, arn, places, seen)
@@ -213,13 +205,15 @@ def read_on(
             seen[image["pk"]["S"]].append(int(image["n"]["N"]))
 
 
-def test_shards_divide_the_keys_roll_over_and_know_their_parents(db: Database, time: Time) -> None:
+def test_shards_divide_the_keys_roll_over_and_know_their_parents(
+    db: Database, time: TestClock
+) -> None:
     arn = create(db)
     first = shards(db, arn)
     assert len(first) > 1
     assert all("ParentShardId" not in shard for shard in first)
     assert all("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in first)
-    time.now += SHARD_SECONDS + 1
+    time.advance(SHARD_SECONDS + 1)
     put(db, "a", 1)
     both = shards(db, arn)
     assert [shard.get("ParentShardId") for shard in both[len(first) :]] == [
@@ -233,13 +227,13 @@ def test_shards_divide_the_keys_roll_over_and_know_their_parents(db: Database, t
     assert drain(db, iterator(db, arn, first[0]["ShardId"], "LATEST")) == ([], None)
 
 
-def test_a_closed_shard_ends_with_its_last_record(db: Database, time: Time) -> None:
+def test_a_closed_shard_ends_with_its_last_record(db: Database, time: TestClock) -> None:
     """One without records ends with the number with which it starts."""
     arn = create(db)
     count = len(shards(db, arn))
     for n in range(10):
         put(db, "abc"[n % 3], n)
-    time.now += SHARD_SECONDS + 1
+    time.advance(SHARD_SECONDS + 1)
     put(db, "a", 10)
     closed = shards(db, arn)[:count]
     filled = 0
@@ -259,25 +253,25 @@ def test_a_closed_shard_ends_with_its_last_record(db: Database, time: Time) -> N
     assert 0 < filled < count
 
 
-def test_no_change_is_lost_between_shards(db: Database, time: Time) -> None:
+def test_no_change_is_lost_between_shards(db: Database, time: TestClock) -> None:
     """Commits within the last millisecond of a shard, with a reader between each of them."""
     arn = create(db)
     seen: defaultdict[str, list[int]] = defaultdict(list)
     places: dict[str, str | None] = {}
-    time.now += SHARD_SECONDS - 0.001
+    time.advance(SHARD_SECONDS - 0.001)
     for number in range(8):
-        time.now += 0.0003
+        time.advance(0.0003)
         put(db, "a", number)
         read_on(db, arn, places, seen)
     read_on(db, arn, places, seen)
     assert seen == {"a": list(range(8))}
 
 
-def test_every_kind_of_iterator(db: Database, time: Time) -> None:
+def test_every_kind_of_iterator(db: Database, time: TestClock) -> None:
     arn = create(db)
     for number in range(3):
         put(db, "a", number)
-        time.now += 10
+        time.advance(10)
     records = everything(db, arn)
     numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
     [shard] = [
@@ -298,19 +292,19 @@ def test_every_kind_of_iterator(db: Database, time: Time) -> None:
     put(db, "a", 3)
     assert [r["dynamodb"]["NewImage"]["n"] for r in drain(db, latest)[0]] == [{"N": "3"}]
     with pytest.raises(ValidationException):
-        read("AT_TIMESTAMP", Timestamp=time.now + 1)
+        read("AT_TIMESTAMP", Timestamp=time.now() + 1)
     with pytest.raises(ValidationException):
         read("AT_SEQUENCE_NUMBER")
     with pytest.raises(ValidationException):
         read("AT_SEQUENCE_NUMBER", SequenceNumber="9" * 30)
 
 
-def test_an_iterator_is_good_for_fifteen_minutes(db: Database, time: Time) -> None:
+def test_an_iterator_is_good_for_fifteen_minutes(db: Database, time: TestClock) -> None:
     arn = create(db)
     place = iterator(db, arn, shards(db, arn)[0]["ShardId"], "TRIM_HORIZON")
-    time.now += 15 * 60
+    time.advance(15 * 60)
     db.execute("GetRecords", {"ShardIterator": place})
-    time.now += 1
+    time.advance(1)
     with pytest.raises(ExpiredIteratorException):
         db.execute("GetRecords", {"ShardIterator": place})
 
@@ -324,7 +318,7 @@ def test_a_forged_iterator(db: Database, place: str) -> None:
         db.execute("GetRecords", {"ShardIterator": place})
 
 
-def test_records_are_kept_for_a_day(db: Database, time: Time) -> None:
+def test_records_are_kept_for_a_day(db: Database, time: TestClock) -> None:
     arn = create(db)
     put(db, "a", 1)
     number = everything(db, arn)[0]["dynamodb"]["SequenceNumber"]
@@ -333,7 +327,7 @@ def test_records_are_kept_for_a_day(db: Database, time: Time) -> None:
         for shard in shards(db, arn)
         if drain(db, iterator(db, arn, shard["ShardId"], "TRIM_HORIZON"))[0]
     ]
-    time.now += DAY + 1
+    time.advance(DAY + 1)
     put(db, "a", 2)
     assert [r["dynamodb"]["NewImage"]["n"] for r in everything(db, arn)] == [{"N": "2"}]
     with pytest.raises(TrimmedDataAccessException):
@@ -341,12 +335,12 @@ def test_records_are_kept_for_a_day(db: Database, time: Time) -> None:
 
 
 def test_a_disabled_stream_stays_readable_and_a_new_one_has_a_new_label(
-    db: Database, time: Time
+    db: Database, time: TestClock
 ) -> None:
     arn = create(db)
     put(db, "a", 1)
     off = {"TableName": "table", "StreamSpecification": {"StreamEnabled": False}}
-    time.now += 1
+    time.advance(1)
     assert "StreamSpecification" not in db.execute("UpdateTable", off)["TableDescription"]
     put(db, "a", 2)
     assert len(everything(db, arn)) == 1
@@ -354,7 +348,7 @@ def test_a_disabled_stream_stays_readable_and_a_new_one_has_a_new_label(
     status = db.execute("DescribeStream", {"StreamArn": arn})["StreamDescription"]
     assert status["StreamStatus"] == "DISABLED"
     on = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
-    time.now += 1
+    time.advance(1)
     again = db.execute("UpdateTable", {"TableName": "table", "StreamSpecification": on})
     new_arn = again["TableDescription"]["LatestStreamArn"]
     assert new_arn != arn

@@ -10,29 +10,21 @@ from waiting import wait_until
 import hashrange
 from hashrange import Database, Settings
 from hashrange.model.errors import ValidationException
-from hashrange.runtime.clock import Clock
 from hashrange.runtime.upkeep import Upkeep
+from hashrange.testing import TestClock
 
 START = 1_800_000_000
 FIVE_YEARS = 5 * 365 * 24 * 60 * 60
 
 
-class Time:
-    def __init__(self) -> None:
-        self.now = float(START)
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def time() -> TestClock:
+    return TestClock(START)
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
-def db(time: Time) -> Iterator[Database]:
-    with hashrange.connect(clock=Clock(time)) as database:
+def db(time: TestClock) -> Iterator[Database]:
+    with hashrange.connect(clock=time) as database:
         names = ("pk", "owner")
         database.execute(
             "CreateTable",
@@ -90,7 +82,7 @@ def at(offset: int) -> dict[str, str]:
     return {"N": str(START + offset)}
 
 
-def test_only_items_whose_time_has_recently_passed_expire(db: Database, time: Time) -> None:
+def test_only_items_whose_time_has_recently_passed_expire(db: Database, time: TestClock) -> None:
     enable(db)
     put(db, "past", at(-1))
     put(db, "now", at(0))
@@ -102,7 +94,7 @@ def test_only_items_whose_time_has_recently_passed_expire(db: Database, time: Ti
     assert len(keys(db)) == 7, "expired items stay readable until they are deleted"
     run_upkeep(db)
     assert keys(db) == ["future", "long past", "none", "now", "text"]
-    time.now += 200
+    time.advance(200)
     run_upkeep(db)
     assert keys(db) == ["long past", "none", "text"]
     assert keys(db, IndexName="byOwner") == keys(db)
@@ -154,7 +146,7 @@ def test_the_record_of_a_deletion_names_the_service(db: Database) -> None:
     }
 
 
-def test_states_and_refusals(db: Database, time: Time) -> None:
+def test_states_and_refusals(db: Database, time: TestClock) -> None:
     describe = db.execute("DescribeTimeToLive", {"TableName": "table"})
     assert describe == {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
     with pytest.raises(ValidationException, match="already disabled"):
@@ -166,10 +158,10 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
         enable(db, "other")
     with pytest.raises(ValidationException, match="modified multiple times"):
         enable(db, enabled=False)
-    time.now += 30 * 60
+    time.advance(30 * 60)
     with pytest.raises(ValidationException, match="modified multiple times"):
         enable(db, enabled=False)
-    time.now += 60
+    time.advance(60)
     with pytest.raises(ValidationException, match="active on a different AttributeName"):
         enable(db, "other", enabled=False)
     assert enable(db, enabled=False) == {"TimeToLiveStatus": "DISABLED"}
@@ -178,9 +170,9 @@ def test_states_and_refusals(db: Database, time: Time) -> None:
     assert keys(db) == ["past"]
 
 
-def test_a_change_may_take_time(time: Time) -> None:
+def test_a_change_may_take_time(time: TestClock) -> None:
     """With a delay of tables, the status says for as long that it is changing."""
-    with hashrange.connect(clock=Clock(time), settings=Settings(table_delay=10)) as db:
+    with hashrange.connect(clock=time, settings=Settings(table_delay=10)) as db:
         key = {"AttributeName": "pk"}
         db.execute(
             "CreateTable",
@@ -191,7 +183,7 @@ def test_a_change_may_take_time(time: Time) -> None:
                 "BillingMode": "PAY_PER_REQUEST",
             },
         )
-        time.now += 10
+        time.advance(10)
         for enabled, changing, changed in (
             (True, "ENABLING", {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}),
             (False, "DISABLING", {"TimeToLiveStatus": "DISABLED"}),
@@ -199,10 +191,10 @@ def test_a_change_may_take_time(time: Time) -> None:
         ):
             described = enable(db, enabled=enabled)
             assert described == {"TimeToLiveStatus": changing, "AttributeName": "expires"}
-            time.now += 10
+            time.advance(10)
             describe = db.execute("DescribeTimeToLive", {"TableName": "table"})
             assert describe == {"TimeToLiveDescription": changed}
-            time.now += 60 * 60
+            time.advance(60 * 60)
 
 
 def test_the_settings_limit_deletions_per_second() -> None:
