@@ -98,13 +98,20 @@ def test_a_batch_returns_at_most_16_mb(table: Table) -> None:
         table.put({"pk": f"p{number}", "filler": "x" * (390 * KB)})
     keys = [item(pk=f"p{number}") for number in range(45)]
     seen: list[str] = []
-    requests: Any = {table.name: {"Keys": keys}}
+    how = {
+        "ConsistentRead": True,
+        "ProjectionExpression": "pk, #f",
+        "ExpressionAttributeNames": {"#f": "filler"},
+    }
+    requests: Any = {table.name: {"Keys": keys, **how}}
     while requests:
         response = call(table.client, "BatchGetItem", RequestItems=requests)
         items = [plain(found) for found in response["Responses"][table.name]]
         assert sum(len(found["filler"]) for found in items) <= 16 * MB
         seen += [found["pk"] for found in items]
         requests = response["UnprocessedKeys"]
+        for left in requests.values():
+            assert left == {"Keys": left["Keys"], **how}
     assert sorted(seen) == sorted(f"p{number}" for number in range(45))
 
 

@@ -34,10 +34,25 @@ TEXTS = st.one_of(
 BINDERS = st.sampled_from(["condition", "filter", "key_condition", "projection", "update"])
 
 
-@given(BINDERS, TEXTS)
+@st.composite
+def nearly_right(draw: st.DrawFn) -> tuple[str, str, Item]:
+    """A binder, the text of a condition or an update with a few characters replaced, its values."""
+    binder = draw(st.sampled_from(["condition", "filter", "update"]))
+    values: Item = {}
+    if binder == "update":
+        text = generated.update_text(draw(generated.ACTIONS), values)
+    else:
+        text = generated.condition_text(draw(generated.CONDITION), values)
+    start = draw(st.integers(0, len(text)))
+    end = draw(st.integers(start, min(start + 3, len(text))))
+    return binder, text[:start] + draw(st.sampled_from(["", *PIECES])) + text[end:], values
+
+
+@given(st.one_of(st.tuples(BINDERS, TEXTS, st.just({})), nearly_right()))
 @settings(max_examples=300)
-def test_any_text_is_bound_or_refused(binder: str, text: str) -> None:
-    values: Item = {":v": {"N": "1"}, ":w": {"L": [{"S": "x"}]}}
+def test_any_text_is_bound_or_refused(given: tuple[str, str, Item]) -> None:
+    binder, text, more = given
+    values: Item = {":v": {"N": "1"}, ":w": {"L": [{"S": "x"}]}, **more}
     item: Item = {"a": {"M": {"b1": {"L": [{"S": "x"}]}}}, "b1": {"N": "1"}}
     before = copy.deepcopy(item)
     try:
