@@ -57,11 +57,7 @@ def sources(table: Table) -> list[Table | Index]:
 
 def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
     """The table with other partitions of itself or of an index."""
-    if isinstance(owner, Table):
-        return replace(table, partitions=tuple(partitions))
-    changed = replace(owner, partitions=tuple(partitions))
-    indexes = [changed if index.name == owner.name else index for index in table.indexes]
-    return replace(table, indexes=tuple(indexes))
+    return table.with_changed(replace(owner, partitions=tuple(partitions)))
 
 
 def end_of(owner: Table | Index, partition: Partition) -> bytes | None:

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hashrange.model.insights import Insights
 from hashrange.model.limits import DAY_SECONDS
@@ -191,6 +192,13 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     @cached_property
     def _index_by_name(self) -> dict[str, Index]:
         return {index.name: index for index in self.indexes}
+
+    def with_changed(self, changed: "Table | Index") -> "Table":
+        """The table with another definition of itself, or of its index of the same name."""
+        if isinstance(changed, Table):
+            return changed
+        indexes = (changed if index.name == changed.name else index for index in self.indexes)
+        return replace(self, indexes=tuple(indexes))
 
     @cached_property
     def sorted_indexes(self) -> tuple[Index, ...]:

@@ -1,4 +1,4 @@
-"""The shapes of all requests, as `scripts/generate_shapes.py` wrote them; read when first asked."""
+"""The shapes of all requests, as `scripts/generate_shapes.py` wrote them, read when needed."""
 
 import re
 from functools import cache, cached_property

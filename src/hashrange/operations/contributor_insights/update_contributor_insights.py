@@ -12,7 +12,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
 from hashrange.model.insights import DEFAULT_MODE, Insights
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index
 from hashrange.operations.common.parse import decode
 from hashrange.operations.contributor_insights import subject
 
@@ -38,7 +38,7 @@ def decide(given: requests.UpdateContributorInsights, moment: Moment) -> Decide:
     changed = replace(owner, insights=insights)
     status = "ENABLING" if insights is not None and insights.enabled else "DISABLING"
     response = subject.shown(table, changed, status)
-    return Decision([TableChange(table, _with(table, changed))], response)
+    return Decision([TableChange(table, table.with_changed(changed))], response)
 
 
 def _changed(
@@ -57,10 +57,3 @@ def _changed(
     if old.mode == mode:
         return old
     return replace(old, mode=mode, changed_at=now, settled_at=settled_at)
-
-
-def _with(table: Table, changed: Table | Index) -> Table:
-    if isinstance(changed, Table):
-        return changed
-    indexes = [changed if index.name == changed.name else index for index in table.indexes]
-    return replace(table, indexes=tuple(indexes))

@@ -96,8 +96,10 @@ def _read(
     refused: set[tuple[str, bytes]],
     receipt: Receipt | None,
 ) -> Fetch[Response]:
-    """Read rows in the request's order, in steps. From the row that exceeds 16 MB on, keys are
-    unprocessed, and no more rows are read. So are those that throughput has `refused`.
+    """Read rows in the order of the request, in steps.
+
+    The key whose row exceeds 16 MB and all keys after it are unprocessed, and so are those that
+    throughput has `refused`.
     """
     responses: dict[str, list[Any]] = {name: [] for name in row_keys}
     places = [(name, at) for name, each in row_keys.items() for at in range(len(each))]

@@ -1,4 +1,4 @@
-"""DeleteItem: remove one item by its key. It also succeeds if there is no such item."""
+"""DeleteItem: removes one item by its key. It also succeeds if there is no such item."""
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
-from hashrange.operations.items import replace
+from hashrange.operations.items import old_item
 
 
 class Request(Struct, gc=False):
@@ -24,7 +24,7 @@ class Request(Struct, gc=False):
 def parse(body: bytes) -> Request:
     given = decode(body, requests.DeleteItem)
     try:
-        returned = inputs.returned(given, *replace.RETURN_VALUES)
+        returned = inputs.returned(given, *old_item.RETURN_VALUES)
         expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
         normalize_item(given.key)
         placeholders = inputs.placeholders(given) if expressed else None
@@ -45,4 +45,4 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     write = writes.delete(table, given.key, request.condition, return_old)
     old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
-    return Decision([change], replace.response(given, request.returned, table, old))
+    return Decision([change], old_item.response(given, request.returned, table, old))

@@ -1,4 +1,4 @@
-"""PutItem: write a whole item, which replaces an item with the same key."""
+"""PutItem: writes a whole item, which replaces an item with the same key."""
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from hashrange.model.tables import Table
 from hashrange.model.values import normalize_item
 from hashrange.operations.common import inputs
 from hashrange.operations.common.parse import decode
-from hashrange.operations.items import replace
+from hashrange.operations.items import old_item
 
 
 class Request(Struct, gc=False):
@@ -29,7 +29,7 @@ def parse(body: bytes) -> Request:
     try:
         expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
         size = normalize_item(given.item)
-        returned = inputs.returned(given, *replace.RETURN_VALUES)
+        returned = inputs.returned(given, *old_item.RETURN_VALUES)
         if size <= ITEM_BYTES_MAX:  # this is checked before the condition, but reported bare
             placeholders = inputs.placeholders(given) if expressed else None
             return Request(given, size, inputs.condition(given, placeholders), returned)
@@ -48,4 +48,4 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     write = writes.put(table, given.item, request.size, request.condition, return_old)
     old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
-    return Decision([change], replace.response(given, request.returned, table, old))
+    return Decision([change], old_item.response(given, request.returned, table, old))

@@ -1,4 +1,4 @@
-"""UpdateItem: change attributes of one item, which is created if it does not exist."""
+"""UpdateItem: changes attributes of one item, which is created if it does not exist."""
 
 from msgspec import Raw, Struct
 

@@ -1,4 +1,4 @@
-"""ExecuteStatement: one PartiQL statement. A SELECT returns a page; any other writes one item."""
+"""ExecuteStatement: one PartiQL statement. A SELECT returns a page; others write one item."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""TagResource: add tags to a table, or change their values."""
+"""TagResource: adds tags to a table, or changes their values."""
 
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException

@@ -1,4 +1,4 @@
-"""UntagResource: remove tags from a table."""
+"""UntagResource: removes tags from a table."""
 
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException

@@ -1,1 +1,1 @@
-"""TransactGetItems and TransactWriteItems."""
+"""TransactGetItems and TransactWriteItems, and what ExecuteTransaction shares with them."""

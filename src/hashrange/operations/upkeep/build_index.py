@@ -1,4 +1,4 @@
-"""One step of building an index that UpdateTable added."""
+"""Does one step of building an index that UpdateTable added."""
 
 from typing import Any
 
@@ -38,6 +38,4 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _change(table: Table, index: Index, **members: Any) -> TableChange:
-    changed = replace(index, **members)
-    indexes = tuple(changed if other is index else other for other in table.indexes)
-    return TableChange(table, replace(table, indexes=indexes))
+    return TableChange(table, table.with_changed(replace(index, **members)))

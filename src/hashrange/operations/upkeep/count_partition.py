@@ -1,4 +1,4 @@
-"""Count some rows of a partition that was split from another one."""
+"""Counts some rows of a partition that was split from another one."""
 
 import msgspec
 

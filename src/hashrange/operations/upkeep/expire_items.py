@@ -1,4 +1,4 @@
-"""Delete some expired items, or do one step of building the index by expiry."""
+"""Deletes some expired items, or does one step of building the index by expiry."""
 
 from math import ceil
 

@@ -1,4 +1,4 @@
-"""Delete transaction tokens that are older than ten minutes."""
+"""Deletes transaction tokens that are older than ten minutes."""
 
 from hashrange.engine import client_tokens
 from hashrange.engine.decision import Decide, Decision, answer

@@ -1,4 +1,4 @@
-"""Find the key that divides the bytes of a large partition. The split is a step of its own."""
+"""Finds the key that divides the bytes of a large partition. The split is a step of its own."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Raise the warm throughput of a table or index on demand to what its peak asks for."""
+"""Raises the warm throughput of a table or index on demand to twice its peak."""
 
 import msgspec
 from msgspec.structs import replace
@@ -8,7 +8,6 @@ from hashrange.engine import fetch, partitions
 from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
 from hashrange.model import limits
-from hashrange.model.tables import Table
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -29,10 +28,5 @@ def decide(request: Request, moment: Moment) -> Decide:
         return answer({"Done": True})
     read = min(request.read, limits.TABLE_READ_UNITS_MAX)
     write = min(request.write, limits.TABLE_WRITE_UNITS_MAX)
-    raised = replace(source, warm=source.warm.raised(read, write))
-    if isinstance(raised, Table):
-        changed = raised
-    else:
-        indexes = [raised if index.name == raised.name else index for index in table.indexes]
-        changed = replace(table, indexes=tuple(indexes))
+    changed = table.with_changed(replace(source, warm=source.warm.raised(read, write)))
     return Decision([TableChange(table, changed)], {"Done": False})

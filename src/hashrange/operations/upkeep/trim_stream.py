@@ -1,4 +1,4 @@
-"""Delete some records that are too old, or forget a stream that was disabled a day ago."""
+"""Deletes some records that are too old, or forgets a stream that was disabled a day ago."""
 
 import msgspec
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Evaluates in a process of its own, which asks the parent for each read.
+"""Evaluates costly requests in a process of their own, which asks the parent for each read.
 
     parent -> worker    (BEGIN, number, (name, moment)), (GO_ON, number, answer) or
                         (DROP, number, None)
