@@ -247,6 +247,19 @@ def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["a.db", "a.jsonl", "bad.json"]
 
 
+@pytest.mark.parametrize(("name", "extra"), [("b.yaml", "yaml"), ("b.parquet", "parquet")])
+def test_a_missing_extra_is_told_before_anything_is_read_or_made(
+    name: str, extra: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill("a.db", [numbered(1)])
+    for library in ("yaml", "pyarrow"):
+        monkeypatch.setitem(sys.modules, library, None)
+    install = f"pip install 'hashrange[{extra}]'"
+    assert fault(run("export", "a.db", "table", "-o", name)).endswith(install)
+    assert fault(run("import", "new.db", "table", name, "--create")).endswith(install)
+    assert [path.name for path in Path().iterdir()] == ["a.db"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -17,7 +17,8 @@ Types = Mapping[str, str]
 
 class Format(NamedTuple):
     """`suffixes` are of the files that have the format unless another is named. A `text` file may
-    be packed by gzip. `read` is given the types of attributes that the file does not tell."""
+    be packed by gzip. `read` is given the types of attributes that the file does not tell.
+    `library` imports the package that the format needs, and raises DataError if it is missing."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -25,6 +26,7 @@ class Format(NamedTuple):
     write: Callable[[Iterable[bytes]], Iterator[bytes]]
     media_type: str
     text: bool = True
+    library: Callable[[], object] | None = None
 
 
 def _untyped(
@@ -59,7 +61,14 @@ FORMATS = {
             "application/x-ndjson",
         ),
         Format("csv", (".csv",), csv_.read, csv_.write, "text/csv; charset=utf-8"),
-        Format("yaml", (".yaml", ".yml"), _untyped(yaml_.read), yaml_.write, "application/yaml"),
+        Format(
+            "yaml",
+            (".yaml", ".yml"),
+            _untyped(yaml_.read),
+            yaml_.write,
+            "application/yaml",
+            library=yaml_.library,
+        ),
         Format(
             "parquet",
             (".parquet",),
@@ -67,6 +76,7 @@ FORMATS = {
             parquet.write,
             "application/vnd.apache.parquet",
             text=False,
+            library=parquet.library,
         ),
     )
 }
@@ -86,7 +96,7 @@ def for_output(path: Path, name: str | None) -> Format | None:
         raise DataError(f"{path}: the name does not tell the format; give one with --format")
     if path.name.endswith(".gz") and not found.text:
         raise DataError(f"{path}: {found.name} is not compressed; choose another name")
-    return found
+    return _installed(found)
 
 
 def for_input(path: Path, name: str | None) -> Format | None:
@@ -94,12 +104,19 @@ def for_input(path: Path, name: str | None) -> Format | None:
     if name == S3_EXPORT or (name is None and path.is_dir()):
         return None
     if name:
-        return FORMATS[name]
+        return _installed(FORMATS[name])
     found = _by_suffix(path)
     if found is None or found.name in ("dynamodb-json", "json"):
         found = _by_content(path) or found
     if found is None:
         raise DataError(f"{path}: the format is not known; give one with --format")
+    return _installed(found)
+
+
+def _installed(found: Format) -> Format:
+    """Check that the format's library is there before a table is read or made. Raises DataError."""
+    if found.library is not None:
+        found.library()
     return found
 
 

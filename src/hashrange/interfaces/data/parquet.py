@@ -39,7 +39,8 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _DECIMAL_DIGITS = 38
 
 
-def _library() -> Any:
+def library() -> Any:
+    """pyarrow. Raises DataError if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -132,7 +133,7 @@ def _fields(columns: list[_Column], arrow: Any) -> list[Any]:
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
     """The items are gone through twice: first for the columns."""
-    arrow = _library()
+    arrow = library()
     columns = _columns(items)
     fields = _fields(columns, arrow)
     # A file needs a column, also if the table is empty.
@@ -201,7 +202,7 @@ class _Sink:
 
 
 def read(source: Input) -> Iterator[Record]:
-    arrow = _library()
+    arrow = library()
     try:
         # `memory_map` off and small batches: memory does not grow with the file.
         file = arrow.parquet.ParquetFile(source.path, pre_buffer=False)

@@ -22,7 +22,8 @@ _RESOLVERS = (
 )
 
 
-def _library() -> Any:
+def library() -> Any:
+    """PyYAML. Raises DataError if it is not installed."""
     try:
         import yaml
     except ImportError:
@@ -31,7 +32,7 @@ def _library() -> Any:
 
 
 def read(source: Input) -> Iterator[Record]:
-    yaml = _library()
+    yaml = library()
     text = source.read(FILE_BYTES_MAX + 1)
     if len(text) > FILE_BYTES_MAX:
         raise DataError(f"{source.name}: over {FILE_BYTES_MAX:,} bytes; use JSON instead")
@@ -61,7 +62,7 @@ def read(source: Input) -> Iterator[Record]:
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
-    yaml = _library()
+    yaml = library()
     dumper = _dumper(yaml)
     empty = True
     for item in items:
