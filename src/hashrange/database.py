@@ -198,6 +198,4 @@ def _asyncpg_is_needed() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise
-        raise StoreError(
-            "PostgreSQL needs asyncpg: install it with: pip install 'hashrange[postgres]'"
-        ) from None
+        raise StoreError("PostgreSQL needs asyncpg: pip install 'hashrange[postgres]'") from None

@@ -264,6 +264,13 @@ def test_help_names_the_commands() -> None:
     assert "examples:\n  hashrange serve app.db  " in said
 
 
+@pytest.mark.parametrize("command", ["", "explain", "import", "design cost"])
+def test_help_is_printed_in_a_poorer_locale(command: str) -> None:
+    ended = run(*command.split(), "--help", PYTHONIOENCODING="ascii")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "\\u" not in ended.stdout
+
+
 @pytest.mark.parametrize(
     "line", ["serve --prt", "backup a.db b.db c.db", "design --prt", "design plan m.py --prt"]
 )

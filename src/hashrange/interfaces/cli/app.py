@@ -5,6 +5,7 @@ Argparse is used for the same reason: Typer took longer to start than the server
 """
 
 import argparse
+import io
 import os
 import sys
 
@@ -44,6 +45,9 @@ examples:
 
 def run() -> None:
     """Run the command that the arguments name; end the process if it fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for a poorer locale
     arguments, unknown = _parser().parse_known_args()
     given = vars(arguments)
     command, parser = given.pop("run"), given.pop("parser")

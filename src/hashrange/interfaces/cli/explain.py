@@ -19,7 +19,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "request",
         metavar="REQUEST",
-        help='a PartiQL statement, or JSON such as {"GetItem": {"TableName": …, "Key": …}}',
+        help='a PartiQL statement, or JSON such as {"GetItem": {"TableName": ..., "Key": ...}}',
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -45,7 +45,7 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     except msgspec.DecodeError as problem:
         fail(f"the request is not JSON: {problem}")
     if len(given) != 1 or not isinstance(next(iter(given.values())), dict):
-        fail('name the operation: {"GetItem": {"TableName": …, "Key": …}}')
+        fail('name the operation: {"GetItem": {"TableName": ..., "Key": ...}}')
     [(operation, members)] = given.items()
     return operation, members
 

@@ -36,7 +36,7 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument(
         "--types",
-        metavar="NAME:TYPE,…",
+        metavar="NAME:TYPE,...",
         type=_types,
         default={},
         help="types of columns of a CSV file whose header has none, e.g. zip:S,count:N",

@@ -16,7 +16,10 @@ def add(commands: "Commands") -> None:
     parser.add_argument("db", metavar="DB", help=DB_HELP)
     parser.add_argument("statement", metavar="STATEMENT", help="a PartiQL statement")
     modes = parser.add_mutually_exclusive_group()
-    for mode, printed in (("csv", "CSV with a header"), ("json", "one JSON object on each line")):
+    for mode, printed in (
+        ("csv", "CSV with a header"),
+        ("json", "one JSON object on each line, which is the default without a terminal"),
+    ):
         modes.add_argument(
             f"--{mode}", dest="mode", action="store_const", const=mode, help=f"print {printed}"
         )

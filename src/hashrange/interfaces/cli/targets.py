@@ -1,7 +1,6 @@
 """How the commands that run statements open a database, and how they talk."""
 
 import argparse
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +23,6 @@ def opened_target(db: str) -> Iterator["Target"]:
     """The database `db`, or one line that says why it cannot be used."""
     from hashrange.interfaces.target import TargetError, open_target
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for a poorer locale
     try:
         with told_in_one_line(), open_target(db, **_PATIENCE) as target:
             yield target
