@@ -106,7 +106,7 @@ def test_a_scan_reads_more_and_returns_the_same(tour: Browserless) -> None:
     returned = re.findall(r"items returned (\d+)", page)
     assert read == [20, 980]
     assert returned == ["20", "20"]
-    for told, consumed in re.findall(r"([\d.]+) foretold, ([\d.]+) consumed", page):
+    for told, consumed in re.findall(r"([\d.]+) predicted, ([\d.]+) consumed", page):
         assert told == consumed
 
 
@@ -129,7 +129,7 @@ def test_the_table_and_the_index_pay(
         page = text_of(tour.post("/learn/writes", write=write, size=size).text)
         assert f"the table {table} " in page
         assert f"the index unfulfilled {index} " in page
-        told = re.search(r"(\d+) were foretold by explain, (\d+) were consumed", page)
+        told = re.search(r"(\d+) were predicted by explain, (\d+) were consumed", page)
         assert told
         assert told[1] == told[2] == str(int(table) + int(index))
 

@@ -51,7 +51,7 @@ def refusal(shop: Path, statement: str) -> list[str]:
         ("SELECT * FROM orders WHERE", "", None),
         ("SELECT * FROM orders WHERE a = 'x", "'", None),
         ("SELECT * FROM orders WHERE\n  foo(a) = 1", "foo", "begins_with"),
-        ("SELECT * FROM orders WHERE customer = 1", "customer", "another type"),
+        ("SELECT * FROM orders WHERE customer = 1", "customer", "does not have the type"),
         ("SELECT a, a FROM orders", "a", None),
     ],
 )

@@ -22,8 +22,8 @@ def _entries(*pairs: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
 
 _TABLES = (
     "PartiQL has no such statement in DynamoDB: tables are made, changed and dropped by API calls, "
-    "such as `aws dynamodb create-table` or `hashrange design create`. .tables and .schema show "
-    "what is there."
+    "such as `aws dynamodb create-table` or `hashrange design create`. .tables and .schema "
+    "show the tables that exist."
 )
 _KEYS = (
     "A write names one item by its whole key, each part with `=`{key}. To write several items, "
@@ -38,9 +38,9 @@ BY_TEXT = _entries(
     ),
     (
         r"\b(SUM|AVG|MIN|MAX)(?=\s*\()",
-        "DynamoDB computes no aggregates: select the items and compute outside, or keep the result "
-        "in an item that writes update. The least or greatest sort key is the first item of an "
-        "ORDER BY, with .limit 1.",
+        "DynamoDB computes no aggregates: select the items and compute in your program, or "
+        "keep the result in an item that each write updates. The least or greatest sort key is "
+        "the first item of an ORDER BY, with .limit 1.",
     ),
     (
         r"\b((LEFT|RIGHT|FULL|INNER|OUTER|CROSS)\s+)*JOIN\b",
@@ -74,7 +74,7 @@ BY_TEXT = _entries(
     ),
     (
         r"\bDISTINCT\b",
-        "There is no DISTINCT: remove duplicates outside, or keep an item for each value.",
+        "There is no DISTINCT: remove duplicates in your program, or keep an item for each value.",
     ),
     (r"\bAS\b(?=\s+[\w\"])", "There are no aliases: a column has the name of its attribute."),
     (
@@ -106,8 +106,8 @@ BY_TEXT = _entries(
         "UPDATE table REMOVE a WHERE ...",
     ),
     (r"\bSET\s+\*", "SET names its attributes: SET a = 1, b = 'x'."),
-    (r"\bCASE\b|\bCAST\b", "There are no CASE and no CAST: the values come as they are stored."),
-    (r"`+", "Names have double quotes, and strings single ones."),
+    (r"\bCASE\b|\bCAST\b", "There is no CASE and no CAST: values are returned as they are stored."),
+    (r"`+", "Names are in double quotes, and strings in single quotes."),
     (r"==", "Equality is one `=`."),
     (
         r"(?:(?<=FROM )|(?<=INTO )|(?<=UPDATE ))\w+-[\w-]+",
@@ -130,7 +130,7 @@ BY_MESSAGE = _entries(
     (r"single table or index", BY_TEXT[2][1]),
     (
         r"Aliasing is not supported",
-        "There are no aliases and no joins: one table, with its name only.",
+        "There are no aliases and no joins: a statement names one table, and nothing after it.",
     ),
     (
         r"^The conditional request failed",
@@ -142,7 +142,7 @@ BY_MESSAGE = _entries(
     ),
     (
         r"data type should match",
-        "The value has another type than the key attribute: 'a' is a string, 1 a number.",
+        "The value does not have the type of the key attribute: 'a' is a string, 1 a number.",
     ),
     (
         r"Unrecognized function",
