@@ -1,5 +1,7 @@
 """Lookup of streams, and the pages of records that GetRecords reads."""
 
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from hashrange import kv
@@ -49,12 +51,37 @@ def find(arn: str) -> Fetch[Stream | None]:
 
 
 def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[Stream]]:
-    """At most `limit` streams in the order of their tables' names, after the one with this ARN."""
+    """At most `limit` streams of one table or all, after the one with this ARN.
+
+    Those of a table are together, the latest first, as the service lists them.
+    """
     start, end = system.stream_rows(table_name)
+    found: list[Stream] = []
     if after is not None:
         table_arn, _, label = after.partition("/stream/")
-        start = max(start, system.stream_row(table_arn.rpartition("/")[2], label) + b"\x00")
-    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=limit)
+        name = table_arn.rpartition("/")[2]
+        first, last = system.stream_rows(name)
+        older = max(start, first), min(end, system.stream_row(name, label))
+        found = yield from _latest(*older, limit)
+        start = max(start, last)
+    if len(found) == limit or start >= end:
+        return found
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=limit - len(found))
+    following = [system.decode(value, Stream) for _, value in page.rows]
+    groups = [list(group) for _, group in groupby(following, attrgetter("table_name"))]
+    if groups and not page.exhausted:  # the last table may have later ones
+        rows = system.stream_rows(groups[-1][0].table_name)
+        groups[-1] = (yield from _latest(*rows, len(groups[-1])))[::-1]
+    for group in groups:
+        found += reversed(group)
+    return found
+
+
+def _latest(start: bytes, end: bytes, limit: int) -> Fetch[list[Stream]]:
+    """At most `limit` streams between two rows, the latest first."""
+    if start >= end:
+        return []
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, reverse=True, rows_max=limit)
     return [system.decode(value, Stream) for _, value in page.rows]
 
 
