@@ -21,6 +21,7 @@ from hashrange.design.drawing.svg import MARGIN, MONO, Canvas, columns, cut, pri
 from hashrange.design.drawing.values import value_text
 from hashrange.design.plan.plan_table import plan_row
 from hashrange.design.table import Table
+from hashrange.design.tools.rules.rule import counted
 
 KEY_CHARS, CALL_CHARS, SAID_CHARS = 40, 80, 130
 LABELLED, PLAIN = 33.0, 23.0
@@ -83,8 +84,8 @@ class _TablePicture:
         title = f"{self.table.name} · {name}"
         self.canvas.text(MARGIN, MARGIN + 14, title, "ink bold", size=17)
         count = len(self.drawn.rows)
-        groups = _counted(len(self.drawn.collections), "item collection")
-        facts = f"{_counted(count, 'item')} in {groups}"
+        groups = counted(len(self.drawn.collections), "item collection")
+        facts = f"{counted(count, 'item')} in {groups}"
         if self.source.name is not None:
             kind = "global" if self.source.kind == "GSI" else "local"
             project = self.source.project
@@ -230,7 +231,7 @@ class _TablePicture:
                 y = self._ghost(row, y)
         more = sum(max(0, count - ABSENT_MAX) for count in shown.values())
         if more:
-            self.canvas.text(self.left, y + 12, f"and {_counted(more, 'item')} more", "muted")
+            self.canvas.text(self.left, y + 12, f"and {counted(more, 'item')} more", "muted")
             y += 20
         others = [str(e) for e in self.table.model.entities if str(e) not in declaring]
         by_type = self.table.model.by_type
@@ -260,7 +261,7 @@ class _TablePicture:
         for read in self.reads:
             row = plan_row(read.plan, types)
             self._disc(MARGIN + 10, y + 14, read, True)
-            count = f"reads {_counted(len(read.rows), 'item')}"
+            count = f"reads {counted(len(read.rows), 'item')}"
             if len(read.returned) != len(read.rows):
                 count += f", returns {len(read.returned)} (filled)"
             self.canvas.run(
@@ -278,7 +279,3 @@ class _TablePicture:
 
 def _key_text(key: Sequence[dict[str, str]]) -> str:
     return " · ".join(value_text(value) for value in key)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

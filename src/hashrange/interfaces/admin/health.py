@@ -88,7 +88,7 @@ class Health:
             problem = self._latest().result(PROBE_SECONDS_MAX)
         except TimeoutError:
             return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
-        return problem or self._damage or self._want_of_room()
+        return problem or self._damage or self._lack_of_room()
 
     def _latest(self) -> "Future[str]":
         """The probe that is under way or fresh, or a new one."""
@@ -101,7 +101,7 @@ class Health:
                 ).start()
             return probe
 
-    def _want_of_room(self) -> str:
+    def _lack_of_room(self) -> str:
         free = self._store_figures().get("disk_free_bytes", FREE_BYTES_MIN)
         if free < FREE_BYTES_MIN:
             return f"the disk is full: {free:,} bytes are free; free some space"

@@ -59,7 +59,7 @@ class TableCounts(msgspec.Struct):
     `expired` how many items were deleted for their age, by table.
     """
 
-    served: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)
+    succeeded: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)
     failed: dict[str, Counter[TableOperation]] = msgspec.field(default_factory=dict)
     user_errors: int = 0
     records: Counter[str] = msgspec.field(default_factory=Counter)
@@ -71,9 +71,9 @@ class TableCounts(msgspec.Struct):
         assert call is not None, "it became a call"
         if type(outcome) is Metered:
             for table in outcome.tables:
-                served = self.served.get((table, call.operation))
+                served = self.succeeded.get((table, call.operation))
                 if served is None:
-                    served = self.served[table, call.operation] = Succeeded()
+                    served = self.succeeded[table, call.operation] = Succeeded()
                 served.buckets[bisect_left(SECONDS, answered.seconds)] += 1
                 served.seconds += answered.seconds
                 served.returned += outcome.receipt.returned
@@ -85,8 +85,8 @@ class TableCounts(msgspec.Struct):
 
     def add(self, other: "TableCounts") -> None:
         """Add the counts of another process."""
-        for place, more in other.served.items():
-            served = self.served.setdefault(place, Succeeded())
+        for place, more in other.succeeded.items():
+            served = self.succeeded.setdefault(place, Succeeded())
             served.buckets = [a + b for a, b in zip(served.buckets, more.buckets, strict=True)]
             served.seconds += more.seconds
             served.returned += more.returned
@@ -126,7 +126,7 @@ def families_of(counts: TableCounts) -> "Iterator[Metric]":
     returned = CounterMetricFamily(
         "aws_dynamodb_returned_item_count", "Items that Query and Scan returned.", labels=BY
     )
-    for place, served in sorted(counts.served.items()):
+    for place, served in sorted(counts.succeeded.items()):
         latency.add_metric([*place], cumulated(served.buckets), served.seconds)
         if served.returned:
             returned.add_metric([*place], served.returned)

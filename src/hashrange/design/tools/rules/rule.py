@@ -137,8 +137,8 @@ def checked_at_declaration(id: str, severity: Severity, title: str, explanation:
 
 
 def counted(number: float, noun: str) -> str:
-    """'1 value', '10 values'."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """'1 value', '1,000 values'."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def named(entity: Entity, key: EntityKey) -> str:
