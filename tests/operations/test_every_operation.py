@@ -11,7 +11,8 @@ import hashrange
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ValidationException
 from hashrange.operations import OPERATIONS
-from hashrange.operations.unsupported import LISTS, NOT_FOUND, UNSUPPORTED
+from hashrange.operations.unsupported import UNSUPPORTED
+from hashrange.operations.unsupported.absent import LISTS, NOT_FOUND
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 STATES = ("done", "partly", "not yet")

@@ -1,4 +1,4 @@
-"""The order in which a table's items are stored and scanned."""
+"""The place of an item in the order in which a table's items are stored and scanned."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from hashrange.engine.keyspace.keys import partition
 
 
 def hash_position(value: dict[str, Any]) -> bytes:
-    """Where the items with this partition key value are: positions are ordered as the items are.
+    """The position of the items with this partition key value, among those of their table.
 
-    Items that are written in this order need fewer pages of a file at a time. Raises LookupError,
-    TypeError, AttributeError or ValueError if it is no value of a key.
+    Items are stored in the order of their positions. To write them in this order needs fewer pages
+    of a file at a time. Raises LookupError, TypeError, AttributeError or ValueError if it is not a
+    value that a key attribute can have.
     """
     return partition([value])

@@ -66,7 +66,7 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def explain(operation: str, body: bytes, refusal: ValidationException) -> ValidationException:
-    """The error for a request that was decoded and then refused; it may be raised instead.
+    """The error to report for a request that was decoded and then refused. May raise it instead.
 
     The fast path finds faulty values and names in its own order. The service finds bad base64
     before anything else, and most faults of values and names while it reads the request.

@@ -1,0 +1,89 @@
+"""Operations of features that this server does not have.
+
+Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
+and List operations answer truthfully that there are none. Operations that would start work are
+refused; none of them pretends to succeed. First they report the faults that the service would
+report: a missing table, or one without point-in-time recovery, which no table has here.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+from hashrange.model.validation import validate
+from hashrange.operations import resources
+from hashrange.operations.operation import Operation
+from hashrange.operations.unsupported import (
+    absent,
+    backups,
+    global_tables,
+    kinesis,
+    policies,
+    refusals,
+    vectors,
+)
+from hashrange.operations.unsupported.refusals import Request
+
+UNSUPPORTED = (
+    "CreateBackup",
+    "EnableKinesisStreamingDestination",
+    "ImportTable",
+    "PutResourcePolicy",
+    "SearchVectors",
+    "StartBulkPutItems",
+)
+"""Operations that are always refused. Some of them look for the table or stream first."""
+
+
+def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
+    return {
+        **{name: partial(absent.listed, name) for name in absent.LISTS},
+        **{name: partial(absent.not_found, name) for name in absent.NOT_FOUND},
+        **{name: partial(refusals.refuse, name) for name in UNSUPPORTED},
+        "CreateBackup": backups.create,
+        "ImportTable": backups.import_table,
+        "SearchVectors": vectors.search,
+        "CreateGlobalTable": global_tables.create,
+        "UpdateGlobalTable": global_tables.update,
+        "DescribeContinuousBackups": backups.describe_continuous,
+        "UpdateContinuousBackups": backups.update_continuous,
+        "ExportTableToPointInTime": backups.export,
+        "RestoreTableToPointInTime": backups.restore_to_point_in_time,
+        "DescribeKinesisStreamingDestination": kinesis.describe,
+        "DisableKinesisStreamingDestination": kinesis.disable,
+        "EnableKinesisStreamingDestination": kinesis.enable,
+        "UpdateKinesisStreamingDestination": kinesis.update,
+        "GetResourcePolicy": policies.get,
+        "PutResourcePolicy": policies.put,
+        "DeleteResourcePolicy": policies.delete,
+    }
+
+
+RESOURCES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(absent.LISTS, ()),
+    **{name: (member,) for name, (_, _, member) in absent.NOT_FOUND.items()},
+    "CreateGlobalTable": ("GlobalTableName",),
+    "UpdateGlobalTable": ("GlobalTableName",),
+    "DeleteResourcePolicy": ("ResourceArn",),
+    "ExportTableToPointInTime": ("TableArn",),
+    "GetResourcePolicy": ("ResourceArn",),
+    "ImportTable": ("TableCreationParameters",),
+    "PutResourcePolicy": ("ResourceArn",),
+    "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
+    "RestoreTableToPointInTime": ("SourceTableArn", "SourceTableName", "TargetTableName"),
+}
+"""The members that name the resources of a request. For other operations it is TableName."""
+
+
+def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
+    members = RESOURCES.get(name, ("TableName",))
+    return Operation(
+        name,
+        partial(validate, name),
+        decide,
+        resources=resources.of_members(name, *members),
+    )
+
+
+OPERATIONS = {name: _operation(name, decide) for name, decide in _all().items()}

@@ -1,0 +1,26 @@
+"""Global tables of the version of 2017, which the service has given up."""
+
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
+from hashrange.model.errors import GlobalTableNotFoundException, ValidationException
+from hashrange.operations.unsupported.absent import NOT_GLOBAL
+from hashrange.operations.unsupported.refusals import Request
+
+
+def update(request: Request, moment: Moment) -> Decide:
+    """There is no global table of the old version, to add a replica to or to remove one from."""
+    if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
+        raise ValidationException("One or more parameter values were invalid")
+    if any("Create" in update for update in request["ReplicaUpdates"]):
+        yield from create(request, moment)
+    raise GlobalTableNotFoundException(NOT_GLOBAL.format(request["GlobalTableName"]))
+
+
+def create(request: Request, moment: Moment) -> Decide:
+    """The service has given up this version of global tables."""
+    yield from ()
+    raise invalid_parameter(
+        "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "
+        "global tables version 2019.11.21, instead of version 2017.11.29 (Legacy)."
+    )
