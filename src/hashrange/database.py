@@ -51,7 +51,7 @@ class Database(_Database):
         return self._store.figures()
 
     def place(self) -> str:
-        """What tells a PostgreSQL database from others, under whatever address; else empty."""
+        """Identifies a PostgreSQL database under any address; empty for other databases."""
         store = self._store
         return store.wait(store.store.place()) if isinstance(store, StoreOnLoop) else ""
 
@@ -98,7 +98,7 @@ def connect(
     machines may use as well: see docs/how-to/run-on-postgresql.md.
 
     `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
-    process but not a power cut; "memory" promises nothing. `clock` is any object whose `now()`
+    process but not a power cut; "memory" guarantees nothing. `clock` is any object whose `now()`
     gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
     `StoreError` with one line that says what to do; ValueError or TypeError for an invalid
     argument.

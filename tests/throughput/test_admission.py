@@ -386,7 +386,7 @@ def test_the_meter_agrees_with_a_model_of_it(seed: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"throughput": "on"}, "throughput is one of"),
+        ({"throughput": "on"}, "throughput must be one of"),
         ({"partition_write_units": 0}, "partition_write_units is a number, above 0, not 0"),
         ({"burst_seconds": -1}, "burst_seconds is a number, above 0, not -1"),
         ({"index_backlog_units": float("nan")}, "index_backlog_units is a number, 0 or more"),

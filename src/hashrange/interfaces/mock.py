@@ -98,6 +98,7 @@ class Mock:
         return self.__enter__()
 
     def stop(self) -> None:
+        """Close the mock, and its database if the mock has made it."""
         self.__exit__(None, None, None)
 
     def __call__(self, target: T) -> T:

@@ -7,7 +7,7 @@ from hashrange.testing.clock import TestClock, When
 
 
 class DatabaseClock(TestClock):
-    """It runs with the wall clock until a test moves it.
+    """The clock of a database: it runs with the wall clock until a test moves it.
 
     When `freeze` or `advance` returns, everything that was due by then is done: expired items are
     deleted, and streams have their records. The time of a database never goes back, so a time

@@ -91,7 +91,7 @@ def _clock(request: pytest.FixtureRequest) -> "DatabaseClock":
 
 
 def _mock(request: pytest.FixtureRequest) -> Iterator["Database"]:
-    """The database, which answers every DynamoDB client in the process meanwhile."""
+    """The database, which answers every DynamoDB client of the process during the test."""
     import hashrange
 
     with hashrange.mock(_opened(request).database) as database:

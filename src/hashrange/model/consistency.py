@@ -14,7 +14,7 @@ class Eventual(NamedTuple):
     `lag_max`. With `worst`, every read that may be old is as old as `lag_max` allows. With the same
     `seed`, clock and order of requests, the answers are the same.
 
-    DynamoDB publishes no distribution of lags; these are assumptions (?).
+    DynamoDB publishes no distribution of lags; this one is an assumption (?).
     """
 
     seed: int = 0

@@ -22,9 +22,10 @@ class Faults(NamedTuple):
 
     `rates` says how often each fault happens, from 0 to 1. It applies to the `operations` and
     `tables` that are named, or to all. `on` names calls exactly, counted from 1 for each operation:
-    `on={"PutItem": {3: "error-after"}}` is about the third PutItem, and has precedence. The faults:
+    `on={"PutItem": {3: "error-after"}}` is about the third PutItem. It takes precedence. The
+    faults:
 
-    - `throttle`: a throttling error, as the table's billing mode has it.
+    - `throttle`: the throttling error of the table's billing mode.
     - `unprocessed`: a batch that leaves some of its members unprocessed.
     - `conflict`: a write or transaction that meets another transaction.
     - `in-progress`: a transaction with a token whose first attempt is still running.

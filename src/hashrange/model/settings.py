@@ -19,7 +19,7 @@ class Settings(NamedTuple):
     - `collection_bytes_max`: the maximum size of an item collection in a table with local indexes.
     - `expirations_per_second`: how many expired items are deleted in a second, at most; above 0.
     - `throughput`: "measured" counts the units that each table, index and key consumes; "enforced"
-      refuses requests as well, as DynamoDB does.
+      also refuses requests, as DynamoDB does; "off" does neither.
     - `consistency`: if it is given, reads that are not strongly consistent may be old; otherwise
       each read sees the latest commit.
     - `faults`: requests that fail on purpose.
@@ -56,11 +56,11 @@ class Settings(NamedTuple):
         """Raises ValueError for a setting that makes no sense, with the range that is allowed."""
         if self.consistency is not None:
             if not isinstance(self.consistency, Eventual):
-                raise ValueError(f"consistency is an Eventual(), not {self.consistency!r}")
+                raise ValueError(f"consistency must be an Eventual, not {self.consistency!r}")
             self.consistency.check()
         if self.throughput not in get_args(Throughput):
             raise ValueError(
-                f"throughput is one of {get_args(Throughput)}, not {self.throughput!r}"
+                f"throughput must be one of {get_args(Throughput)}, not {self.throughput!r}"
             )
         for name in _NOT_NEGATIVE:
             check_number(name, getattr(self, name), above_zero=False)
@@ -69,7 +69,7 @@ class Settings(NamedTuple):
         check_number("heat_share", self.heat_share, above_zero=True, most=1)
         if self.faults is not None:
             if not isinstance(self.faults, Faults):
-                raise ValueError(f"faults is a Faults(), not {self.faults!r}")
+                raise ValueError(f"faults must be a Faults, not {self.faults!r}")
             self.faults.check()
 
 

@@ -115,14 +115,14 @@ class Database:
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
         has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
         reports of a table or index for which they are enabled. `lag_seconds` of a global index on
-        Citus is how old the oldest change is that it does not show yet. If throughput is enforced,
-        `read_credit` and `write_credit` are the units that each partition (and in `load`, the
-        whole table or index) can still serve at once; a debt is negative, None is no limit.
+        Citus is the age of the oldest change that the index does not show yet. If throughput is
+        enforced, `read_credit` and `write_credit` are the units that each partition (and in `load`,
+        the whole table or index) can still serve at once; a debt is negative, None is no limit.
         """
         return self.runtime.inspect(table_name)
 
     def expired_items(self) -> dict[str, int]:
-        """How many items this process has deleted for their age, by table."""
+        """How many expired items this process has deleted, by table."""
         return dict(self._upkeep.expired)
 
     def check(self) -> Iterator[str]:
@@ -150,7 +150,7 @@ class Database:
         self._scrubber.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """Have `tell` called, in any thread, with one line if the search for damage finds any."""
+        """Call `tell` with one line, in any thread, when the search for damage finds damage."""
         self._scrubber.on_damage(tell)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ When = float | str | datetime
 
 
 class TestClock:
-    """Pass it wherever a source of epoch seconds is expected, such as `connect(clock=...)`.
+    """A clock that a test sets, for `connect(clock=...)` or any other source of epoch seconds.
 
     `TestClock("2030-01-31")` stands still at that time, `TestClock()` runs with the wall clock.
     """
