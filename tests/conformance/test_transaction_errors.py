@@ -115,13 +115,18 @@ def test_keys_are_checked_up_to_the_first_that_does_not_fit(table: Table) -> Non
     ]
 
 
-def test_more_than_4_mb(table: Table) -> None:
-    puts = [put({"pk": f"{n:02}", "s": "x" * (390 * 1024)}) for n in range(11)]
-    size = 11 * (390 * 1024 + len("pk") + 2 + len("s"))
+def test_4_mb_are_the_most(table: Table) -> None:
+    most, each = 4 * 1024 * 1024, 390 * 1024
+    others = [put({"pk": f"{n:02}", "s": "x" * (each - len("pk00s"))}) for n in range(10)]
+
+    def last(size: int) -> Action:
+        return put({"pk": "10", "s": "x" * (size - 10 * each - len("pk10s"))})
+
     told = "Transaction payload size cannot exceed 4MB. Payload Size: "
-    refused(f"ValidationException: {told}: {told}{size}", write, table, *puts)
-    write(table, *puts[:10])
-    assert len(table.all()) == 10
+    refusal = f"ValidationException: {told}: {told}{most + 1}"
+    refused(refusal, write, table, *others, last(most + 1))
+    write(table, *others, last(most))
+    assert len(table.all()) == 11
 
 
 def test_there_is_a_reason_for_each_refused_action_in_order(table: Table) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +27,27 @@ def _importable() -> Iterator[None]:
     sys.path.remove(str(EXAMPLES))
 
 
-@pytest.fixture
-def prepared() -> Callable[[str], tuple[Any, Any]]:
+Prepared = Callable[[str], tuple[Any, Any]]
+
+
+def prepare(name: str) -> tuple[Any, Any]:
     """An example's module by its name, and a client of a new database with its tables."""
+    with _importable():
+        module = importlib.import_module(f"boto3_{name}")
+        client = importlib.import_module("showing").connect()
+    module.prepare(client)
+    return module, client
 
-    def prepare(name: str) -> tuple[Any, Any]:
-        with _importable():
-            module = importlib.import_module(f"boto3_{name}")
-            client = importlib.import_module("showing").connect()
-        module.prepare(client)
-        return module, client
 
+@pytest.fixture
+def prepared() -> Prepared:
     return prepare
 
 
-Prepared = Callable[[str], tuple[Any, Any]]
+@pytest.fixture(scope="module")
+def shared() -> Prepared:
+    """The same for tests that only read. They share the databases."""
+    return cache(prepare)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,9 +77,9 @@ MEASURED: list[tuple[str, list[tuple[int, int, float]]]] = [
 
 @pytest.mark.parametrize(("name", "expected"), MEASURED, ids=NAMES)
 def test_results_and_costs_of_the_patterns(
-    prepared: Prepared, name: str, expected: list[tuple[int, int, float]]
+    shared: Prepared, name: str, expected: list[tuple[int, int, float]]
 ) -> None:
-    module, client = prepared(name)
+    module, client = shared(name)
     with _importable():
         meter_of = importlib.import_module("showing").Meter
     patterns = module.patterns() if name == "sensors" else module.PATTERNS
@@ -84,8 +91,8 @@ def test_results_and_costs_of_the_patterns(
     assert seen == expected
 
 
-def test_organisations(prepared: Prepared) -> None:
-    example, client = prepared("organisations")
+def test_organisations(shared: Prepared) -> None:
+    example, client = shared("organisations")
     foo, other_foo, bar, other_bar = example.PROJECTS
     assert example.organisation(client, "abc123") == {"id": "abc123", "name": "Foo Inc."}
     assert example.organisation(client, "absent") is None
@@ -103,8 +110,8 @@ def test_organisations(prepared: Prepared) -> None:
     assert example.owned_by_in_full(client, "nobody") == []
 
 
-def test_orders(prepared: Prepared) -> None:
-    example, client = prepared("orders")
+def test_orders(shared: Prepared) -> None:
+    example, client = shared("orders")
     assert example.customer(client, "ann")["name"] == "Ann"
     assert example.customer(client, "nobody") is None
     ids = [order["order_id"] for order in example.orders(client, "ann")]
@@ -172,8 +179,8 @@ def test_a_change_of_stock_does_not_rewrite_the_description(prepared: Prepared) 
     assert example.product(client, "pot")["description"] == example.LONG_DESCRIPTION
 
 
-def test_sensors(prepared: Prepared) -> None:
-    example, client = prepared("sensors")
+def test_sensors(shared: Prepared) -> None:
+    example, client = shared("sensors")
     assert example.building(client, "b-2")["name"] == "Building b-2"
     assert example.building(client, "b-3") is None
     assert [floor["floor_id"] for floor in example.floors(client, "b-1")] == [
@@ -194,8 +201,8 @@ def test_sensors(prepared: Prepared) -> None:
     assert {kind: len(example.all_of(client, kind)) for kind in counts} == counts
 
 
-def test_animals(prepared: Prepared) -> None:
-    example, client = prepared("animals")
+def test_animals(shared: Prepared) -> None:
+    example, client = shared("animals")
 
     def names(pattern: str, *arguments: Any) -> list[str]:
         return [found["animal_id"] for found in getattr(example, pattern)(client, *arguments)]
@@ -218,8 +225,8 @@ def test_animals(prepared: Prepared) -> None:
     assert streets("Lond") == []
 
 
-def test_chat(prepared: Prepared) -> None:
-    example, client = prepared("chat")
+def test_chat(shared: Prepared) -> None:
+    example, client = shared("chat")
     assert example.login(client, "EMAIL", "user1@example.com")["user_id"] == "1"
     assert example.login(client, "USERNAME", "John")["user_id"] == "2"
     assert example.login(client, "EMAIL", "nobody@example.com") is None
