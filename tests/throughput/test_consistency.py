@@ -183,5 +183,5 @@ def test_lags_that_make_no_sense_are_refused(members: dict[str, Any], told: str)
 
 def test_an_eventual_is_wanted() -> None:
     wrong: Any = True
-    with pytest.raises(ValueError, match=r"consistency is an Eventual\(\), not True"):
+    with pytest.raises(ValueError, match=r"consistency must be an Eventual, not True"):
         hashrange.connect(settings=Settings(consistency=wrong))

@@ -233,7 +233,7 @@ def test_faults_that_make_no_sense_are_refused(members: dict[str, Any], told: st
 
 def test_faults_are_wanted() -> None:
     wrong: Any = {"throttle": 0.1}
-    with pytest.raises(ValueError, match=r"faults is a Faults\(\), not {'throttle': 0.1}"):
+    with pytest.raises(ValueError, match=r"faults must be a Faults, not {'throttle': 0.1}"):
         hashrange.connect(settings=Settings(faults=wrong))
 
 
