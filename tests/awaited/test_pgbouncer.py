@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
+from loopback import own_address
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
@@ -26,18 +25,17 @@ def pooled(durable_postgres_server: PostgresServer) -> Iterator[str]:
         pytest.skip("pgbouncer is not installed")
     server = durable_postgres_server
     name = server.new_database().split("/")[3].split("?")[0]
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
+    address = own_address()
     settings = server.folder / f"{name}.ini"  # the user nobody may read it
     settings.write_text(
         f"[databases]\n{name} = host={server.folder} port=5432 dbname={name} user=hashrange\n"
-        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        f"[pgbouncer]\nlisten_addr = {address}\nlisten_port = 6432\nunix_socket_dir =\n"
         "auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
     )
     user = "nobody" if os.getuid() == 0 else None
     process = subprocess.Popen([program, str(settings)], stderr=subprocess.DEVNULL, user=user)
     try:
-        yield f"postgresql://hashrange@127.0.0.1:{port}/{name}?pgbouncer=1"
+        yield f"postgresql://hashrange@{address}:6432/{name}?pgbouncer=1"
     finally:
         process.terminate()
         process.wait(SECONDS_MAX)

