@@ -205,7 +205,7 @@ def _as_sent(text: str) -> str:
         ("SS", '"a"', "list of texts"),
         ("SS", "[]", "empty"),
         ("escaped", "x", "in quotes"),
-        ("X", "x", "no type"),
+        ("X", "x", "not a type"),
     ],
 )
 def test_a_mistake_keeps_the_form(
