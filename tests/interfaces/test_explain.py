@@ -121,7 +121,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_command(db: Database, tmp_path: Path) -> None:
     path = str(tmp_path / "test.db")
     found = run(path, "SELECT * FROM \"table\" WHERE pk = '1'")
-    assert found.stdout.startswith("ExecuteStatement: 1 read units\n  1 rows read (5,0")
+    assert found.stdout.startswith("ExecuteStatement: 1 read unit\n  1 row read (5,0")
     found = run(path, json.dumps({"Scan": {"TableName": "table"}}), "--json")
     assert json.loads(found.stdout)["rows_read"] == 10
     assert "it would be refused" in run(path, '{"Scan": {"TableName": "absent"}}').stdout

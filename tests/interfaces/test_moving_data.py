@@ -238,6 +238,8 @@ def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
     assert closed in fault(run("export", closed, "table", "-o", "b.csv"))
     into = ("import", "a.db", "table")
     assert fault(run(*into, "none.jsonl")) == "none.jsonl: no such file"
+    nowhere = fault(run("import", "none.db", "table", "a.jsonl"))
+    assert nowhere == "none.db: no such file; --create makes it"
     assert (
         fault(run("import", "a.db", "none", "a.jsonl")) == "a.db: no table none; --create makes it"
     )

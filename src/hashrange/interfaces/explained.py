@@ -7,7 +7,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     """An explanation in lines of text."""
     lines = [
         f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
-        f"  {found['rows_read']:,} rows read ({found['bytes_read']:,} bytes), "
+        f"  {found['rows_read']:,} {'row' if found['rows_read'] == 1 else 'rows'} read "
+        f"({found['bytes_read']:,} bytes), "
         f"{found['items_returned']:,} returned",
     ]
     for line in found["consumed"]:
@@ -24,6 +25,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
 
 def _units(read: float, write: float) -> str:
     parts = [
-        f"{units:g} {kind} units" for units, kind in ((read, "read"), (write, "write")) if units
+        f"{units:g} {kind} {'unit' if units == 1 else 'units'}"
+        for units, kind in ((read, "read"), (write, "write"))
+        if units
     ]
     return " and ".join(parts) or "no units"

@@ -59,6 +59,11 @@ def test_a_statement_without_an_end_is_refused() -> None:
         ("SELECT 1\n  ", True),
         ("SELECT 1\nFROM", False),
         ("", True),
+        ("exit", True),
+        ("Quit;", True),
+        ("help", True),
+        ("help me", False),
+        ("SELECT 1\nexit", False),
     ],
 )
 def test_enter_runs_what_is_complete(text: str, complete: bool) -> None:

@@ -58,6 +58,14 @@ def test_ctrl_c_ends_a_page_and_a_line_but_not_the_shell(shared: Terminal) -> No
     assert "orders" in shared.run(".tables")
 
 
+def test_words_of_other_shells(shop: Path, tmp_path: Path) -> None:
+    with terminal("shell", shop, home=tmp_path) as opened:
+        opened.ready()
+        assert ".tables" in opened.run("help")
+        opened.type("exit\r")
+        assert opened.end() == 0
+
+
 def test_an_error_leaves_the_shell_running(shared: Terminal) -> None:
     said = plain(shared.run("SELECT COUNT(*) FROM orders;"))
     assert "\n  SELECT COUNT(*) FROM orders\n         ^^^^^\n" in said

@@ -85,7 +85,9 @@ def import_(
 
     with told("run the same command again to go on"):
         chosen = formats.for_input(path, format)
-        if create is not None and kind_of(db) == "file" and not Path(db).exists():
+        if kind_of(db) == "file" and not Path(db).exists():
+            if create is None:
+                fail(f"{db}: no such file; --create makes it")
             _try_to_create(table, path, create)
         with open_target(db, create=create is not None) as target:
             ask_before_writing(target, f"Write the items of {path} to {table}", yes)

@@ -13,7 +13,7 @@ from hashrange.interfaces.shell.history import History
 from hashrange.interfaces.shell.output import Mode, Output
 from hashrange.interfaces.shell.plans import explain
 from hashrange.interfaces.shell.session import Session
-from hashrange.interfaces.shell.splitting import TooLong, entries
+from hashrange.interfaces.shell.splitting import TooLong, as_command, entries
 from hashrange.interfaces.shell.values import printable
 
 _READ_LEVELS_MAX = 10
@@ -61,6 +61,7 @@ class Commands:
 
     def run(self, text: str) -> None:
         """Run a statement or a dot command. Raises `Failed` and `Quit`."""
+        text = as_command(text)
         if not text.startswith("."):
             self._session.run(text)
             return

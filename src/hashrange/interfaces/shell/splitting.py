@@ -19,6 +19,10 @@ _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
+_WORDS = {"exit": ".quit", "quit": ".quit", "help": ".help"}
+"""Commands of other shells. As statements they would wait for a semicolon."""
+
+
 class TooLong(Exception):
     """A statement without an end; the message is for the user."""
 
@@ -63,6 +67,11 @@ def _command(line: str) -> str:
     return line.strip().removesuffix(";").rstrip()
 
 
+def as_command(text: str) -> str:
+    """The dot command that an entry stands for, if it is a word of other shells."""
+    return _WORDS.get(_command(text).lower(), text)
+
+
 def split(text: str) -> list[str]:
     """The statements in a text, and the rest after the last semicolon."""
     found, start = [], 0
@@ -75,7 +84,7 @@ def split(text: str) -> list[str]:
 
 def is_complete(text: str) -> bool:
     """Whether Enter at the end of this text, typed at a prompt, should run it."""
-    if text.lstrip().startswith(".") or is_blank(text):
+    if as_command(text).lstrip().startswith(".") or is_blank(text):
         return True
     if is_blank(split(text)[-1]):
         return True
