@@ -109,3 +109,62 @@ def test_a_collection_with_a_local_index_is_the_sum_of_its_entities() -> None:
     for most, hot in ((5_000_000, True), (4_000_000, False)):
         found = messages(text + patterns(table=f", C, A, B, {volumes.format(most)}"), "I04")
         assert bool(found) is hot
+
+
+FLEET = (
+    item("F", "'f#{f}', 'info'", "f: st.Slug")
+    + item("D", "'d#{f}#{d}', 'info'", "f: st.Slug; d: st.Slug")
+    + item("R", "'f#{f}', 'r#{at}#{d}'", "f: st.Slug; d: st.Slug; at: datetime",
+           "by_month = st.index('GSI1', 'm#{f}#{at:%Y-%m}#{d|shard:2}', '{at}#{d}')")
+)  # fmt: skip
+FLEETS = (
+    ", F, D, volumes=st.volumes(F=st.total(5, size=100), D=st.each(F, mean=10, max=10, size=100), "
+    "R=st.each(F, mean=1000, max={0}, size=100)), writes=[st.writes(R, create={1})]"
+)
+READ_FLEET = "@st.rate({0}, items=1, size=100)\ndef of(self, f: str) -> st.Query[R]: ..."
+
+
+def test_declared_numbers_of_parents_bound_the_number_of_keys() -> None:
+    def found(most: int, creates: int, reads: int = 0) -> list[str]:
+        text = FLEET + patterns(READ_FLEET.format(reads), table=FLEETS.format(most, creates))
+        return messages(text, "C01")
+
+    assert found(1000, 5000, 30_000) == []
+    each = "R.key: 1,001 write units per second on each of 5 'f#{f}', of 1,000"
+    assert found(1000, 5005) == [each]
+    assert found(1000, 0, 30_001) == [
+        "P.of: 3,000 read units per second on each of 5 'f#{f}', of 3,000"
+    ]
+    month = "on each of 10 'm#{f}#{at:%Y-%m}#{d|shard:2}'"  # all of one moment, in two shards
+    assert [month in one for one in found(1000, 10_001)] == [True, False]
+
+
+def test_the_largest_parent_is_hot_before_the_others_are() -> None:
+    text = FLEET + patterns(READ_FLEET.format(1), table=FLEETS.format(4000, 2000))
+    [(severity, message)] = [
+        (f.severity, f.message) for f in st.lint(model(text)).findings if f.rule == "C01"
+    ]
+    assert severity == "warning"
+    assert message.startswith("1,600 write units per second on the largest 'f#{f}'")
+
+
+def test_a_pattern_across_parents_does_not_read_the_number_of_each_parent() -> None:
+    text = item("F", "'f#{f}', 'info'", "f: st.Slug") + item(
+        "D",
+        "'f#{f}', 'd#{d}'",
+        "f: st.Slug; d: st.Slug; kind: st.Slug",
+        "of_kind = st.index('GSI1', 'k#{kind}', '{d}')",
+    )
+    volumes = "F=st.total(5, size=100), D=st.each(F, mean=9, max=100_000, size=100)"
+    text += patterns(
+        "def of_kind(self, kind: str) -> st.Query[D]: ...",
+        "def of_f(self, f: str) -> st.Query[D]: ...",
+        table=f", F, volumes=st.volumes({volumes})",
+    )
+    assert [line.split(":")[0] for line in messages(text, "A04")] == ["P.of_f"]
+    assert st.cost(model(text)).line("P.of_kind").notes[0].startswith("the number of D items is")
+
+
+def test_a_shard_of_a_time_is_no_bucket_of_time() -> None:
+    text = item("M", "'m#{id}#{at|shard:4}', '{at}#{n}'", "id: st.Slug; at: datetime; n: st.Slug")
+    assert not messages(text + patterns("@st.latest\ndef m(self, id: str) -> M | None: ..."), "A06")

@@ -14,7 +14,7 @@
 
 import base64
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -74,7 +74,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
         counts=any(isinstance(m, Counts) for m in metadata),
         expires=expires,
         ref=next((m for m in metadata if isinstance(m, Ref)), None),
-        bounds=_bounds(metadata) if tag == "N" and not expires else (),
+        bounds=bounds_of(metadata) if tag == "N" and not expires else (),
     )
 
 
@@ -313,7 +313,8 @@ def _length_max(metadata: list[Any]) -> int | None:
     return None
 
 
-def _bounds(metadata: list[Any]) -> tuple[tuple[str, Decimal], ...]:
+def bounds_of(metadata: Sequence[Any]) -> tuple[tuple[str, Decimal], ...]:
+    """The bounds of a number, as (comparison, bound)."""
     found = []
     for constraint in metadata:
         for sign, name in ((">=", "ge"), (">", "gt"), ("<=", "le"), ("<", "lt")):

@@ -5,6 +5,7 @@ Ids are short and share prefixes ("1", "10", "a", "ab"), since such values revea
 prefixes and ranges.
 """
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,6 +14,7 @@ from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 from uuid import UUID
 
+from annotated_types import Ge
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from hashrange.design.declare.entity import Entity
@@ -20,7 +22,7 @@ from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.markers import Expires
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import shard_of
-from hashrange.design.declare.types import core_type
+from hashrange.design.declare.types import bounds_of, core_type
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.table import Table
 from hashrange.design.tools.readable_texts import readable_text
@@ -35,6 +37,10 @@ FAR = datetime(2100, 1, 1, tzinfo=UTC)
 TOGETHER = 3
 """How many readable items share a partition key that no other entity gives them."""
 ATTEMPTS = 20
+NUMBERS = 12
+"""The difference between the smallest and the largest generated integer."""
+PLACES, FRACTIONS = 2, 999
+"""The decimal places of generated decimals, and the same difference in units of the last place."""
 NONE_SHARE = 0.25
 """The probability that an optional field is None."""
 
@@ -46,6 +52,7 @@ def sample(
 
     Parents come first. The declared volumes limit the children of a parent, and the same seed gives
     the same items. With `readable`, texts are made for people instead of for finding mistakes.
+    A field with `Field(examples=[...])` has one of these values.
     Raises DesignError if no generated value satisfies a field's constraints.
     """
     return _Inventor(table, parents, children, random.Random(seed), readable).items()
@@ -147,7 +154,11 @@ class _Inventor:
             for name, info in entity.model.model_fields.items():
                 if name in values or isinstance(info.default, Copy) or entity.version == name:
                     continue
-                values[name] = self._value(info.annotation, [*info.metadata])
+                if info.examples:
+                    values[name] = self._example(info.examples, number)
+                    continue
+                metadata = [*info.metadata, *self._signed(entity, name)]
+                values[name] = self._value(info.annotation, metadata)
                 if readable and entity.fields[name].python is str:
                     values[name] = self._readable(entity, name, number)
             if readable:
@@ -162,7 +173,12 @@ class _Inventor:
                 continue
             return item
         if error is not None:
-            raise DesignError(f"{entity}: no generated value fits: {error}") from error
+            assert isinstance(error, ValidationError)
+            reasons = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in error.errors() if e["loc"])
+            raise DesignError(
+                f"{entity}: no generated value is valid ({reasons or error.errors()[0]['msg']}): "
+                "name some with Field(examples=[...])"
+            ) from error
         return None
 
     def _inherited(self, entity: Entity, above: Sequence[Entity]) -> dict[str, Any]:
@@ -219,9 +235,22 @@ class _Inventor:
         if isinstance(core, type) and issubclass(core, BaseModel):
             fields = core.model_fields.items()
             return core(**{n: self._value(i.annotation, [*i.metadata]) for n, i in fields})
-        return self._scalar(core)
+        return self._scalar(core, metadata)
 
-    def _scalar(self, core: Any) -> Any:
+    @staticmethod
+    def _signed(entity: Entity, field: str) -> list[Any]:
+        """A bound below zero, if a template writes negative numbers of the field."""
+        columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
+        found = (part for column in columns for part in column.template.placeholders)
+        signed = any(part.field == field and part.spec.startswith("+") for part in found)
+        return [Ge(-NUMBERS)] if signed else []
+
+    def _example(self, examples: Sequence[Any], number: int) -> Any:
+        if self.readable:
+            return examples[(number - 1) % len(examples)]
+        return self.chance.choice(examples)
+
+    def _scalar(self, core: Any, metadata: Sequence[Any] = ()) -> Any:
         moment = START + timedelta(
             days=self.chance.choice(DAYS),
             hours=self.chance.choice((0, 1, 5)),
@@ -231,9 +260,9 @@ class _Inventor:
             later = timedelta(days=self.number % 2, minutes=17 * self.number)
             moment = READABLE_START + later
         makers: dict[Any, Any] = {
-            str: lambda: self.chance.choice(TEXTS),
-            int: lambda: self.chance.randint(0, 12),
-            Decimal: lambda: Decimal(self.chance.randint(0, 999)) / 100,
+            str: lambda: _long_enough(self.chance.choice(TEXTS), metadata),
+            int: lambda: self.chance.randint(*_range(metadata, NUMBERS, 1)),
+            Decimal: lambda: self._decimal(metadata),
             bool: lambda: self.chance.random() < 0.5,
             bytes: lambda: self.chance.randbytes(3),
             datetime: lambda: moment,
@@ -244,3 +273,29 @@ class _Inventor:
             SecretBytes: lambda: SecretBytes(b"secret"),
         }
         return makers.get(core, makers[str])()
+
+    def _decimal(self, metadata: Sequence[Any]) -> Decimal:
+        found = (getattr(fact, "decimal_places", None) for fact in metadata)
+        places = min((p for p in found if p is not None), default=PLACES)
+        low, high = _range(metadata, FRACTIONS, 10**places)
+        return Decimal(self.chance.randint(low, high)).scaleb(-places)
+
+
+def _range(metadata: Sequence[Any], span: int, unit: int) -> tuple[int, int]:
+    """The smallest and largest number to generate, in `unit`ths: some of both signs if allowed."""
+    lows, highs = [], []
+    for sign, bound in bounds_of(metadata):
+        if sign in (">=", ">"):
+            lows.append(math.ceil(bound * unit) + (sign == ">"))
+        else:
+            highs.append(math.floor(bound * unit) - (sign == "<"))
+    high = min(highs, default=None)
+    low = max(lows, default=0 if high is None or high >= 0 else high - span)
+    if low < 0 and (high is None or high > 0):
+        low = max(low, -span // 2)
+    return low, low + span if high is None else max(low, min(high, low + span))
+
+
+def _long_enough(text: str, metadata: Sequence[Any]) -> str:
+    least = max((getattr(fact, "min_length", None) or 0 for fact in metadata), default=0)
+    return text + "x" * (least - len(text))

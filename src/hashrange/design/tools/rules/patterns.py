@@ -110,7 +110,8 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
         if plan.pattern.facts.latest and plan.routes:
             for column in plan.route.key.hash:
                 for part in column.template.placeholders:
-                    if plan.entities[0].fields[part.field].python in (date, datetime):
+                    timed = plan.entities[0].fields[part.field].python in (date, datetime)
+                    if timed and not part.shards:
                         yield str(plan.pattern), f"{column.template} is empty after {part} changes"
 
 

@@ -91,8 +91,12 @@ class Context:
         ]
         if found:
             return max(found, key=lambda one: one[:2])[2]
-        if len(volumes.of(entity).each) == 1:  # the parent's fields may have other names here
-            return volumes.of(entity).each[0]
+        if len(volumes.of(entity).each) == 1:
+            [only] = volumes.of(entity).each
+            parent = next(e for e in self.entities if str(e) == only.parent)
+            names = self._names(entity, parent)
+            if names & set(known) or not names <= entity.fields.keys():
+                return only  # a part of the parent's key, or its fields have other names here
         count = volumes.count(entity) if not known else None
         if count is not None:
             return Each("", count, int(count))

@@ -21,11 +21,17 @@ MANY_ITEMS = 1_000_000
     "more traffic on one key than a partition allows",
     "One partition key value allows 1,000 write units and 3,000 read units per second, in the "
     "table and in each index separately. Neither adaptive nor burst capacity raises that. The "
-    "traffic of all entities and patterns with the same value counts together.",
+    "traffic of all entities and patterns with the same value counts together. Volumes tell how "
+    "many values there are, and how large the share of the largest is.",
 )
-def hot_key(c: Context) -> Iterator[Found]:
-    for traffic in hot_keys(c, "C01"):
-        yield next(iter(traffic.shares)), str(traffic)
+def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
+    hot = hot_keys(c, "C01")
+    for traffic in hot:
+        yield traffic.where, str(traffic), "error"
+    known = {(traffic.what, traffic.where) for traffic in hot}
+    for traffic in hot_keys(c, "C01", largest=True):
+        if (traffic.what, traffic.where) not in known:
+            yield traffic.where, f"{traffic} if traffic is as uneven as the volumes", "warning"
 
 
 @rule(
@@ -105,7 +111,7 @@ def shards(c: Context) -> Iterator[Found]:
             yield str(plan.pattern), f"each read queries {plan.route_shards} keys"
     for traffic in hot_keys(c, "C07"):
         count = math.ceil(traffic.units / traffic.most)
-        yield next(iter(traffic.shares)), f"{count} shards would allow its {traffic.what}s"
+        yield traffic.where, f"{count} shards would allow its {traffic.what}s"
 
 
 @rule(

@@ -1,11 +1,18 @@
-"""The traffic on each partition key value, as far as the declarations determine the values."""
+"""The traffic on each partition key value, as far as the declarations determine the values.
+
+Constants, choices and shards can be listed. The number of other values is at most that of the items
+whose identity they are part of: there are as many `fleet#{fleet}` as fleets. New items are of the
+present, so all of one moment have the same day.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from itertools import product
 from typing import Literal
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.plan.planner import Plan
 from hashrange.design.tools.rules.rule import Context, named
@@ -20,10 +27,14 @@ What = Literal["read", "write"]
 
 @dataclass
 class Traffic:
-    """Capacity units per second on one partition key value, by entity key or pattern."""
+    """Capacity units per second on one partition key value, by entity key or pattern.
+
+    `value` is a template if its values cannot be listed; then `which` says which of them it is.
+    """
 
     what: What
     value: str
+    which: str = ""
     shares: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -31,11 +42,17 @@ class Traffic:
         return sum(self.shares.values())
 
     @property
+    def where(self) -> str:
+        """The entity key or pattern with the largest share."""
+        return max(self.shares, key=lambda where: self.shares[where])
+
+    @property
     def most(self) -> int:
         return READ_UNITS_MAX if self.what == "read" else WRITE_UNITS_MAX
 
     def __str__(self) -> str:
-        text = f"{self.units:,.0f} {self.what} units per second on {self.value!r}, of {self.most:,}"
+        where = f"{self.which}{self.value!r}"
+        text = f"{self.units:,.0f} {self.what} units per second on {where}, of {self.most:,}"
         if len(self.shares) > 1:
             shares = ", ".join(f"{where} {units:,.0f}" for where, units in self.shares.items())
             text += f" ({shares})"
@@ -65,16 +82,77 @@ def partition_values(entity: Entity, key: EntityKey) -> list[str] | None:
     return [" / ".join(values) for values in product(*texts)]
 
 
-def hot_keys(c: Context, rule: str) -> list[Traffic]:
+@dataclass
+class _Spread:
+    """The partition key values over which an entity's traffic is spread.
+
+    `mean` is the share of traffic that each has, `largest` that of the value with the most items.
+    """
+
+    values: list[str]
+    mean: float
+    largest: float
+    which: str = ""
+
+
+def _spread(c: Context, entity: Entity, key: EntityKey, new: bool = False) -> _Spread | None:
+    values = partition_values(entity, key)
+    if values:
+        return _Spread(values, 1 / len(values), 1 / len(values))
+    known = 1.0
+    names: set[str] = set()
+    for column in key.hash:
+        for part in column.template.placeholders:
+            kind = entity.fields[part.field]
+            if part.shards:
+                known /= part.shards
+            elif kind.choices:
+                known /= len(kind.choices)
+            elif kind.python not in (date, datetime):
+                names.add(part.field)
+            elif not new or not column.template.formats[part].units <= PERIODS["day"]:
+                return None
+    text = " / ".join(str(column.template) for column in key.hash)
+    if not names:
+        return _Spread([text], known, known)
+    parent = _fewest(c, entity, names)
+    if parent is None:
+        return None
+    count = c.table.volumes.count(parent) or 1
+    largest = max(_largest(c, entity, parent), 1 / count)
+    return _Spread([text], known / count, known * largest, f"each of {count / known:,.0f} ")
+
+
+def _fewest(c: Context, entity: Entity, names: set[str]) -> Entity | None:
+    """Of the entities whose primary keys hold these fields, the one with the fewest items."""
+    holders = [
+        (count, other)
+        for other in c.entities
+        if names <= {*c.model.identity_in(entity, other).values()}
+        if (count := c.table.volumes.count(other)) is not None
+    ]
+    return min(holders, key=lambda one: one[0])[1] if holders else None
+
+
+def _largest(c: Context, entity: Entity, parent: Entity) -> float:
+    """The share of the entity's items that one parent can have; 0 if it is not declared."""
+    per, count = c.table.volumes.per(entity, parent), c.table.volumes.count(entity)
+    return min(1.0, per.max / count) if per is not None and count else 0.0
+
+
+def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The traffic on keys that have more of it than a partition allows.
 
+    With `largest`, a parent has as much of the traffic as of the items, and the largest counts.
     If several values have the same shares, only the first is returned.
     """
     found: dict[tuple[What, str | None, str], Traffic] = {}
-    for what, source, where, values, units in [*_writes(c, rule), *_reads(c, rule)]:
-        for value in values:
-            traffic = found.setdefault((what, source, value), Traffic(what, value))
-            traffic.shares[where] = traffic.shares.get(where, 0) + units
+    for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
+        share = spread.largest if largest else spread.mean
+        for value in spread.values:
+            which = "the largest " if largest and spread.which else spread.which
+            traffic = found.setdefault((what, source, value), Traffic(what, value, which))
+            traffic.shares[where] = traffic.shares.get(where, 0) + units * share
     hot: dict[tuple[What, tuple[str, ...]], Traffic] = {}
     for traffic in found.values():
         if traffic.units > traffic.most:
@@ -82,8 +160,8 @@ def hot_keys(c: Context, rule: str) -> list[Traffic]:
     return list(hot.values())
 
 
-Share = tuple[What, str | None, str, list[str], float]
-"""(what, index, where, partition key values, units per second on each of these values)"""
+Share = tuple[What, str | None, str, _Spread, float]
+"""(what, index, where, partition key values, units per second on all of them together)"""
 
 
 def _writes(c: Context, rule: str) -> Iterator[Share]:
@@ -94,21 +172,22 @@ def _writes(c: Context, rule: str) -> Iterator[Share]:
             continue
         units = (writes.create + writes.rate) * -(-size // limits.WRITE_UNIT_BYTES)
         for key in (entity.key, *entity.indexes):
-            values = partition_values(entity, key)
-            if values:
-                yield "write", key.source.name, named(entity, key), values, units / len(values)
+            spread = _spread(c, entity, key, new=not writes.rate)
+            if spread is not None:
+                yield "write", key.source.name, named(entity, key), spread, units
         if c.model.by_type is not None:
-            yield "write", c.model.by_type.name, f"{entity} by type", [entity.name], units
+            by_type = _Spread([entity.name], 1, 1)
+            yield "write", c.model.by_type.name, f"{entity} by type", by_type, units
 
 
 def _reads(c: Context, rule: str) -> Iterator[Share]:
     for plan in c.plans:
-        values = partition_values(plan.entities[0], plan.route.key) if plan.routes else None
-        if not values:
+        spread = _spread(c, plan.entities[0], plan.route.key) if plan.routes else None
+        if spread is None:
             continue
         units = _read_units(c, rule, plan)
         if units is not None:
-            yield "read", plan.source.name, str(plan.pattern), values, units / len(values)
+            yield "read", plan.source.name, str(plan.pattern), spread, units
 
 
 def _read_units(c: Context, rule: str, plan: Plan) -> float | None:

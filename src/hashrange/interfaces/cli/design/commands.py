@@ -84,12 +84,16 @@ def rule(id: str) -> None:
 def prove(model: Path, seed: int) -> None:
     """Compare every pattern's results on generated data. Exit status 1 if one differs."""
     import hashrange
+    from hashrange.design import DesignError
     from hashrange.design.tools.prove import prove as try_all
 
     wrong = False
     for table in tables_of(model):
-        with hashrange.connect() as database:
-            proof = try_all(table, database, seed=seed)
+        try:
+            with hashrange.connect() as database:
+                proof = try_all(table, database, seed=seed)
+        except DesignError as error:
+            fail(error)
         print(proof)
         wrong = wrong or proof.failed
     if wrong:
