@@ -108,7 +108,7 @@ class LogChange(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """Records of a change log that no stream needs any more."""
+    """Records of a change log that are no longer needed by a stream."""
 
     log: Log
     places: Sequence[Place]

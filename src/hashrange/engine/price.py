@@ -37,9 +37,9 @@ def is_long(answer: list[bytes | None] | list[int]) -> bool:
 def price(weight: int, body: bytes, answer: kv.Answer) -> int:
     """The price of an answer to a read of a request.
 
-    The values in the body of the request are compared with each row, so they count too. The price
-    of rows by key is that of all of them, because they are evaluated together. The price of a page
-    is that of its dearest row, because an evaluation pauses between the rows of a page.
+    The values in the body of the request are compared with each row, so they count too. The prices
+    of rows by key are added up, because these rows are evaluated together. For a page only its
+    dearest row counts, because an evaluation pauses between the rows of a page.
     """
     given = units(body) if weight > 1 and len(body) > _SHORT_BYTES else 0
     if type(answer) is kv.Page:

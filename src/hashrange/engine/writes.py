@@ -112,7 +112,7 @@ def update(
 
     def edit(old: Item | None) -> Item | None:
         if old is None and change.only_removes:
-            # Paths that do not exist are no error here (seen on AWS by ScyllaDB's tests).
+            # Paths that do not exist are not an error here (seen on AWS by ScyllaDB's tests).
             return None
         # The operands of an update see the key of a new item; those of a condition do not.
         new = change.apply(key if old is None else old)

@@ -19,7 +19,7 @@ class PreparedCondition:
 
     @cached_property
     def key_condition(self) -> PreparedKeyCondition:
-        """Raises ValidationException if it is no key condition."""
+        """Raises ValidationException if it is not a key condition."""
         return PreparedKeyCondition(key_tests(self._root))
 
     @cached_property
@@ -55,7 +55,7 @@ class Condition(Struct, gc=False, eq=False):
         return cls(PreparedCondition(root))
 
     def as_key_condition(self) -> KeyCondition:
-        """Raises ValidationException if it is no key condition."""
+        """Raises ValidationException if it is not a key condition."""
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def matches(self, item: Item | None) -> bool:

@@ -181,7 +181,7 @@ class KeyCondition(Struct, gc=False, eq=False):
 
 
 def key_tests(root: Node) -> list[KeyTest]:
-    """The tests of a bound condition. Raises ValidationException if it is no key condition."""
+    """The tests of a bound condition. Raises ValidationException if it is not a key condition."""
     tests: dict[str, KeyTest] = {}
     waiting = [root]
     while waiting:

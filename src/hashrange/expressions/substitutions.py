@@ -26,7 +26,7 @@ class Substitutions:
     """Checked names and values, and which of them are used.
 
     Raises ValidationException; makes the values canonical in place. With `legacy`, the message
-    about an invalid value names its key, as that of operations with legacy validation does.
+    about an invalid value names its key, as in operations with legacy validation.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ _spelling = re.compile(
 ).fullmatch
 _EXPONENT_BITS = 64
 _LEGACY_BITS = 32
-"""The width of the service's exponents. If one needs more than 64 bits, the text is no number.
+"""The width of the service's exponents. If one needs more than 64 bits, the text is not a number.
 Operations with legacy validation use 32 bits, so a number that is too large may seem too small.
 """
 
@@ -57,7 +57,7 @@ def canonical(text: str) -> str:
 
 
 def scale(text: str) -> int:
-    """The digits after the point in a number as written, less its exponent; 0 if it is no number.
+    """The digits after the point in a number as written, less its exponent; 0 if it is malformed.
 
     1.0 and 1 are equal, but have different scales.
     """

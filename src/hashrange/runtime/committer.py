@@ -64,7 +64,7 @@ class Committer(forks.Forkable):
         self._wake_upkeep = wake_upkeep
         self._executor = executor
         self.refusal = ""
-        """Why nothing may be written any more."""
+        """Why all writes are refused; empty if they are not."""
         self.after_fork_in_child()
         forks.watch(self)
 

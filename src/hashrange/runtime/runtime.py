@@ -137,7 +137,7 @@ class Runtime(BaseRuntime):
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def refuse_writes(self, reason: str) -> None:
-        """Write nothing any more, because the stored data is damaged. Reads go on."""
+        """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
         self._committer.refusal = reason
 
     def probe(self) -> None:

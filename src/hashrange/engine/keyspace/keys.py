@@ -194,7 +194,7 @@ def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
 
 
 def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
-    """The key attributes that a raw key holds: for an index those of the table as well."""
+    """The key attributes that a raw key holds. That of an index entry holds the table's as well."""
     names = source.key + table.key if isinstance(source, Index) else table.key
     return dict(zip(names, parse_raw(raw), strict=True))
 

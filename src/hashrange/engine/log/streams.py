@@ -38,7 +38,7 @@ def latest_commit() -> Fetch[int]:
 
 
 def settled(latest: int, moment: Moment) -> int:
-    """The time before which nothing is committed any more, in milliseconds."""
+    """The time from before which no more records will come, in milliseconds."""
     return latest - int(moment.commit_seconds * 1000)
 
 

@@ -1,7 +1,7 @@
 """The order in which the service finds the faults of a transaction's members.
 
 The number of actions is checked first, and alone. Then come all members except the names of tables,
-those of the actions before those of the request; then actions that do nothing; the names come last.
+first in the actions and then in the request; then actions that do nothing; the names come last.
 Captured in October 2026 in six of seven regions; eu-west-2 reports each by itself.
 """
 

@@ -68,7 +68,7 @@ def parse(body: bytes) -> Request:
 def _kind(member: Member) -> Literal["read", "write"] | None:
     """Whether a member reads or writes, by its text alone.
 
-    None if one of its parameters is refused, or if the text is no statement, or is EXISTS.
+    None if one of its parameters is refused, or if the text is not a statement, or is EXISTS.
     """
     try:
         statements.normalize_all(member.parameters)

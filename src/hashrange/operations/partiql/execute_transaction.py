@@ -69,7 +69,7 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(given: requests.ExecuteTransaction) -> bytes:
-    """The fingerprint of a request. In ReturnValuesOnConditionCheckFailure, NONE is no value."""
+    """The fingerprint of a request. NONE in ReturnValuesOnConditionCheckFailure does not count."""
     content = msgspec.to_builtins(given.transact_statements)
     for member in content:
         member["Statement"] = member["Statement"].strip()

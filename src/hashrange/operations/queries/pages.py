@@ -23,7 +23,7 @@ SLOW_CHUNK_ROWS = 32
 class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
-    `matches` is None if every row is kept, and `project` if rows are kept unchanged; `weight` is
+    `matches` is None if every row is kept, and `project` if rows are kept unchanged. `weight` is
     that of both (see `engine.price`). With `fetching`, attributes that a local index lacks are read
     from the table. `limit` is the number of rows to evaluate. With `scanning`, each partition that
     a range reaches is charged by itself, because a Scan has no partition key.

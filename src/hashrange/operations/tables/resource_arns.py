@@ -1,6 +1,6 @@
 """ResourceArn: the table or stream that a request about tags or a policy names.
 
-The messages were observed on the service in 2026, except that of an absent ARN, which is older.
+The messages were observed on the service in 2026; the one about an absent ARN is older.
 """
 
 import re

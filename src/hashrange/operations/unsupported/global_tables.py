@@ -9,7 +9,7 @@ from hashrange.operations.unsupported.refusals import Request
 
 
 def update(request: Request, moment: Moment) -> Decide:
-    """There is no global table of the old version, to add a replica to or to remove one from."""
+    """A replica cannot be added, and there is no table of this version to remove one from."""
     if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):

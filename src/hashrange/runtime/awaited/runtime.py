@@ -152,7 +152,7 @@ class AsyncRuntime(BaseRuntime):
         return []
 
     def refuse_writes(self, reason: str) -> None:
-        """Write nothing any more, because the stored data is damaged. Reads go on."""
+        """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
         self._writes.refusal = reason
 
     def probe(self) -> None:

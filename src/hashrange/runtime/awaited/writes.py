@@ -82,7 +82,7 @@ class Writes:
         committed: Callable[[Sequence[kv.Write]], None] | None,
     ) -> None:
         self.refusal = ""
-        """Why nothing may be written any more."""
+        """Why all writes are refused; empty if they are not."""
         self.batches_max = max(1, store.connections_max // 2)
         self._store = store
         self._loop = loop

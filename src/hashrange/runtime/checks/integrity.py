@@ -106,7 +106,7 @@ class TableCheck:
                 yield f"{_name(index)}: {found.problem}"
 
     def _row_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
-        """Check a row of the table alone, and add to `checks` those of its rows in indexes."""
+        """Check a row of the table by itself, and collect the `checks` of its rows in indexes."""
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -128,7 +128,7 @@ class TableCheck:
                 checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: Index | TimeToLive, key: bytes, value: bytes) -> Iterator[str]:
-        """Check that a row of an index is that of an item."""
+        """Check that a row of an index belongs to an item, and equals the one it should have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
             owner = maintainer.owner(self._table, Row(value))

@@ -1,9 +1,9 @@
 """A thread that looks for damage in the background, slowly, and stops all writes if it finds some.
 
-A damaged page of a file rarely gives an error. More often a row is not found any more, and a read
+A damaged page of a file rarely gives an error. More often a row is no longer found, and a read
 answers as if the item did not exist. Only comparisons find that: between items and the entries of
 their indexes, in both directions, and between the two trees that a store keeps of each space.
-Nothing should be written on top of damage, so the database becomes read-only then.
+Nothing should be written on top of damage, so the database becomes read-only if any is found.
 
 The work is done in parts of a few milliseconds, each on a snapshot of its own, which holds up no
 checkpoint. In between the thread rests, so that it takes a small share of one core.

@@ -1,8 +1,9 @@
 """The keys that are used most, in bounded memory: the space-saving algorithm.
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in data
-streams" (2005). When a new key finds all places taken, it takes that of the smallest count, and
-begins with it: counts may be too high, by at most the smallest, but no frequent key is missed.
+streams" (2005). If all places are taken, a new key replaces the key with the smallest count, and
+begins with its count. So counts may be too high, by at most the smallest, but no frequent key is
+missed.
 """
 
 from heapq import heappush, heapreplace

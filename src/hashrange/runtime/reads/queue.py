@@ -18,7 +18,7 @@ READS_MAX = 16
 """How many reads that may take long run at once."""
 
 WAITING_MAX = 256
-"""How many more may wait; others are refused at once, and SDKs try them again later."""
+"""How many more may wait. Others are refused at once, and SDKs try them again later."""
 
 WAIT_SECONDS_MAX = 20.0
 """How long a read may wait. A client that waits longer has probably given up."""

@@ -31,7 +31,7 @@ from hashrange.storage.postgres.reads import Question
 
 FENCE = -1
 DROPPED_LIST = -2
-"""Numbers of locks that are not those of a space."""
+"""The numbers of two locks. The number of a space's lock is the id of the space."""
 
 ABSENT = 0
 """The version of a row that is not there."""

@@ -83,7 +83,7 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
 
 
 async def forget_old(pool: Pool, milliseconds: int, citus: bool) -> None:
-    """Delete the ids that nobody can ask for any more. `milliseconds` is the time now."""
+    """Delete the ids that are no longer needed. `milliseconds` is the time now."""
     before = max(0, milliseconds - KEPT_MILLISECONDS).to_bytes(_TIME_BYTES, "big")
     async with pool.connection() as connection:
         if citus:
