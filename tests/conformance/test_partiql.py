@@ -168,6 +168,10 @@ def test_an_index(rows: Table, text: str, names: set[str], count: int) -> None:
     assert {name for each in found for name in each} == names
 
 
+MULTIPLE = (
+    "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
+    "multi-attribute RANGE keys."
+)
 INDEX_REFUSALS = [
     ("* FROM T.nope WHERE pk = 'p'", "The table does not have the specified index"),
     (
@@ -195,11 +199,7 @@ INDEX_REFUSALS = [
         "One or more parameter values were invalid: Secondary index byL does not project one or "
         "more filter attributes: [n]",
     ),
-    (
-        "* FROM T.many WHERE g = 5",
-        "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
-        "multi-attribute RANGE keys.",
-    ),
+    *((text, MULTIPLE) for text in ("* FROM T.many WHERE g = 5", "COUNT(*) FROM T.many")),
 ]
 
 

@@ -36,7 +36,8 @@ def bind(text: str, parameters: list[Any] | None = None) -> partiql.Statement:
 def outcome(statement: partiql.Statement, item: Item) -> object:
     """The effect of a statement on an item, in the notation of the fixture file."""
     match statement:
-        case partiql.Select(_, _, columns, where, _):
+        case partiql.Select(_, _, columns, where):
+            statement.check_columns()
             found = [item] if where is None or Condition.of(where).matches(item) else []
             return [columns.project(each) if columns else each for each in found]
         case partiql.Insert():

@@ -23,6 +23,7 @@ UNKNOWN = (
     "UnrecognizedClientException",
     "The security token included in the request is invalid.",
 )
+NOT_ITS_TOKEN = (UNKNOWN[0], UNKNOWN[1].removesuffix("."))
 
 WAYS: dict[str, Callable[[], Signed]] = {
     "header": sign,
@@ -213,8 +214,10 @@ FAULTS: list[tuple[str, Callable[[], Signed], tuple[str, str]]] = [
     ("the target is not signed", lambda: without_signed("x-amz-target"),
      (INVALID, f"'x-amz-target' {MUST}")),
     ("an unknown key", lambda: sign(access_key="nobody"), UNKNOWN),
-    ("a token that the key has not", lambda: sign(token="x", secret="wrong"), UNKNOWN),
-    ("another token", lambda: sign(access_key="ASIA", token=TOKEN[:-1], secret="wrong"), UNKNOWN),
+    ("an unknown key with a token", lambda: sign(access_key="nobody", token="x"), UNKNOWN),
+    ("a token that the key has not", lambda: sign(token="x", secret="wrong"), NOT_ITS_TOKEN),
+    ("another token", lambda: sign(access_key="ASIA", token=TOKEN[:-1], secret="wrong"),
+     NOT_ITS_TOKEN),
     ("another secret", lambda: sign(secret="wrong"), MISMATCH),
     ("another secret, query", lambda: sign(secret="wrong", presigned_seconds=60), MISMATCH),
 ]  # fmt: skip
@@ -228,7 +231,7 @@ def test_fault(signed: Callable[[], Signed], told: tuple[str, str]) -> None:
 def test_a_session_without_its_token() -> None:
     signed = sign(access_key="ASIA")
     del signed.headers["X-Amz-Security-Token"]
-    assert refusal(signed) == UNKNOWN
+    assert refusal(signed) == NOT_ITS_TOKEN
 
 
 def test_a_signature_that_does_not_cover_the_body() -> None:

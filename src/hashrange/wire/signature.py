@@ -31,6 +31,8 @@ _MISMATCH = (
     "The request signature we calculated does not match the signature you provided. Check your "
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 )
+_INVALID_TOKEN = "The security token included in the request is invalid"
+"""Said of the token of a known key; of an unknown key with a period. [seen]"""
 
 Query = Sequence[tuple[str, str]]
 """Decoded parameters in the order in which they were sent; each character is a byte."""
@@ -139,10 +141,10 @@ class Verifier:
         """Raises UnrecognizedClientException or InvalidSignatureException."""
         _check_signed_headers(request.headers, claim)
         key = self._keys.get(claim.credential.access_key)
-        if key is None or not compare_digest(key.token.encode(), claim.token.encode()):
-            raise UnrecognizedClientException(
-                "The security token included in the request is invalid."
-            )
+        if key is None:
+            raise UnrecognizedClientException(f"{_INVALID_TOKEN}.")
+        if not compare_digest(key.token.encode(), claim.token.encode()):
+            raise UnrecognizedClientException(_INVALID_TOKEN)
         if not compare_digest(_signature(request, claim, key.secret), claim.signature.encode()):
             raise InvalidSignatureException(_MISMATCH)
 

@@ -37,13 +37,22 @@ class Columns:
 
 
 class Select(NamedTuple):
-    """`columns` is None for all attributes. `order` holds the terms of ORDER BY."""
+    """`columns` is None for all attributes. `order` holds the terms of ORDER BY.
+
+    `fault` is that of the columns, which the service reports after those of the table and index.
+    """
 
     table_name: str
     index_name: str | None
-    columns: Columns | None
-    where: Node | None
-    order: tuple[Order, ...]
+    columns: Columns | None = None
+    where: Node | None = None
+    order: tuple[Order, ...] = ()
+    fault: ValidationException | None = None
+
+    def check_columns(self) -> None:
+        """Raises ValidationException if its columns cannot be read."""
+        if self.fault is not None:
+            raise self.fault
 
 
 class Insert(NamedTuple):
@@ -80,7 +89,9 @@ def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
         case tree.Select():
             return _select(parsed, parameters)
         case tree.Exists(select):
-            return Exists(_select(select, parameters))
+            bound = _select(select, parameters)
+            bound.check_columns()
+            return Exists(bound)
         case tree.Insert(source, value):
             return _insert(source, value, parameters)
         case tree.Update(source, assignments, where, returning):
@@ -92,18 +103,25 @@ def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
 
 
 def _select(parsed: tree.Select, parameters: Parameters) -> Select:
-    columns = None
-    if parsed.columns is not None:
-        paths = [path_of(column) for column in parsed.columns]
-        columns = Columns(paths)
-        check_disjoint("Statement", paths[::-1])  # the service's messages name the later path first
+    table, *index = parsed.source
+    index_name = index[0] if index else None
+    try:
+        columns = None if parsed.columns is None else _columns(parsed.columns)
+    except ValidationException as fault:
+        return Select(table, index_name, fault=fault)
     if parsed.order and parsed.where is None:
         raise ValidationException(
             "Must have WHERE clause in the statement when using ORDER BY clause."
         )
     where = None if parsed.where is None else condition_of(parsed.where, parameters)
-    table, *index = parsed.source
-    return Select(table, index[0] if index else None, columns, where, parsed.order)
+    return Select(table, index_name, columns, where, parsed.order)
+
+
+def _columns(terms: Sequence[tree.Term]) -> Columns:
+    paths = [path_of(term) for term in terms]
+    columns = Columns(paths)
+    check_disjoint("Statement", paths[::-1])  # the service's messages name the later path first
+    return columns
 
 
 def _insert(source: Source, value: tree.Term, parameters: Parameters) -> Insert:

@@ -21,10 +21,12 @@ def explain(statement: str, target: Target, catalog: Catalog) -> str:
     A database in this process decides the statement on a snapshot. Of any other only the
     description of the table is known, from which one line follows.
     """
+    bound = partiql.bind(partiql.parse(statement), ())
+    if isinstance(bound, partiql.Select):
+        bound.check_columns()
     if target.database is not None:
         found = target.database.explain("ExecuteStatement", {"Statement": statement})
         return "\n".join(map(printable, lines_of(found)))
-    bound = partiql.bind(partiql.parse(statement), ())
     if not isinstance(bound, partiql.Select):
         return "writes one item by its key; .capacity on shows what the statement consumed"
     table = catalog.describe(bound.table_name)

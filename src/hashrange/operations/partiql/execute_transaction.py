@@ -83,6 +83,8 @@ def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatemen
     statement = partiql.bind(parsed, member.parameters or ())
     if getattr(statement, "returning", None):
         raise ValidationException("RETURNING clause is not supported in ExecuteTransaction.")
+    if isinstance(statement, Select):
+        statement.check_columns()
     read = statement.select if isinstance(statement, Exists) else statement
     if isinstance(read, Select) and read.index_name is not None:
         raise ValidationException("Reads on indices are not supported within transactions.")

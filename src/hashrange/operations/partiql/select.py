@@ -175,11 +175,13 @@ def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
 def _source(table: Table, statement: Select, consistent: bool) -> TableOrIndex:
     """The table or index to read. Raises ValidationException if it cannot be read."""
     if statement.index_name is None:
+        statement.check_columns()
         return table
     statements.check_index_keys(statement, table)
     index = table.index(statement.index_name)
     if index is None:
         raise ValidationException("The table does not have the specified index")
+    statement.check_columns()
     if index.local:
         return index
     if consistent:

@@ -145,6 +145,7 @@ def single_key(select: Select, table: Table, operation: str) -> Item:
     A list of one value is an equality.
     """
     check_index_keys(select, table)
+    select.check_columns()
     if select.index_name is None and select.where is not None:
         found = partiql_keys.one_key(select.where, table.key)
         if found and found[1] is None:
