@@ -141,11 +141,11 @@ def test_a_costly_write_is_dropped_if_its_caller_was_told_to_try_again(
         await send(runtime, "PutItem", COSTLY_PUT)
         held = threading.Event()
         monkeypatch.setattr(jobs.Jobs, "_advance", _after(held, jobs.Jobs._advance))
-        monkeypatch.setattr(backlog, "SECONDS_MAX", 0.0)
+        monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", 0.0)
         told = send(runtime, "UpdateItem", COSTLY_UPDATE)
         assert isinstance(await told, ThrottlingException)
         held.set()
-        monkeypatch.setattr(backlog, "SECONDS_MAX", SECONDS_MAX)
+        monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", SECONDS_MAX)
         await wait_until_async(lambda: not (runtime._jobs._count or runtime._jobs._writing))
         found = _decoded(await send(runtime, "GetItem", get("a", "0")))
         assert "m" not in found["Item"]
@@ -215,7 +215,7 @@ def test_the_bytes_that_wait_are_limited(
 
 
 def test_nothing_waits_for_ever(inner: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "SECONDS_MAX", 0.0)
+    monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", 0.0)
 
     async def scenario() -> None:
         store = Gate(inner)

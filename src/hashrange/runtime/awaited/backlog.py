@@ -14,7 +14,7 @@ REQUESTS_MAX = 4096
 BYTES_MAX = 64 * 1024 * 1024
 """Of all bodies of unanswered requests."""
 
-SECONDS_MAX = 20.0
+REQUEST_SECONDS_MAX = 20.0
 """How long a request may take. A client that waits longer has probably given up."""
 
 _SWEEP_SECONDS = 1.0
@@ -62,7 +62,7 @@ class Backlog:
         return True
 
     def _sweep(self) -> None:
-        oldest = monotonic() - SECONDS_MAX
+        oldest = monotonic() - REQUEST_SECONDS_MAX
         while self._requests:
             request, (_, since) = next(iter(self._requests.items()))
             if since > oldest:

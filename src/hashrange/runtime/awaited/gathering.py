@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sized
 from time import perf_counter
 from typing import Any
 
-SECONDS_MAX = 0.0005
+GATHERING_SECONDS_MAX = 0.0005
 """The longest wait. A round trip costs nearly the same for one request as for sixteen, and a turn
 without new requests ends the wait."""
 
@@ -28,7 +28,7 @@ class Gathering:
     def begin(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._go_on, 0, perf_counter() + SECONDS_MAX)
+            self._loop.call_soon(self._go_on, 0, perf_counter() + GATHERING_SECONDS_MAX)
 
     def _go_on(self, before: int, end: float) -> None:
         waiting = len(self._waiting)

@@ -18,7 +18,7 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.awaited.backlog import SECONDS_MAX, Backlog, throttled
+from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
@@ -91,7 +91,7 @@ class Lane:
     async def _run(self, group: Group) -> None:
         task = current_task()
         assert task is not None
-        limit = self._loop.call_later(SECONDS_MAX, task.cancel)
+        limit = self._loop.call_later(REQUEST_SECONDS_MAX, task.cancel)
         try:
             await self._answer(group)
         except GeneratorExit:  # the loop is gone, and nothing more can be begun

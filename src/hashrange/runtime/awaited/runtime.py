@@ -27,7 +27,7 @@ from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.runtime.awaited.reads import QueuedRead, Reads
 from hashrange.runtime.awaited.threads import (
     ON_THE_LOOP,
-    SECONDS_MAX,
+    STORE_SECONDS_MAX,
     StoreOnLoop,
     is_running_here,
     wait_for,
@@ -167,7 +167,7 @@ class AsyncRuntime(BaseRuntime):
             raise WouldBlock(ON_THE_LOOP)
         if not self._loop.is_closed():
             closing = asyncio.run_coroutine_threadsafe(self.aclose(), self._loop)
-            wait_for(closing, self._loop, CLOSING_SECONDS_MAX + SECONDS_MAX)
+            wait_for(closing, self._loop, CLOSING_SECONDS_MAX + STORE_SECONDS_MAX)
 
     async def aclose(self) -> None:
         """On the runtime's loop: answer what has arrived, then close the store."""

@@ -17,7 +17,7 @@ from hashrange.runtime.mistaken_calls import WouldBlock
 
 T = TypeVar("T")
 
-SECONDS_MAX = 30.0
+STORE_SECONDS_MAX = 30.0
 """How long a thread waits for one answer of the store."""
 
 LOOKED_AFTER_SECONDS = 1.0
@@ -78,7 +78,7 @@ class StoreOnLoop:
         self.loop = loop
         self._own = own
 
-    def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = SECONDS_MAX) -> T:
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = STORE_SECONDS_MAX) -> T:
         if is_running_here(self.loop):
             work.close()
             raise WouldBlock(ON_THE_LOOP)
