@@ -1,4 +1,4 @@
-"""How the commands that run statements open a database, and how they talk."""
+"""How the commands that run statements open a database, and how they print remarks."""
 
 import argparse
 import sys
