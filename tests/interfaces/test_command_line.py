@@ -162,7 +162,7 @@ class TestServe:
         path = tmp_path / "new.db"
         with serving() as server:
             assert fault("serve", path, "--port", server.port) == (
-                f"port {server.port} of 127.0.0.1 is in use"
+                f"port {server.port} of 127.0.0.1 is in use; choose another port"
             )
         assert not path.exists()
 

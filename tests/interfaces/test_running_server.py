@@ -191,7 +191,7 @@ class TestAdminPort:
         path = tmp_path / "new.db"
         with serving() as other:
             line = fault("serve", path, "--port", 0, "--admin-port", other.port)
-            assert line == f"port {other.port} of 127.0.0.1 is in use"
+            assert line == f"port {other.port} of 127.0.0.1 is in use; choose another port"
         assert not path.exists()
 
     def test_it_costs_nothing_while_it_is_off(self) -> None:

@@ -362,7 +362,9 @@ def test_loopback_addresses(host: str) -> None:
 
 
 def test_a_port_in_use(server: Running) -> None:
-    with pytest.raises(ServerError, match=f"^port {server.port} of 127.0.0.1 is in use$"):
+    with pytest.raises(
+        ServerError, match=f"^port {server.port} of 127.0.0.1 is in use; choose another port$"
+    ):
         open_listener("127.0.0.1", server.port)
 
 

@@ -125,7 +125,9 @@ def test_the_environment_of_another_program() -> None:
 def test_a_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ServerError, match=rf"^port {port} of 127.0.0.1 is in use$"):
+        with pytest.raises(
+            ServerError, match=rf"^port {port} of 127.0.0.1 is in use; choose another port$"
+        ):
             hashrange.serve(port=port).__enter__()
 
 

@@ -82,7 +82,7 @@ def test_mistakes_are_told_in_one_line(path: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert failed("console", path, "--port", port).endswith(
-            f"port {port} of 127.0.0.1 is in use"
+            f"port {port} of 127.0.0.1 is in use; choose another port"
         )
     (tmp_path / "text.db").write_text("no database" * 100)
     assert "text.db" in failed("console", str(tmp_path / "text.db"), "--port", "0")

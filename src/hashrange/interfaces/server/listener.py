@@ -81,7 +81,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise ServerError(f"port {port} of {host} is in use") from None
+            raise ServerError(f"port {port} of {host} is in use; choose another port") from None
         reason = str(error.strerror).partition(" (")[0]  # the socket module adds the address
         raise ServerError(f"cannot listen on {host}:{port}: {reason}") from None
 
