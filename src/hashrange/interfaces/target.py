@@ -102,6 +102,17 @@ def without_password(name: str) -> str:
     return parts._replace(netloc=f"{shown}{parts.netloc.rpartition('@')[2]}", query="").geturl()
 
 
+def server_arguments(session: Any, url: str) -> dict[str, Any]:
+    """The arguments of a boto3 client of a server, which needs a region and credentials.
+
+    Where the boto3 session has none, they are made up: on loopback any are accepted.
+    """
+    given = {"endpoint_url": url, "region_name": session.region_name or "us-east-1"}
+    if session.get_credentials() is None:
+        given |= dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), NO_CREDENTIALS)
+    return given
+
+
 def _in_process(name: str, kind: Kind, create: bool) -> "Database":
     import hashrange
 
@@ -127,12 +138,7 @@ def _remote(name: str, kind: Kind, config: dict[str, Any]) -> tuple[Any, Any]:
             region_name=found["region"] if found else None,
         )
         if kind == "server":
-            given["endpoint_url"] = name
-            given["region_name"] = session.region_name or "us-east-1"
-            if session.get_credentials() is None:
-                given |= dict.fromkeys(
-                    ("aws_access_key_id", "aws_secret_access_key"), NO_CREDENTIALS
-                )
+            given |= server_arguments(session, name)
         elif session.region_name is None:
             raise TargetError(f"{name}: no region; name it: aws@eu-west-1")
         return session.client("dynamodb", **given), session.client("dynamodbstreams", **given)

@@ -76,5 +76,6 @@ def test_bad_input(
     broken.write_text("import absent_module")
     assert "broken.py, line 1" in refusal(capsys, broken, None, out)
     missing = tmp_path / "missing" / "o.svg"
-    assert "No such file" in refusal(capsys, SENSORS, None, missing)
+    assert "create it first" in refusal(capsys, SENSORS, None, missing)
+    assert ".svg or .html" in refusal(capsys, SENSORS, None, tmp_path / "o.png")
     assert [path.name for path in tmp_path.iterdir()] == ["broken.py"]

@@ -135,7 +135,7 @@ def test_the_command() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--region", "us-east-11"), "no prices for us-east-11 (did you mean 'us-east-1'?)"),
+        (("--region", "us-east-11"), "no prices for us-east-11 (known: us-east-1)"),
         (("--prices", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("--utilisation", "0"), "the utilisation is above 0 and at most 1"),
     ],

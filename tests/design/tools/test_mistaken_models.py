@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import hashrange
 from hashrange.interfaces.cli.design import commands as design
 
 from ..test_examples import EXAMPLES
@@ -60,6 +61,25 @@ def test_a_file_of_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.startswith("sensor-management\n")
 
 
+@pytest.fixture
+def unconfigured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """boto3 finds no region, no profile and no credentials."""
+    for name in ("REGION", "DEFAULT_REGION", "PROFILE", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "absent")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    return monkeypatch
+
+
+@pytest.mark.usefixtures("unconfigured")
+def test_create_on_a_server_needs_no_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    with hashrange.serve() as server:
+        design.create(SENSORS, server.url, None)
+        assert server.database.execute("ListTables", {})["TableNames"] == ["sensor-management"]
+    assert "sensor-management" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("environment", "endpoint", "told"),
     [
@@ -72,15 +92,10 @@ def test_create_without_a_place(
     environment: dict[str, str],
     endpoint: str | None,
     told: str,
-    monkeypatch: pytest.MonkeyPatch,
+    unconfigured: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, "absent")
     for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+        unconfigured.setenv(name, value)
     with pytest.raises(SystemExit, match=r"^hashrange: ") as ended:
         design.create(SENSORS, endpoint, None)
     assert str(ended.value.code) == f"hashrange: {told}"

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hashrange.design.errors import DesignError, suggest
+from hashrange.design.errors import DesignError
 
 NAMES = (
     "on_demand_reads", "on_demand_writes", "provisioned_reads", "provisioned_writes",
@@ -58,7 +58,8 @@ def prices_of(region: str, file: Path | None = None) -> Prices:
         folder = files("hashrange.design.tools.cost") / "prices"
         known = [path.name.removesuffix(".toml") for path in folder.iterdir()]
         if region not in known:
-            raise NoPrices(f"no prices for {region}{suggest(region, known)}: give a file")
+            names = ", ".join(sorted(known))
+            raise NoPrices(f"no prices for {region} (known: {names}): give a file of prices")
         name = region
         text = (folder / f"{region}.toml").read_text()
     try:

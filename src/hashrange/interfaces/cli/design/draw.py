@@ -58,6 +58,8 @@ def draw(
         fail("--endpoint and --region need --table")
     tables = tables_of(model)
     whole = output is not None and output.suffix == ".html"
+    if output is not None and output.suffix not in ("", ".svg", ".html"):
+        fail(f"{output}: pictures are SVG: choose a name that ends in .svg or .html")
     if whole and view is not None:
         fail("an HTML page has all views: leave out --view, or write an .svg file")
     try:

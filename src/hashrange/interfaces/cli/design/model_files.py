@@ -30,7 +30,9 @@ def add_endpoint(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--endpoint", metavar="URL", help="e.g. http://127.0.0.1:8000; default: AWS itself"
     )
-    parser.add_argument("--region", help="default: as boto3 is configured")
+    parser.add_argument(
+        "--region", help="default: as boto3 is configured, or us-east-1 with --endpoint"
+    )
 
 
 def tables_of(path: Path) -> "list[Table]":
@@ -73,13 +75,17 @@ def _line(error: Exception, file: str) -> str:
 
 def client(endpoint: str | None, region: str | None) -> Any:
     """A boto3 client. Exits with one line on stderr if there can be none."""
+    from hashrange.interfaces.target import server_arguments
+
     try:
         import boto3
         from botocore.exceptions import BotoCoreError, NoRegionError
     except ImportError:
         fail("this needs boto3: pip install 'hashrange[boto3]'")
     try:
-        return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region)
+        session = boto3.Session(region_name=region)
+        given = server_arguments(session, endpoint) if endpoint else {}
+        return session.client("dynamodb", **given)
     except NoRegionError:
         fail("no region: give one with --region or AWS_DEFAULT_REGION")
     except (BotoCoreError, ValueError) as error:  # for a wrong profile, endpoint or region
@@ -92,6 +98,8 @@ def write_result(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
         return
     try:
+        if not output.parent.is_dir():
+            fail(f"{output}: there is no directory {output.parent}; create it first")
         output.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         fail(f"{output}: {error.strerror}")
