@@ -11,6 +11,7 @@ import hashrange
 from hashrange import design as st
 
 from ..models import PRELUDE, A, item, model, patterns
+from .test_tools import command
 
 OLD = item(
     "A",
@@ -33,6 +34,14 @@ CASES = {
         "n: Annotated[int, Field(ge=0)] = 0",
         "backfill",
         "A.n: its type or its",
+    ),
+    "a constraint less": ("id: st.Slug", "id: str", "nothing", ""),
+    "a reference": ("x: str = ''", "x: Annotated[str, st.ref('A')] = ''", "nothing", ""),
+    "a constraint of a text or None": (
+        "note: str | None",
+        "note: Annotated[str, Field(max_length=3)] | None",
+        "backfill",
+        "A.note: its type or its",
     ),
     "an alias": ("n: int = 0", "n: int = Field(0, alias='m')", "backfill", "n becomes m"),
     "another primary key": (
@@ -166,3 +175,52 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = run(str(files["old"]), str(files["wrong"]))
     assert wrong.returncode == 1
     assert wrong.stderr.count("\n") == 1
+
+
+OWN_TYPES = """
+from enum import Enum
+from pydantic import AfterValidator, BaseModel
+
+
+class Colour(Enum):
+    red = "RED"
+
+
+class Part(BaseModel):
+    colour: Colour
+    size: Annotated[int, Field(ge=0)]
+
+
+def lowered(text: str) -> str:
+    return text.lower()
+
+
+class B(st.Item):
+    key = st.key("b#{b}", "info")
+    b: Annotated[st.Slug, AfterValidator(lowered)]
+    a: Annotated[st.Slug, st.ref(A)]
+    colour: Colour | None = None
+    state: Literal['a'] = 'a'
+    parts: list[Part] = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "output"),
+    [
+        ("", "", "app: nothing\n"),
+        (".lower()", ".upper()", "backfill: B.b: its type"),
+        ('"RED"', '"R"', "backfill: B.colour: not all stored values"),
+        ("Literal['a']", "Literal['b']", "backfill: B.state: not all stored values"),
+        ("Literal['a']", "Literal['a', 'b']", "app: nothing\n"),
+        ("ge=0", "ge=1", "backfill: B.parts: its type"),
+    ],
+)
+def test_types_of_two_files_are_compared_by_what_they_allow(
+    before: str, after: str, output: str, tmp_path: Path
+) -> None:
+    text = PRELUDE + A + OWN_TYPES + patterns(table=", B")
+    (tmp_path / "old.py").write_text(text)
+    (tmp_path / "new.py").write_text(text.replace(before, after) if before else text)
+    done = command("diff", str(tmp_path / "old.py"), str(tmp_path / "new.py"))
+    assert output in done.stdout, done.stderr

@@ -20,6 +20,7 @@ from hashrange.design.table import Table
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.price_list import prices_of
 from hashrange.design.tools.cost.units import read_units, write_units
+from hashrange.design.tools.field_facts import may_refuse
 
 Kind = Literal["nothing", "additive", "backfill", "new keys"]
 KINDS: tuple[Kind, ...] = ("nothing", "additive", "backfill", "new keys")
@@ -228,9 +229,9 @@ class _Comparison:
             return "backfill", f"it is stored as {now.tag}, not as {was.tag}"
         if was.optional and not now.optional:
             return "backfill", "it can no longer be None"
-        if set(now.choices) < set(was.choices) or (now.choices and not was.choices):
+        if now.choices and (not was.choices or set(was.choices) - set(now.choices)):
             return "backfill", "not all stored values are allowed any more"
-        if _facts(old, name) != _facts(new, name):
+        if may_refuse(old, new, name):
             return "backfill", "its type or its constraints change: stored values may not fit"
         return "nothing", ""
 
@@ -287,12 +288,6 @@ def _rule(key: EntityKey | None) -> Any:
 
 def _shown(key: EntityKey) -> str:
     return " / ".join(str(column.template) for column in key.columns)
-
-
-def _facts(entity: Entity, name: str) -> tuple[str, str]:
-    """A field's type and constraints."""
-    info = entity.model.model_fields[name]
-    return repr(entity.fields[name].python), repr(info.metadata)
 
 
 def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:

@@ -1,0 +1,58 @@
+"""A field's type and constraints as text, which is the same in two modules of one model."""
+
+import inspect
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import CodeType
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.markers import Ref
+from hashrange.design.declare.types import core_type
+
+
+def may_refuse(old: Entity, new: Entity, name: str) -> bool:
+    """Whether the new type or a new constraint of a field may not fit values of the old one."""
+    if not _constraints(new, name) <= _constraints(old, name):
+        return True
+    was, now = old.fields[name], new.fields[name]
+    if was.choices and now.choices:
+        return not set(was.choices) <= set(now.choices)
+    return _text(was.python) != _text(now.python)
+
+
+def _constraints(entity: Entity, name: str) -> set[str]:
+    info = entity.model.model_fields[name]
+    metadata = [*info.metadata]
+    core_type(info.annotation, metadata)  # adds the constraints inside of `... | None`
+    return {_text(fact) for fact in metadata if not isinstance(fact, Ref)}
+
+
+def _text(value: Any, inside: tuple[Any, ...] = ()) -> str:
+    origin = get_origin(value)
+    if origin is not None:
+        return f"{_text(origin)}[{', '.join(_text(a, inside) for a in get_args(value))}]"
+    if isinstance(value, type) and issubclass(value, Enum):
+        return f"{value.__qualname__}({[member.value for member in value]})"
+    if isinstance(value, type) and issubclass(value, BaseModel) and value not in inside:
+        inside = (*inside, value)
+        parts = [
+            f"{name}: {_text(info.annotation, inside)} {[_text(fact) for fact in info.metadata]}"
+            for name, info in value.model_fields.items()
+        ]
+        return f"{value.__qualname__}({', '.join(parts)})"
+    if isinstance(value, type):
+        return value.__qualname__
+    if inspect.isfunction(value):
+        return f"{value.__qualname__} {_code(value.__code__)}"
+    if is_dataclass(value):
+        parts = [f"{f.name}={_text(getattr(value, f.name))}" for f in fields(value)]
+        return f"{type(value).__qualname__}({', '.join(parts)})"
+    return repr(value)
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {constants}"
