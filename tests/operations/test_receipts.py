@@ -278,3 +278,29 @@ def test_a_scan_is_charged_for_each_partition_that_it_reaches(opened: Opened) ->
                 break
             request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
         assert units >= 100 * 900 / 8192
+
+
+def test_a_scan_is_charged_for_the_partitions_that_it_has_reached() -> None:
+    """The partitions of its pages together are all four, and one more for each page after."""
+    with Database(MemoryStore()) as db:
+        db.execute(
+            "CreateTable",
+            {
+                "TableName": NAME,
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        for number in range(8):
+            db.execute("PutItem", {"TableName": NAME, "Item": {"pk": {"S": str(number)}}})
+        request = {"TableName": NAME, "Limit": 1, "ReturnConsumedCapacity": "TOTAL"}
+        units = []
+        while True:
+            page = db.execute("Scan", request)
+            units.append(page["ConsumedCapacity"]["CapacityUnits"])
+            if "LastEvaluatedKey" not in page:
+                break
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    assert len(units) == 9
+    assert sum(units) == 0.5 * (4 + len(units) - 1)

@@ -1,6 +1,5 @@
 """A disk that fills up, breaks or is slow when a test says so, under SQLite's own file layer."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -84,10 +83,6 @@ class Lost(Exception):
 
 def lies() -> None:
     raise Lost
-
-
-def is_slow() -> None:
-    time.sleep(0.3)
 
 
 def after(steps: int, fault: Fault, before: Fault = works) -> Fault:

@@ -4,11 +4,11 @@ import errno
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import SECONDS_MAX
 
 from hashrange.kv import (
     SYSTEM_SPACE,
@@ -28,7 +28,7 @@ from hashrange.testing.store_access import counted, keys, read, row
 from hashrange.testing.store_model import value_of
 
 from .conftest import OpenStore
-from .disk import Disk, Fault, after, disk, is_broken, is_full, is_slow, takes_no_more, works
+from .disk import Disk, Fault, after, disk, is_broken, is_full, takes_no_more, works
 
 BIG = value_of(9, bytes(9_000))
 
@@ -294,13 +294,20 @@ def test_readers_go_on_while_a_commit_waits_for_the_disk(
 ) -> None:
     store = open_store()
     write_pair(store, 1)
-    the_disk.on_sync = is_slow
+    reached, go_on = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        reached.set()
+        go_on.wait(SECONDS_MAX)
+
+    the_disk.on_sync = waits
     committing = threading.Thread(target=write_pair, args=(store, 2))
     committing.start()
-    time.sleep(0.1)
+    assert reached.wait(SECONDS_MAX)
     assert (counted(store, b"n"), row(store, (SYSTEM_SPACE, b"002a"))) == (2, None)
     assert keys(read(store, Range(SYSTEM_SPACE, b"", None))) == [b"001a", b"001b"]
     assert committing.is_alive()
+    go_on.set()
     committing.join()
     the_disk.on_sync = works
     assert (counted(store, b"n"), row(store, (SYSTEM_SPACE, b"002a"))) == (4, BIG)
