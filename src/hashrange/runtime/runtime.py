@@ -24,7 +24,8 @@ from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.reads.reads import Reads, Turn
+from hashrange.runtime.reads.reads import Reads
+from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 
 LARGE_BODY_BYTES = 512 * 1024

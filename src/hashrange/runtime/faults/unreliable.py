@@ -22,7 +22,7 @@ from hashrange.model.errors import (
 from hashrange.model.faults import Faults
 from hashrange.runtime.batch import Done, Outcome
 from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing, tables_of
-from hashrange.runtime.reads.reads import Turn
+from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.runtime import Runtime
 
 CONFLICT = "Transaction is ongoing for the item"

@@ -10,25 +10,25 @@ one statement, together with the catalog's version.
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import deque
-from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from hashrange import kv
-from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error
+from hashrange.runtime.batch import Done, encode_response, internal_error
 from hashrange.runtime.decisions import Costly, Proposal, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.reads.long import LongRead, SlicedRead
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
 from hashrange.runtime.reads.snapshot import ReadSnapshot
+from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.source import CountedSource
 
 LONG_READS_PER_TURN = 8
@@ -41,105 +41,6 @@ reads are taken to be long for `PAUSE_RATIO` times as long as it took, and so ta
 a thousand such reads would be answered one right after another while other requests wait."""
 
 PAUSE_RATIO = 10
-
-
-class Turn:
-    """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
-
-    All their requests had arrived by then, so none can tell that it is shared. It must be closed
-    before the loop goes on.
-    """
-
-    __slots__ = ("_open", "_opened", "long_reads", "loop")
-
-    def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
-        self.loop = get_running_loop()
-        """Asked for once for all requests, because each time is a system call (getpid)."""
-        self.long_reads = 0
-        """How many reads of the turn were not done within their slice of time."""
-        self._open = open_snapshot
-        self._opened: ReadSnapshot | None = None
-
-    def snapshot(self) -> ReadSnapshot:
-        if self._opened is None:
-            self._opened = self._open()
-        return self._opened
-
-    def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
-
-
-class SlicedRead:
-    """A read with its own snapshot. Call `step` until the read is over and its caller answered."""
-
-    def __init__(
-        self,
-        drive: SlicedDrive[Decision],
-        opened: ReadSnapshot,
-        source: CountedSource,
-        done: Done,
-        leave: Callable[[], None],
-        aside: Callable[[], None],
-    ) -> None:
-        self._aside = aside
-        self._drive = drive
-        self._opened = opened
-        self._source = source
-        self._done = done
-        self._leave = leave
-
-    @property
-    def held_bytes(self) -> int:
-        """How much it has read, and holds until it is over."""
-        return self._source.read_bytes
-
-    def step(self) -> bool:
-        """Returns whether it is over."""
-        outcome: Outcome
-        try:
-            decision = self._drive.advance()
-            if decision is None:
-                return False
-            outcome = self._opened.response(decision)
-        except Costly:
-            return self._go_aside()
-        except ApiError as error:
-            outcome = error.with_traceback(None)  # which would keep what was read, in a cycle
-        except Exception as error:
-            outcome = internal_error(error)
-        self.close()
-        self._done(outcome)
-        return True
-
-    def _go_aside(self) -> bool:
-        """Begin again aside, in the same place among the long reads."""
-        self._opened.close()
-        try:
-            self._aside()
-        except ApiError as refusal:
-            self._done(refusal)
-        return True
-
-    def close(self) -> None:
-        """Give the snapshot back, and the place among the long reads."""
-        try:
-            self._opened.close()
-        finally:
-            self._leave()
-
-
-class LongRead(NamedTuple):
-    """A read that is too long for one slice, before it begins. `asked` is when it has arrived."""
-
-    operation: Operation
-    request: Any
-    body: bytes
-    caller: Caller
-    done: Done
-    asked: float
-    costly: bool = False
 
 
 class Reads:
