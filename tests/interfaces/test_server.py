@@ -217,8 +217,9 @@ def test_no_more_requests_run_for_a_client_that_does_not_read(
     server: Running, client: Client
 ) -> None:
     client.send(*[request("Scan")] * 100)
+    wait_until(lambda: server.runtime.bodies)
     time.sleep(0.3)
-    assert 0 < len(server.runtime.bodies) < 50
+    assert len(server.runtime.bodies) < 50
     for _ in range(100):
         assert len(client.receive()[2]) == 1_000_000
 

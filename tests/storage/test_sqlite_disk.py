@@ -1,6 +1,8 @@
 """A disk that is full, broken or slow: nothing acknowledged is lost, and nothing half written."""
 
 import errno
+import os
+import stat
 import subprocess
 import sys
 import threading
@@ -287,6 +289,23 @@ def test_a_backup_whose_sync_fails_leaves_no_file(
     the_disk.on_sync = works
     assert not list(tmp_path.glob("backup*"))
     store.backup(str(tmp_path / "backup.db"))
+
+
+def test_the_name_of_a_backup_is_synced(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut may take a name away if only the content of its file was synced."""
+    names: list[list[str]] = []
+    fsync = os.fsync
+
+    def noting(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            names.append(os.listdir(descriptor))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    open_store().backup(str(tmp_path / "backup.db"))
+    assert any("backup.db" in each for each in names)
 
 
 def test_readers_go_on_while_a_commit_waits_for_the_disk(

@@ -4,6 +4,8 @@ it has not ended."""
 import asyncio
 from typing import Any
 
+from waiting import SECONDS_MAX
+
 PAUSE_SECONDS = 0.002
 
 
@@ -18,6 +20,12 @@ async def waits(task: "asyncio.Task[Any]", pool: Any) -> bool:
                 return True
             await asyncio.sleep(PAUSE_SECONDS)
     return False
+
+
+async def wait_until_somebody_waits(connection: Any) -> None:
+    async with asyncio.timeout(SECONDS_MAX):
+        while not await somebody_waits(connection):
+            await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def somebody_waits(connection: Any) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from locks import wait_until_somebody_waits
 
 from hashrange.kv import (
     Add,
@@ -88,7 +89,8 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
 
         async def cut(connection: Any, script: Script, *arguments: Any) -> bool:
             async def land() -> None:
-                await asyncio.sleep(0.3)
+                async with store.pool.connection() as other:
+                    await wait_until_somebody_waits(other)
                 sent.set()
                 await connection.execute("COMMIT")
 
