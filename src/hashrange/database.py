@@ -172,10 +172,15 @@ def _check(durability: str, settings: object) -> None:
 
 def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
     """The address, if it is that of a PostgreSQL database and not the name of a file."""
-    from hashrange.interfaces.target import kind_of
+    from hashrange.interfaces.target import kind_of, without_password
 
     name = os.fsdecode(path)
-    return name if kind_of(name) == "postgresql" else None
+    kind = kind_of(name)
+    if kind == "server":
+        raise StoreError(
+            f"{without_password(name)}: the address of a server; connect to it with boto3"
+        )
+    return name if kind == "postgresql" else None
 
 
 async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:

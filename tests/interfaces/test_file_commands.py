@@ -43,6 +43,12 @@ def test_an_address_is_refused_without_its_password(arguments: tuple[str, ...]) 
     assert line.startswith("postgresql://me@127.0.0.1:1/app: not a file; ")
 
 
+@pytest.mark.parametrize("command", ["check", "inspect", "serve", "compact", "distribute"])
+def test_the_address_of_a_server_is_not_a_file(command: str) -> None:
+    line = fault(command, "http://127.0.0.1:8000")
+    assert line.startswith("http://127.0.0.1:8000: the address of a server; ")
+
+
 @pytest.mark.parametrize("arguments", [("compact",), ("restore", "other.db")])
 def test_a_missing_file(arguments: tuple[str, ...], tmp_path: Path) -> None:
     command, *others = arguments

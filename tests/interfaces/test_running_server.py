@@ -327,6 +327,11 @@ class TestPing:
         path.write_bytes(b"junk" * 100)
         assert fault("ping", path) == f"{path}: not a hashrange database; name another file"
 
+    def test_postgresql(self) -> None:
+        line = fault("ping", "postgresql://me:secret@127.0.0.1:1/app")
+        assert "secret" not in line
+        assert "no such file" not in line
+
     def test_a_missing_file(self, tmp_path: Path) -> None:
         assert fault("ping", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
 

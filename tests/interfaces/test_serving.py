@@ -122,6 +122,11 @@ def test_the_environment_of_another_program() -> None:
         subprocess.run([sys.executable, "-c", PROGRAM], env=server.environment, check=True)
 
 
+def test_the_name_of_a_file_is_not_a_database() -> None:
+    with pytest.raises(TypeError, match=r"serve\(\) takes a database of hashrange, not 'app\.db'"):
+        hashrange.serve("app.db").__enter__()  # type: ignore[arg-type]
+
+
 def test_a_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

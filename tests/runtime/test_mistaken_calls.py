@@ -126,6 +126,13 @@ def test_a_refusal_has_no_chained_exception(store: kv.Store, execute: Execute, k
     assert "another exception" not in "".join(format_exception(refused.value))
 
 
+def test_the_address_of_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=r"^http://127\.0\.0\.1:8000: the address of a server; "):
+        hashrange.connect("http://127.0.0.1:8000")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_backup_of_a_database_in_memory() -> None:
     with hashrange.connect() as database, pytest.raises(StoreError, match="no file to copy"):
         database.backup("copy.db")

@@ -35,6 +35,7 @@ import hashrange
 from hashrange.interfaces import boto
 from hashrange.interfaces.mock_classes import mock_class
 from hashrange.model.caller import DEFAULT_REGION
+from hashrange.runtime.mistaken_calls import check_database
 
 __all__ = ["Mock", "MockError", "mock"]
 
@@ -143,8 +144,7 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
     """
     if inspect.isfunction(database) or inspect.isclass(database):
         return Mock(None, region)(database)
-    if database is not None and not hasattr(database, "runtime"):
-        raise TypeError(f"hashrange.mock() takes a database of hashrange, not {database!r}")
+    check_database("mock", database)
     return Mock(database, region)
 
 

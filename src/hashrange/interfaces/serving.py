@@ -19,6 +19,7 @@ from hashrange.interfaces.server.listener import open_listener
 from hashrange.interfaces.server.server import Server, new_event_loop
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.model.settings import DEFAULT_SETTINGS
+from hashrange.runtime.mistaken_calls import check_database
 
 _HOST = "127.0.0.1"
 _DUMMY = "hashrange"
@@ -67,8 +68,9 @@ def serve(database: Database | None = None, *, port: int = 0) -> Iterator[Served
     """Serve a database over HTTP on 127.0.0.1, by default a new one in memory on a free port.
 
     `with` gives a `Served`, which has the `url`. Any well-formed credentials are accepted.
-    Raises ServerError with one line if the port is in use.
+    Raises ServerError with one line if the port is in use, and TypeError for another object.
     """
+    check_database("serve", database)
     listener = open_listener(_HOST, port)
     replaceable = _Replaceable(database)
     with listener.sock, closing(new_event_loop()) as loop, closing(replaceable):

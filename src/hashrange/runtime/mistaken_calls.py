@@ -20,6 +20,12 @@ def closed() -> Closed:
     return Closed("the database is closed; connect to it again")
 
 
+def check_database(function: str, given: object) -> None:
+    """Raise TypeError unless a database or None was given; some callers give a file's name."""
+    if given is not None and not hasattr(given, "runtime"):
+        raise TypeError(f"hashrange.{function}() takes a database of hashrange, not {given!r}")
+
+
 def unknown(name: object) -> UnknownOperationException:
     from difflib import get_close_matches  # imported only for a caller's mistake
 

@@ -41,6 +41,8 @@ def database_name(text: str) -> Path | str:
     """The type of an argument that names a database: a file, or a PostgreSQL address."""
     from hashrange.interfaces.target import kind_of
 
+    if kind_of(text) == "server":
+        fail(f"{printed(text)}: the address of a server; DB is a file or postgresql://...")
     return text if kind_of(text) == "postgresql" else Path(text)
 
 

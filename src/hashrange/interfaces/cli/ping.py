@@ -1,11 +1,10 @@
 """hashrange ping"""
 
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from hashrange.interfaces.cli.commands import command, existing
-from hashrange.interfaces.failing import fail, told_in_one_line
+from hashrange.interfaces.cli.commands import command, database_name, opened
+from hashrange.interfaces.failing import fail, printed
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -20,19 +19,20 @@ def add(commands: "Commands") -> None:
         "db",
         metavar="DB",
         help="a server's URL, e.g. http://127.0.0.1:8000, a path of its admin port, "
-        "e.g. http://127.0.0.1:9000/readyz, or a database file",
+        "e.g. http://127.0.0.1:9000/readyz, a database file, or postgresql://...",
     )
 
 
 def ping(db: str) -> None:
-    """Tell whether a server answers or a file can be opened. Exit status 1 if not."""
+    """Tell whether a server answers or a database can be opened. Exit status 1 if not."""
     began = perf_counter()
     if db.startswith(("http://", "https://")):
         answer = _ask(db)
     else:
-        _open(existing(Path(db)))
+        with opened(database_name(db)) as database:
+            database.execute("ListTables", {"Limit": 1})
         answer = "opens"
-    print(f"{db}: {answer} ({(perf_counter() - began) * 1000:.1f} ms)")
+    print(f"{printed(db)}: {answer} ({(perf_counter() - began) * 1000:.1f} ms)")
 
 
 def _ask(url: str) -> str:
@@ -57,10 +57,3 @@ def _ask(url: str) -> str:
 
 def _shown(body: bytes) -> str:
     return "".join(filter(str.isprintable, body.decode("utf-8", "replace"))).strip()
-
-
-def _open(path: Path) -> None:
-    import hashrange
-
-    with told_in_one_line(), hashrange.connect(path) as database:
-        database.execute("ListTables", {"Limit": 1})
