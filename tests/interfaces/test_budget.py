@@ -277,8 +277,13 @@ def test_clients_that_do_not_read_hold_no_more_than_their_share(server: Running)
     def unsent() -> int:
         return server.call(lambda: sum(one.unsent_bytes() for one in connected(server)))
 
-    wait_until(lambda: unsent() > 30 * MB)
-    wait_until(lambda: unsent() <= 41 * MB)  # answers of one turn are added before clients go
+    def grows_no_more() -> bool:
+        before = unsent()
+        time.sleep(0.1)
+        return 30 * MB < before == unsent()
+
+    wait_until(grows_no_more)
+    assert unsent() <= 41 * MB
     for client in clients:
         client.close()
 

@@ -16,6 +16,7 @@ import pytest
 from forking import fork, in_child, join
 from waiting import SECONDS_MAX
 
+from hashrange import forks
 from hashrange.kv import (
     SYSTEM_SPACE,
     Answer,
@@ -242,9 +243,10 @@ def test_the_parent_may_close_while_the_child_writes(open_store: OpenStore) -> N
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_while_the_file_is_in_use_is_refused_in_the_child(
-    open_store: OpenStore, path: Path
+    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has inherited locks that it does not hold, of a transaction that stays the parent's."""
+    monkeypatch.setattr(forks, "WAIT_SECONDS_MAX", 0.1)
     store = open_store()
     transaction = store.begin()
     transaction.write([Put(SYSTEM_SPACE, b"parent", value_of(1))])
@@ -299,7 +301,7 @@ def test_a_killed_process_loses_no_acknowledged_commit(path: Path, durability: s
         )
         assert writer.stdout is not None
         writer.stdout.readline()
-        threading.Timer(pause.uniform(0, 0.2), writer.kill).start()
+        threading.Timer(pause.uniform(0, 0.1), writer.kill).start()
         lines = writer.stdout.read().splitlines(keepends=True)
         writer.wait()
         acknowledged = max([acknowledged, *(int(line) for line in lines if line.endswith("\n"))])
