@@ -38,7 +38,10 @@ def __getattr__(name: str) -> Any:
     # Loaded when first asked for: a program that only designs tables, or has only installed the
     # pytest plugin, does not pay for a database.
     if name == "mock":
-        from hashrange.interfaces.mock import mock
+        from hashrange.interfaces.failing import needing
+
+        with needing("boto3"):
+            from hashrange.interfaces.mock import mock
 
         return mock
     if name == "serve":

@@ -29,11 +29,10 @@ class Database(_Database):
 
     def boto3_session(self, region: str = DEFAULT_REGION) -> "boto3.Session":
         """A boto3 session whose clients and resources are answered in this process."""
-        try:
+        from hashrange.interfaces.failing import needing
+
+        with needing("boto3"):
             from hashrange.interfaces.boto import boto3_session
-        except ModuleNotFoundError as error:
-            error.add_note("Install it with: pip install 'hashrange[boto3]'")
-            raise
         settings = self.runtime.environment.settings
         may_fail = settings.faults is not None or settings.throughput == "enforced"
         return boto3_session(self, region, retry=may_fail)

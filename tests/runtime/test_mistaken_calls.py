@@ -111,10 +111,14 @@ def test_invalid_arguments(
 
 def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    monkeypatch.delitem(sys.modules, "hashrange.interfaces.boto")
-    with hashrange.connect() as database, pytest.raises(ModuleNotFoundError) as refused:
-        database.boto3_session()
-    assert refused.value.__notes__ == ["Install it with: pip install 'hashrange[boto3]'"]
+    for name in ("boto", "mock"):
+        monkeypatch.delitem(sys.modules, f"hashrange.interfaces.{name}", raising=False)
+    with hashrange.connect() as database:
+        for use in (database.boto3_session, lambda: hashrange.mock):
+            with pytest.raises(ModuleNotFoundError) as refused:
+                use()
+            note = "Install it with: pip install 'hashrange[boto3]'"
+            assert refused.value.__notes__ == [note]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,16 @@ def told_in_one_line() -> Iterator[None]:
         fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
 
 
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Add to the error of a missing library how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        error.add_note(f"Install it with: pip install 'hashrange[{extra}]'")
+        raise
+
+
 def printed(path: Path | str) -> str:
     """The name of a database for a message, without a password."""
     from hashrange.interfaces.target import without_password
