@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hashrange.design.declare import table_model
-from hashrange.design.declare.item import Copy, Item, as_read
+from hashrange.design.declare.item import Copy, Item, View, as_read
 from hashrange.design.declare.patterns import Pattern, read_patterns
 from hashrange.design.declare.protocols import AsyncStore, Explanation, Store
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
@@ -76,6 +76,10 @@ class Table:
             hide_expired=hide_expired,
             stream=stream,
         )
+        for pattern in (p for patterns in self.patterns.values() for p in patterns):
+            for result in pattern.results:
+                if issubclass(result, View):
+                    self.model.check_view(result)
         self.recovery = recovery
         self.backups = backups
         self.volumes = volumes or Volumes()

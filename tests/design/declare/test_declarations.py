@@ -41,6 +41,7 @@ from ..models import GET_A, A, item, model, patterns
         (item("A", "'a#{id}', 'x'", "id: str; s: str; t: str = Field('', alias='s')"),
          "'s' and 't' are both stored as 's'"),
         (item("A", "'a#{id}', 'x'", "id: str; v: st.Version"), "write `v: st.Version = 0`"),
+        (item("A", "'a#{id}', 'x'", "id: str; m: list[dict[int, str]]"), "use dict[str, ...]"),
         (item("A", "['id'], 'x'", "id: str"), "['id'] is not a key: write a template"),
         (item("A", "'a#{id}', 'x'", "id: str; b: Annotated[str, st.ref('AA')]"),
          "AA is not an entity of 'app' (did you mean 'A'?)"),
@@ -86,6 +87,12 @@ def test_patterns(pattern: str, message: str) -> None:
     with pytest.raises(st.DeclarationError) as refused:
         model(A + patterns(pattern))
     assert message in str(refused.value)
+
+
+def test_a_view_has_the_types_of_its_entity() -> None:
+    view = "class V(st.View[A]):\n    x: int\n"
+    with pytest.raises(st.DeclarationError, match=r"V: x is N, but A\.x is stored as S"):
+        model(A + view + patterns("def a(self, id: str) -> V | None: ..."))
 
 
 TWO = A + item("B", "'b#{b}', 'x'", "b: str")

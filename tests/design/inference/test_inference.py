@@ -274,3 +274,30 @@ def test_hostile_names_and_values_stay_data(database: hashrange.Database) -> Non
     found = st.infer(database, "app")
     table = declared(found.text)
     assert same_keys(table, stored(database, "app")) >= found.verified
+
+
+def test_a_template_can_have_fields_that_are_key_attributes_of_an_index(
+    database: hashrange.Database,
+) -> None:
+    table = model("""
+class Device(st.Item):
+    key = st.key("fleet#{fleet}", "device#{device}")
+    of_version = st.index("GSI1", ("fleet", "version"), "device#{device}")
+    by_region = st.index("GSI2", st.attr("region"), st.attr("device"))
+    fleet: st.Slug
+    device: st.Slug
+    version: st.Slug
+    region: st.Slug
+
+
+class P(st.Store, Protocol):
+    def devices(self, fleet: str) -> st.Query[Device]: ...
+
+
+table = st.Table("fleet", P)
+""")
+    count = fill(table, database)
+    found = st.infer(database, "fleet")
+    assert (found.verified, found.unmatched) == (count, 0)
+    [written], [inferred] = table.model.entities, declared(found.text).model.entities
+    assert templates(inferred) == templates(written)

@@ -9,11 +9,12 @@ from typing import Any
 
 from hashrange.design.declare.draft import NAME, Draft
 from hashrange.design.declare.entity import Entity, Rival
-from hashrange.design.declare.item import Index, Item
+from hashrange.design.declare.item import Index, Item, View, viewed
 from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
-from hashrange.design.errors import DeclarationError, suggest
+from hashrange.design.declare.types import field_type
+from hashrange.design.errors import DeclarationError, place, suggest
 from hashrange.model.values import Item as WireItem
 
 
@@ -110,6 +111,18 @@ class TableModel:
         if found is None:
             raise DeclarationError(f"{model.__name__} is not in the table {self.name!r}")
         return found
+
+    def check_view(self, view: type[View[Any]]) -> None:
+        """Raises DeclarationError for a field that the view declares with another stored type."""
+        entity = self.entity(viewed(view))
+        for name, info in view.model_fields.items():
+            mine, theirs = field_type(info, f"{place(view)}{name}").tag, entity.fields[name].tag
+            if mine != theirs:
+                raise DeclarationError(
+                    f"{name} is {mine or 'of several types'}, but {entity}.{name} is stored as "
+                    f"{theirs or 'several types'}",
+                    at=view,
+                )
 
     def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
         """Whether a value without delimiters can give the column one of these texts."""

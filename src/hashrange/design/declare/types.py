@@ -333,6 +333,8 @@ def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
     if origin is Literal or core is Any:
         return
     if origin is not None:
+        if _TAGS.get(origin) == "M" and not _is_text(get_args(core)[0]):
+            raise DeclarationError("the names in a map are texts: use dict[str, ...]", at=at)
         for inner in get_args(core):
             if inner is not Ellipsis:
                 _check(inner, at, inside)
@@ -344,6 +346,13 @@ def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
             _check(info.annotation, at, (*inside, core))
     elif isinstance(core, type) and not issubclass(core, (Enum, str, int)):
         raise DeclarationError(f"{core.__name__} cannot be stored as a DynamoDB value", at=at)
+
+
+def _is_text(annotation: Any) -> bool:
+    core, _ = core_type(annotation, [])
+    if get_origin(core) is Literal:
+        return all(isinstance(choice, str) for choice in get_args(core))
+    return isinstance(core, type) and issubclass(core, str)
 
 
 def single_line(item: Item) -> str:

@@ -65,9 +65,14 @@ class _Search:
         }
         self.plain = [guess for name, guess in self.guesses.items() if name not in keys]
         self.templates: dict[str, FoundTemplate] = {}
-        for column in self.key_columns:
-            if column.attribute != type_name:
-                self._find(column)
+        columns = [c for c in self.key_columns if c.attribute != type_name]
+        columns.sort(key=lambda column: _named_as_key(column.attribute))
+        for column in columns:
+            self._find(column)
+            attribute = column.attribute
+            field = attribute in self.guesses and attribute not in self.templates
+            if field and not _named_as_key(attribute):
+                self.plain.append(self.guesses[attribute])  # a field that is also a key attribute
 
     def _find(self, column: Column) -> None:
         """Decide whether templates write a key attribute, or it is a field of its own."""

@@ -229,7 +229,8 @@ class _Inventor:
             inner = next((a for a in get_args(core) if a is not Ellipsis), str)
             return origin(self._value(inner, []) for _ in range(self.chance.randint(1, 3)))
         if origin is dict or core is dict:
-            return {"a": self._value((get_args(core) or (str, str))[1], [])}
+            key, value = get_args(core) or (str, str)
+            return {"a" if key is str else self._value(key, []): self._value(value, [])}
         if isinstance(core, type) and issubclass(core, Enum):
             return self.chance.choice(list(core))
         if isinstance(core, type) and issubclass(core, BaseModel):
