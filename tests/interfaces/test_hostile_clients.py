@@ -6,7 +6,6 @@ server is a process of its own, so that what it takes in time and memory is its 
 
 import gzip
 import json
-import os
 import re
 import socket
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.processor import clock_of
 from serving import Client, request
 from waiting import SECONDS_MAX, wait_until
 
@@ -55,9 +55,7 @@ class Served:
         return answer
 
     def processor_seconds(self) -> float:
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
-        user, system = stat.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(clock_of(self.process.pid))
 
     def peak_mb(self) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
