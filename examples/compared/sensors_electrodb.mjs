@@ -1,5 +1,6 @@
 // Sensors in buildings and rooms, with ElectroDB: beside sensors_hashrange.py.
 // Needs a server: ENDPOINT=http://127.0.0.1:8000 node sensors_electrodb.mjs
+// (with any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment)
 
 import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Entity } from "electrodb";

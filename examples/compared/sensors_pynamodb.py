@@ -1,6 +1,7 @@
 """Sensors in buildings and rooms, with PynamoDB: beside sensors_hashrange.py.
 
 Needs a server: ENDPOINT=http://127.0.0.1:8000 python sensors_pynamodb.py
+(with any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment)
 """
 
 import os

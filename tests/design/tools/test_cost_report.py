@@ -124,7 +124,8 @@ def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
 def test_the_command() -> None:
     model = WEIGHED / "chat_copy.py"
     assert "edit User: username with 8 copies" in command(model).stdout
-    assert "provisioned" not in command(model, "--mode", "on-demand").stdout.split("price:")[0]
+    assert "price of storage: $0.25 for 1 GB months" in command(model).stdout
+    assert "provisioned" not in command(model, "--mode", "on-demand").stdout.split("price of")[0]
     data = json.loads(command(model, "--json").stdout)
     assert data[0]["table"] == "chat"
     both = command(model, WEIGHED / "chat_follow.py")

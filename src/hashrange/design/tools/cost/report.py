@@ -156,8 +156,8 @@ class Cost:
                 yield f"{name}: {note}"
         for what in self.unchecked:
             yield f"not declared: {what}"
-        for price in self.prices.items.values():
-            yield f"price: {price}"
+        for item, price in self.prices.items.items():
+            yield f"price of {item.replace('_', ' ')}: {price}"
 
     # ---- as data ----
 

@@ -146,7 +146,9 @@ class WriteCosts:
     def _copies(self, entity: Entity, owner: Entity, notes: list[str]) -> float:
         per = self.context.table.volumes.per(entity, owner)
         if per is None:
-            notes.append(f"the number of {entity} items of a {owner} is not declared: one")
+            notes.append(
+                f"the number of {entity} items of a {owner} is not declared; one is assumed"
+            )
             return 1
         return per.mean
 
