@@ -65,7 +65,7 @@ def is_log(read: kv.Get) -> bool:
     return bool(read.keys) and len(read.keys[0][1]) == len(logs.index_prefix(0)) + 8
 
 
-ROUNDS = 10
+ROUNDS = 100
 """Whether a bug shows depends on the order in which the servers get their turns as well."""
 
 
