@@ -9,6 +9,7 @@ import pytest
 from hashrange import design as st
 from hashrange.design.plan.planner import Plan, Unplanned
 
+from ..models import item, model, patterns
 from ..test_examples import example
 
 SENSORS = [
@@ -259,3 +260,13 @@ class Here(st.Item):
 
     h: st.Slug
     x: st.Slug
+
+
+def test_both_ends_of_a_range_are_shown_for_a_field_and_for_a_template() -> None:
+    pattern = "def of(self, a: str, n: st.Between[int]) -> st.Query[A]: ..."
+    for key, shown in (
+        ("st.attr('a'), st.attr('n')", "n between `{n}` and `{n}`"),
+        ("'a#{a}', '{n:04d}'", "sk between `{n:04d}` and `{n:04d}`"),
+    ):
+        table = model(item("A", key, "a: st.Slug; n: int") + patterns(pattern))
+        assert shown in table.plan().markdown()

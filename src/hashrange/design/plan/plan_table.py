@@ -134,7 +134,7 @@ _SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
 def _natural(test: SortTest) -> str:
     ends = [end for end in (test.low, test.high) if end is not None]
     if ends[0].operator == "between":
-        return f"between `{{{ends[0].name}}}`"
+        return f"between `{{{ends[0].name}}}` and `{{{ends[0].name}}}`"
     return " and ".join(f"{_SIGNS[end.operator]} `{{{end.name}}}`" for end in ends)
 
 
