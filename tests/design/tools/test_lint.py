@@ -5,7 +5,7 @@ import pytest
 from hashrange import design as st
 from hashrange.design.tools.rules import RULES
 
-from ..models import GET_A, A, model, patterns
+from ..models import GET_A, A, item, model, patterns
 from ..test_examples import EXAMPLES, example
 from .index_models import INDEXES
 from .key_models import KEYS
@@ -136,3 +136,18 @@ def test_a_prefix_overlap_names_the_other_entities() -> None:
     text = (EXAMPLES / "sensors.py").read_text().replace("floor@{floor_id}@", "floor#{floor_id}#")
     [finding] = [f for f in st.lint(model(text)).findings if f.rule == "K05"]
     assert finding.message == "begins_with(sk, 'floor#') for Floor also reads Room"
+
+
+@pytest.mark.parametrize("factory", ["st.ulid()", "None"])
+def test_a_generated_id_is_unique_unless_it_is_passed(factory: str) -> None:
+    fields = (
+        f"c: st.Slug; o: st.Slug = {factory}" if factory != "None" else "c: st.Slug; o: st.Slug"
+    )
+    index = "by_id = st.index('GSI1', 'o#{o}', 'info')"
+    one = "def order(self, o: str) -> O | None: ..."
+    report = st.lint(model(item("O", "'c#{c}', 'o#{o}'", fields, index) + patterns(one)))
+    found = {(f.rule, f.severity) for f in report.findings if f.rule in ("A05", "R05")}
+    if factory == "st.ulid()":
+        assert found == {("A05", "information")}
+    else:
+        assert found == {("A05", "error"), ("R05", "warning")}

@@ -4,7 +4,7 @@ import os
 import time
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from pydantic import Field
 
@@ -42,6 +42,11 @@ def ulid() -> Any:
 def uuid7() -> Any:
     """A UUID of version 7 (RFC 9562): 48 bits of the time in milliseconds, 74 random bits."""
     return Field(default_factory=_uuid7)
+
+
+def makes_ids(factory: object) -> bool:
+    """Whether a default factory makes ids that are different every time."""
+    return factory in (_ulid, _uuid7, uuid4)
 
 
 def _number() -> int:

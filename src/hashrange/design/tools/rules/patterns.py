@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from hashrange.design.tools.rules.rule import Context, Found, checked_at_declaration, rule
+from hashrange.design.tools.rules.rule import (
+    Context,
+    Found,
+    Severity,
+    checked_at_declaration,
+    generated_ids,
+    rule,
+)
 from hashrange.model import limits
 
 BATCH_KEYS_MAX = 100
@@ -86,16 +93,25 @@ def unbounded(c: Context) -> Iterator[Found]:
     "error",
     "at most one item, by a key that is not unique",
     "An index does not make its keys unique, so two items can have the same key, and only one of "
-    "them comes back. Declare st.unique(...) over the fields.",
+    "them comes back. Declare st.unique(...) over the fields. An id of st.ulid() or st.uuid7() "
+    "needs that only if a caller may pass the id of another item.",
 )
-def not_unique(c: Context) -> Iterator[Found]:
+def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for plan in c.plans:
         if plan.pattern.shape != "one" or plan.operation != "Query" or plan.pattern.facts.latest:
             continue
         known = plan.route.equal_fields
         if not any(set(u.template.fields) <= known for u in plan.entities[0].unique):
             text = f"{plan.source} does not make {', '.join(sorted(known))} unique"
-            yield str(plan.pattern), text
+            ids = sorted(known & generated_ids(plan.entities[0]))
+            if ids:
+                yield (
+                    str(plan.pattern),
+                    f"{text}, but {ids[0]} is a new id by default",
+                    "information",
+                )
+            else:
+                yield str(plan.pattern), text, "error"
 
 
 @rule(

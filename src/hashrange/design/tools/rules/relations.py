@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from hashrange.design.declare.templates import Template
 from hashrange.design.execute.writes.copies import copy_route
 from hashrange.design.plan.children import orphans_of
-from hashrange.design.tools.rules.rule import Context, Found, Severity, named, rule
+from hashrange.design.tools.rules.rule import (
+    Context,
+    Found,
+    Severity,
+    generated_ids,
+    named,
+    rule,
+)
 
 FEW_COPIES = 100
 MANY_COPIES = 10_000
@@ -95,7 +102,8 @@ def no_marker(c: Context) -> Iterator[Found]:
             continue
         known = plan.route.equal_fields
         entity = plan.entities[0]
-        if not any(set(unique.template.fields) <= known for unique in entity.unique):
+        marked = any(set(unique.template.fields) <= known for unique in entity.unique)
+        if not marked and not known & generated_ids(entity):
             template = "#".join(str(column.template) for column in plan.route.key.hash)
             yield named(entity, plan.route.key), f'it needs st.unique("{template}")'
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.generated import makes_ids
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.volumes import Each
@@ -138,6 +139,12 @@ def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[
 def checked_at_declaration(id: str, severity: Severity, title: str, explanation: str) -> None:
     """Register a rule that is checked when a model is declared or a pattern is planned."""
     RULES[id] = Rule(id, severity, title, explanation)
+
+
+def generated_ids(entity: Entity) -> set[str]:
+    """The fields that hold a new id unless one is given."""
+    fields = entity.model.model_fields.items()
+    return {name for name, info in fields if makes_ids(info.default_factory)}
 
 
 def counted(number: float, noun: str) -> str:
