@@ -182,8 +182,8 @@ def disturbing(loads: Loads) -> list[str]:
     if not runs:
         return []
     others = Spread.of(load.others for load in runs)
-    fit = "disturbed" if disturbed(runs) else "quiet"
-    return [f"{fit}: beside the runs, other programs took {others.median:.2f} cores in the median"]
+    fit = "busy" if disturbed(runs) else "quiet"
+    return [f"The machine was {fit}: other programs took {others.median:.2f} cores (median)."]
 
 
 def machine() -> str:
