@@ -5,7 +5,9 @@ import json
 import os
 import re
 import signal
+import subprocess
 import threading
+import time
 from collections import Counter
 from contextlib import closing, suppress
 from functools import partial
@@ -16,7 +18,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 from running_workers import WORKERS, client, create, ended, metric, workers, workers_of
 from serving import request
-from test_command_line import Serving, fault
+from test_command_line import Serving, command, fault
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
@@ -163,6 +165,20 @@ def test_an_end_under_load(path: Path, number: signal.Signals) -> None:
     assert (status, said) == (0, "")
     assert answers["part"] == 0
     assert writers.acknowledged <= stored(path, "One")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.3])
+def test_ctrl_c_before_every_worker_serves(path: Path, seconds: float) -> None:
+    starting = command("serve", path, "--port", 0, "--workers", 2)
+    with subprocess.Popen(starting, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until(path.exists)  # the first worker has begun
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=SECONDS_MAX)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (0, "")
 
 
 def test_workers_end_with_their_supervisor(path: Path) -> None:

@@ -119,9 +119,11 @@ class Supervisor:
             self._loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     async def _greet(self, entrance: Entrance | None) -> None:
-        """Once every worker has either begun to serve or failed to."""
+        """Once every worker has either begun to serve or failed to, unless the server ends."""
         for tried in self._tried[1:]:
             await tried.wait()
+        if self._ending.is_set():
+            return
         greeting = [self._options.greeting(self._listener)]
         if entrance:
             await self._open_admin_port(entrance)
@@ -163,6 +165,7 @@ class Supervisor:
                 await self._rest(pause)
                 pause = min(max(2 * pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
             self._tried[number].set()
+        self._tried[number].set()  # also if the server ends before the first start
 
     async def _one_life(self, number: int) -> "Ended":
         """Start a worker, and wait until it has ended."""
