@@ -258,6 +258,19 @@ def test_the_version() -> None:
     assert re.fullmatch(r"hashrange \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
+def test_ctrl_c_while_modules_are_imported() -> None:
+    program = (
+        "import sys; from hashrange.interfaces.cli import main\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, *_): raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted()); main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, "")
+
+
 def test_help_names_the_commands() -> None:
     said = run().stdout
     assert all(name in said for name in ("serve", "backup", "check", "design"))

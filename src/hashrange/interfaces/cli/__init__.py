@@ -1,7 +1,15 @@
 """The command line. A user's mistake gets one line on stderr and exit status 1."""
 
+import sys
+
+INTERRUPTED = 130
+"""The exit status by which shells report that Ctrl-C ended a program."""
+
 
 def main() -> None:
-    from hashrange.interfaces.cli.app import run
+    try:
+        from hashrange.interfaces.cli.app import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # also while modules are imported
+        sys.exit(INTERRUPTED)

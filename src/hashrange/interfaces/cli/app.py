@@ -27,9 +27,6 @@ from hashrange.interfaces.cli import (
 )
 from hashrange.interfaces.cli.design import commands as design
 
-INTERRUPTED = 130
-"""The exit status by which shells report that Ctrl-C ended a program."""
-
 EXAMPLES = """\
 examples:
   hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
@@ -56,8 +53,6 @@ def run() -> None:
     try:
         command(**given)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of stdout has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
