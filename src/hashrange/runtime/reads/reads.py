@@ -36,9 +36,12 @@ LONG_READS_PER_TURN = 8
 The others of the turn wait for each of them for a slice of time."""
 
 OVERRUN_SECONDS = 0.001
-"""A page of large items cannot be divided. If a read keeps the event loop for longer than this, all
-reads are taken to be long for `PAUSE_RATIO` times as long as it took, and so take turns. Otherwise
-a thousand such reads would be answered one right after another while other requests wait."""
+"""A page of large items cannot be divided. If a read and its response keep the event loop for
+longer than this, all reads are taken to be long for `PAUSE_RATIO` times as long, and so take turns.
+Otherwise a thousand of them would be answered one right after another while other requests wait."""
+
+SENDING_SECONDS_PER_BYTE = 3e-9
+"""The system call that sends a response copies it."""
 
 PAUSE_RATIO = 10
 
@@ -124,8 +127,9 @@ class Reads:
         except Costly:
             costly = True
         ended = timer()
-        if ended - began > OVERRUN_SECONDS:
-            self._pause_end = ended + PAUSE_RATIO * (ended - began)
+        kept = ended - began + len(response or b"") * SENDING_SECONDS_PER_BYTE
+        if kept > OVERRUN_SECONDS:
+            self._pause_end = ended + PAUSE_RATIO * kept
         if response is None:
             turn.long_reads += 1
             self._add(LongRead(operation, request, body, caller, done, began, costly))
