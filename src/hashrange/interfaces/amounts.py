@@ -1,9 +1,9 @@
 """Amounts as people read them."""
 
 
-def counted(items: int) -> str:
-    """A number of items: "1 item", "48,210 items"."""
-    return f"{items:,} {'item' if items == 1 else 'items'}"
+def counted(number: int, noun: str = "item") -> str:
+    """A number of things: "1 item", "48,210 items"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def size(count: float) -> str:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from hashrange.interfaces.amounts import counted
+
 
 def lines_of(found: dict[str, Any]) -> list[str]:
     """An explanation in lines of text."""
     lines = [
         f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
-        f"  {found['rows_read']:,} {'row' if found['rows_read'] == 1 else 'rows'} read "
-        f"({found['bytes_read']:,} bytes), "
+        f"  {counted(found['rows_read'], 'row')} read ({counted(found['bytes_read'], 'byte')}), "
         f"{found['items_returned']:,} returned",
     ]
     for line in found["consumed"]:
