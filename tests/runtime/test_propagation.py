@@ -27,7 +27,8 @@ from waiting import run
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
-from hashrange.runtime.awaited import back_pressure, propagator
+from hashrange.runtime import back_pressure
+from hashrange.runtime.awaited import propagator
 from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.runtime.checks.integrity import problems
 from hashrange.storage import MemoryStore

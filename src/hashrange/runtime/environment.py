@@ -7,7 +7,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
-from hashrange.runtime.awaited.back_pressure import BackPressure
+from hashrange.runtime.back_pressure import BackPressure
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.consistency.lagging import Lagging

@@ -6,7 +6,6 @@ writes         requests that write, decided and committed in batches, several at
 tickets        which requests must wait for each other
 backlog        how many requests may wait, and for how long
 propagator     changes on their way to global indexes
-back_pressure  throttling of writes whose global indexes are too far behind
 gathering      waiting for a moment for requests that can be handled together
 drive          the loops that advance decisions and batches
 threads        the store and its loop, as threads use them

@@ -21,7 +21,6 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
-from hashrange.runtime.awaited.back_pressure import BackPressure
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.runtime.awaited.reads import QueuedRead, Reads
@@ -33,6 +32,7 @@ from hashrange.runtime.awaited.threads import (
     wait_for,
 )
 from hashrange.runtime.awaited.writes import Writes
+from hashrange.runtime.back_pressure import BackPressure
 from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Batch, Done, Outcome, internal_error, submission_of
 from hashrange.runtime.catalog import Catalog
