@@ -1,4 +1,4 @@
-"""Databases in PostgreSQL that cannot be used: the same line from every entrance, and no secret."""
+"""Databases in PostgreSQL that cannot be used: one line from each way to open them, no secret."""
 
 import asyncio
 import re

@@ -16,7 +16,7 @@ from hashrange.interfaces.server.listener import Listener
 from hashrange.interfaces.server.opening import opened_database
 from hashrange.interfaces.server.reload import Files, Reload
 from hashrange.interfaces.server.server import Beside, new_runner
-from hashrange.interfaces.service.options import Options, admin_entrance
+from hashrange.interfaces.service.options import Options, admin_listener
 
 if TYPE_CHECKING:
     from hashrange.database import Database
@@ -44,17 +44,17 @@ def serve_alone(options: Options) -> None:
     with ExitStack() as opened:
         listener = options.listener()
         opened.enter_context(listener.sock)
-        entrance = opened.enter_context(admin_entrance(options))
+        admin = opened.enter_context(admin_listener(options))
         options.warn_of_no_auth(listener)
         service = opened.enter_context(opened_service(options, listener))
         greeting = [options.greeting(listener)]
         beside: list[Beside] = []
-        if entrance and service.monitor:
+        if admin and service.monitor:
             from hashrange.interfaces.admin import AdminPort
 
-            greeting.append(entrance.greeting)
+            greeting.append(admin.greeting)
             routes = service.monitor.routes()
-            beside.append(AdminPort(entrance.sock, entrance.token, routes, listener.origins))
+            beside.append(AdminPort(admin.sock, admin.token, routes, listener.origins))
         if options.console:
             address = opened.enter_context(_console(service.database, options))
             greeting.append(f"Console (read only): {address}")

@@ -138,7 +138,7 @@ class Options(NamedTuple):
             raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
 
 
-class Entrance(NamedTuple):
+class AdminListener(NamedTuple):
     """The admin port: its socket, its token, and the line that tells them to the user."""
 
     sock: "socket.socket"
@@ -147,7 +147,7 @@ class Entrance(NamedTuple):
 
 
 @contextmanager
-def admin_entrance(options: Options) -> Iterator[Entrance | None]:
+def admin_listener(options: Options) -> Iterator[AdminListener | None]:
     """None unless there is an admin port."""
     if options.admin_port is None:
         yield None
@@ -155,7 +155,7 @@ def admin_entrance(options: Options) -> Iterator[Entrance | None]:
     with listening_socket(options.admin_host, options.admin_port) as sock:
         token, shown = _admin_token()
         at = _url("http", options.admin_host, sock.getsockname()[1])
-        yield Entrance(sock, token, f"Admin port: {at} - {shown}")
+        yield AdminListener(sock, token, f"Admin port: {at} - {shown}")
 
 
 def _admin_token() -> tuple[str, str]:

@@ -17,7 +17,7 @@ from hashrange.interfaces.admin import AdminPort
 from hashrange.interfaces.admin.metrics import Counts
 from hashrange.interfaces.server.listener import Listener, ServerError
 from hashrange.interfaces.service import channel, totals, worker
-from hashrange.interfaces.service.options import Entrance, Options, admin_entrance
+from hashrange.interfaces.service.options import AdminListener, Options, admin_listener
 from hashrange.interfaces.service.process import Process
 from hashrange.interfaces.service.reports import ANSWER_SECONDS_MAX, Reports
 from hashrange.interfaces.service.shared import Shared
@@ -50,10 +50,10 @@ def supervise(options: Options) -> None:
     with ExitStack() as opened:
         listener = options.listener()
         opened.enter_context(listener.sock)
-        entrance = opened.enter_context(admin_entrance(options))
+        admin = opened.enter_context(admin_listener(options))
         options.warn_of_no_auth(listener)
         supervisor = Supervisor(options, listener, shared)
-        status = asyncio.run(supervisor.run(entrance))
+        status = asyncio.run(supervisor.run(admin))
     sys.exit(status)
 
 
@@ -81,7 +81,7 @@ class Supervisor:
         self._failed = False
         self._problem = ""
 
-    async def run(self, entrance: Entrance | None) -> int:
+    async def run(self, admin: AdminListener | None) -> int:
         """Returns the exit status. Raises ServerError if no worker can start any more."""
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
@@ -93,7 +93,7 @@ class Supervisor:
         if not self._ending.is_set():
             for number in range(2, self._options.workers + 1):
                 keepers.append(asyncio.create_task(self._keep(number)))
-            await self._greet(entrance)
+            await self._greet(admin)
         await asyncio.gather(*keepers)
         looking.cancel()
         if self._problem:
@@ -118,21 +118,21 @@ class Supervisor:
         if self._options.keys or self._options.tls_cert:
             self._loop.add_signal_handler(signal.SIGHUP, self._reload)
 
-    async def _greet(self, entrance: Entrance | None) -> None:
+    async def _greet(self, admin: AdminListener | None) -> None:
         """Once every worker has either begun to serve or failed to, unless the server ends."""
         for tried in self._tried[1:]:
             await tried.wait()
         if self._ending.is_set():
             return
         greeting = [self._options.greeting(self._listener)]
-        if entrance:
-            await self._open_admin_port(entrance)
-            greeting.append(entrance.greeting)
+        if admin:
+            await self._open_admin_port(admin)
+            greeting.append(admin.greeting)
         print(*greeting, sep="\n", flush=True)
 
-    async def _open_admin_port(self, entrance: Entrance) -> None:
+    async def _open_admin_port(self, admin: AdminListener) -> None:
         routes = Reports(self._loop, self).routes()
-        self._admin = AdminPort(entrance.sock, entrance.token, routes, self._listener.origins)
+        self._admin = AdminPort(admin.sock, admin.token, routes, self._listener.origins)
         await self._admin.start()
 
     def _end(self) -> None:
