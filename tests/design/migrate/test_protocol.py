@@ -1,0 +1,46 @@
+"""No interleaving of the protocol of a migration gives a wrong answer, and each rule is needed."""
+
+import pytest
+
+from .protocol import FLAWS, Copy, Program, World, Wrong, explore, value_of
+
+PUT_AND_DELETE = ((1,), (None,))
+TWO_PUTS = ((1,), (2,))
+STORED = Copy(0, 0)
+NEEDS_A_REPLACED_MIGRATOR = "does not check the term"
+
+
+def world(
+    values: tuple[tuple[int | None, ...], ...],
+    old: Copy | None = STORED,
+    new: Copy | None = None,
+    kills: int = 1,
+) -> World:
+    programs = tuple(Program(None, one) for one in values)
+    return World(old=old, new=new, truth=value_of(old), programs=programs, kills=kills)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(world(PUT_AND_DELETE, kills=0), id="put-and-delete"),
+        pytest.param(world(((1,), ()), old=None, new=Copy(9, 0)), id="beside-a-mirror-left-over"),
+        pytest.param(world(PUT_AND_DELETE), id="replaced", marks=pytest.mark.slow),
+    ],
+)
+def test_every_read_is_right_in_every_interleaving(first: World) -> None:
+    worlds, finished = explore(first)
+    print(f"{worlds:,} worlds")
+    assert finished
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_without_one_of_its_rules_a_read_is_wrong(flaw: str) -> None:
+    kills = int(flaw == NEEDS_A_REPLACED_MIGRATOR)
+    for values in (TWO_PUTS, PUT_AND_DELETE):
+        try:
+            explore(world(values, kills=kills), flaw)
+        except Wrong as wrong:
+            print(wrong)
+            return
+    pytest.fail(f"a protocol that {flaw} gives no wrong answer")
