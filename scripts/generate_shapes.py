@@ -29,7 +29,7 @@ TYPED_OPERATIONS = (
     *("UpdateTimeToLive", "DescribeTimeToLive"),
     *("UpdateContributorInsights", "DescribeContributorInsights", "ListContributorInsights"),
     *("TagResource", "UntagResource", "ListTagsOfResource"),
-    *("DescribeLimits", "DescribeEndpoints"),
+    *("DescribeLimits", "DescribeEndpoints", "SearchVectors"),
     *("ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"),
 )
 """Operations whose requests become Structs; the others are validated from the tables alone."""

@@ -32,11 +32,15 @@ ON_POSTGRESQL = frozenset(
     for name in (
         *("batches", "index_updates", "indexes", "item_collections", "items", "query"),
         *("scan", "transactions", "transaction_errors", "updates"),
+        *("vectors", "vector_searches"),
     )
 )
 """The tests whose answers depend on what a store does. Validation is the same over every store."""
-ON_CITUS = frozenset(f"test_{name}" for name in ("index_updates", "indexes", "transactions"))
-SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable")
+ON_CITUS = frozenset(
+    f"test_{name}"
+    for name in ("index_updates", "indexes", "transactions", "vectors", "vector_searches")
+)
+SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable", "SearchVectors")
 
 # Faulty requests must reach the server, and the first answer counts: no retries.
 CONFIG = Config(

@@ -25,7 +25,8 @@ from .service_model import (
     string,
 )
 
-TARGETS = sorted(input_shapes())
+TARGETS = sorted(input_shapes().keys() - {"DynamoDB_20120810.SearchVectors"})
+"""SearchVectors has a parser of its own."""
 VALIDATION = "com.amazon.coral.validate#ValidationException"
 
 NOT_NULL = "Member must not be null"

@@ -13,7 +13,8 @@ from botocore.model import Shape
 from .raw import Wire
 from .service_model import Place, example, input_shapes, places, request, required
 
-TARGETS = sorted(input_shapes())
+TARGETS = sorted(input_shapes().keys() - {"DynamoDB_20120810.SearchVectors"})
+"""SearchVectors has a parser of its own."""
 SERIALIZATION = "com.amazon.coral.service#SerializationException"
 
 JAVA = {

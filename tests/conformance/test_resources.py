@@ -45,6 +45,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "GetRecords": {"ShardIterator": f"{STREAM}|1|abc"},
     "GetShardIterator": {"StreamArn": STREAM, "ShardIteratorType": "LATEST"},
     "Query": {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}},
+    "SearchVectors": {"SearchVector": [{"N": "1"}]},
     "TagResource": {"ResourceArn": f"{ARN}aaa", "Tags": [{"Key": "a", "Value": "b"}]},
     "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": "aaa", "Item": KEY}}]},
     "UntagResource": {"ResourceArn": f"{ARN}aaa", "TagKeys": ["a"]},

@@ -20,7 +20,7 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, index_key, table_key
 from hashrange.engine.keyspace.rows import Row, encode_item, encode_row
 from hashrange.engine.transition import derive
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.tables import AnyIndex, Index, Table, TimeToLive
 from hashrange.model.values import Item, item_size, normalize_item
 
 pytestmark = pytest.mark.slow
@@ -296,7 +296,7 @@ def test_a_check_finds_rows_that_are_missing_or_wrong(item: Item, other: bytes) 
         assert "differs from its item" in str(_checked(index, item, damaged).problem)
 
 
-def _checked(index: Index | TimeToLive, item: Item, rows: dict[Any, bytes]) -> Checked:
+def _checked(index: AnyIndex, item: Item, rows: dict[Any, bytes]) -> Checked:
     check = MAINTAINERS[type(index)].check(TABLE, index, table_key(TABLE, item), _row(item))
     try:
         read = next(check)

@@ -60,7 +60,7 @@ ROOMS = {
     "forks":       room("",                                    "",                  NETWORK),
     "decoders":    room("forks",                               "msgspec",           NETWORK),
     "expressions": room("model",                               "msgspec",           PURE),
-    "engine":      room("model expressions kv decoders",       "msgspec zlib_ng",   PURE),
+    "engine":      room("model expressions kv decoders",       "msgspec zlib_ng numpy", PURE),
     "operations":  room("model expressions engine decoders",   "msgspec",           PURE | KEYS),
     "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
-from hashrange.model.tables import Index, Table, TableOrIndex
+from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 from hashrange.model.values import Item
 
 
@@ -36,6 +36,7 @@ class Charge(Struct, gc=False):
     """
 
     returned: ClassVar[int] = 0
+    vector_bytes: ClassVar[None] = None
 
     table: Table
     index: Index | None
@@ -55,6 +56,14 @@ class Charge(Struct, gc=False):
         return [self]
 
 
+class VectorCharge(Struct, gc=False):
+    """The bytes that the write of an item consumed in one vector index."""
+
+    table: Table
+    index: VectorIndex
+    bytes: int
+
+
 class Receipt(Struct, gc=False):
     """The units that a request consumed, whether or not the client asked for them.
 
@@ -68,6 +77,8 @@ class Receipt(Struct, gc=False):
     charges: list[Charge] = field(default_factory=list)
     collections: dict[str, dict[bytes, tuple[Item, int]]] | None = None
     returned: int = 0
+    vector_bytes: list[VectorCharge] | None = None
+    """What the entries in vector indexes consumed, if there are any."""
 
     def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
         """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""

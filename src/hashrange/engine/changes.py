@@ -14,16 +14,17 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import collection_key, parse_raw
 from hashrange.engine.keyspace.rows import encode_row
 from hashrange.engine.log import records
+from hashrange.engine.vectors import sizes
 
 
 def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
     """Collect the effects of all changes of items that were decided together."""
     for change in changes:
-        old_size = 0 if change.old is None else change.old.size
-        effects.charge(change, None, change.key, max(old_size, change.new_size))
+        old_size, new_size = _stored_sizes(change)
+        effects.charge(change, None, change.key, max(old_size, new_size))
         if change.check:
             continue
-        _put_or_delete(change, old_size, effects)
+        _put_or_delete(change, old_size, new_size, effects)
         table = change.table
         if table.index_log is not None:
             propagation.derive(table.index_log, change, effects)
@@ -38,7 +39,24 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
             _weigh_collection(change, effects)
 
 
-def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
+def _stored_sizes(change: ItemChange) -> tuple[int, int]:
+    """The sizes of the old and the new image as the table stores them: 0 for one that is absent.
+
+    A check, which writes nothing, has the size of the old image twice.
+    """
+    table, old = change.table, change.old
+    old_size, new_size = 0 if old is None else old.size, change.new_size
+    if table.vector_indexes:
+        if old is not None:
+            old_size = sizes.stored_size(table, old.item)
+        if change.new is not None:
+            new_size = sizes.stored_size(table, change.new)
+        elif change.check:
+            new_size = old_size
+    return old_size, new_size
+
+
+def _put_or_delete(change: ItemChange, old_size: int, new_size: int, effects: Effects) -> None:
     """Write the item's row in the table, and change the table's counters."""
     table, key = change.table, change.key
     if change.new is not None:
@@ -47,7 +65,7 @@ def _put_or_delete(change: ItemChange, old_size: int, effects: Effects) -> None:
     elif change.old is not None:
         effects.writes.append(kv.Delete(table.space, key.key))
     rows = (change.new is not None) - (change.old is not None)
-    growth = change.new_size - old_size
+    growth = new_size - old_size
     count_rows(effects.counters, table, key.key, rows, growth)
     if table.has_local_indexes:
         count_collection(effects.counters, table, key, growth)

@@ -9,10 +9,9 @@ from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
-from hashrange.engine.log.sequencer import Place
 from hashrange.model.errors import ApiError
 from hashrange.model.streams import Log, Stream
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.tables import AnyIndex, Table
 from hashrange.model.values import Item
 
 Response = dict[str, Any]
@@ -79,7 +78,7 @@ class Backfill(Struct, gc=False):
     """One step of building an index: the next items of the table."""
 
     table: Table
-    index: Index | TimeToLive
+    index: AnyIndex
     items: Sequence[Row]
 
 
@@ -108,10 +107,10 @@ class LogChange(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """Records of a change log that are no longer needed by a stream."""
+    """Records of a log that are no longer needed, by their keys in its space."""
 
-    log: Log
-    places: Sequence[Place]
+    space: int
+    keys: Sequence[bytes]
 
 
 class Recount(NamedTuple):

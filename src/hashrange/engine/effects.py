@@ -3,11 +3,12 @@
 from msgspec import Struct, field
 
 from hashrange import kv
-from hashrange.engine.capacity import Charge, Receipt, write_units
+from hashrange.engine.capacity import Charge, Receipt, VectorCharge, write_units
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, collection_key
-from hashrange.model.tables import Index, Table, TableOrIndex
+from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
+from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
 """Changes of numbers, or the values that they should have: counters by name, sizes of item
@@ -37,6 +38,15 @@ class Effects(Struct, gc=False):
         if index is None and self.receipt.transactional:
             units *= 2
         self.receipt.charges.append(Charge(change.table, index, key.key, units, True, key.raw))
+
+    def charge_vector(self, change: ItemChange, index: VectorIndex, size: int) -> None:
+        """Charge for an entry of `size` bytes in a vector index. A transaction pays once for it."""
+        if change.expired:
+            return
+        if self.receipt.vector_bytes is None:
+            self.receipt.vector_bytes = []
+        charged = max(size, VECTOR_REQUEST_BYTES_MIN)
+        self.receipt.vector_bytes.append(VectorCharge(change.table, index, charged))
 
     def all_writes(self) -> list[kv.Write]:
         """The writes, and one more for each counter that changes."""

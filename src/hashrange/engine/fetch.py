@@ -5,7 +5,7 @@ cache of the catalog as of the same snapshot, and `Admit`, which the meter of th
 """
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -67,6 +67,36 @@ PAUSE = kv.Get(())
 """A read of nothing, which lets other requests run in the middle of a long evaluation."""
 
 
+class Views(Protocol):
+    """Keeps immutable values in memory, for searches: see `engine.vectors.views`."""
+
+    def kept(self, place: kv.Key, /) -> Sequence[Any]:
+        """The views of a place, the newest first."""
+        ...
+
+    def keep(self, place: kv.Key, view: Any, /) -> None: ...
+
+    def fits(self, size_bytes: int, /) -> bool:
+        """Whether a view of this size may be kept."""
+        ...
+
+
+class _NoViews:
+    """Keeps nothing."""
+
+    def kept(self, place: kv.Key, /) -> Sequence[Any]:
+        return ()
+
+    def keep(self, place: kv.Key, view: Any, /) -> None:
+        pass
+
+    def fits(self, size_bytes: int, /) -> bool:
+        return False
+
+
+NO_VIEWS = _NoViews()
+
+
 class Moment(Struct, gc=False):
     """Everything that an operation knows about the world outside the database.
 
@@ -75,7 +105,7 @@ class Moment(Struct, gc=False):
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
     `commit_seconds` is how many seconds after `now` a decision may still be committed; decisions
     with a later `now` may have been committed by then. If `indexes_follow`, the global indexes of a
-    new table follow from a log.
+    new table follow from a log. `views` is a cache of what searches of vectors have read.
     """
 
     now: float
@@ -84,6 +114,7 @@ class Moment(Struct, gc=False):
     settings: Settings = DEFAULT_SETTINGS
     commit_seconds: float = 0.0
     indexes_follow: bool = False
+    views: "Views" = NO_VIEWS
 
 
 def plain_name(name_or_arn: str) -> str:

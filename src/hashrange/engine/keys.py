@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterable, Mapping, Set
 
 from hashrange.engine.keyspace.keys import RowKey, length_bytes, table_key
+from hashrange.engine.vectors import written
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
     GLOBAL_KEY_ATTRIBUTES_MAX,
@@ -133,6 +134,8 @@ def of_item(table: Table, item: Item) -> RowKey:
     row_key = _checked(table, item)
     if table.indexes:
         check_index_keys(table, item, item)
+    if table.vector_indexes:
+        written.check(table, item, item)
     return row_key
 
 

@@ -87,7 +87,7 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
         case LogChange():
             return _log(change)
         case Trim():
-            return [kv.Delete(change.log.space, place.key) for place in change.places]
+            return [kv.Delete(change.space, key) for key in change.keys]
         case Recount():
             return _recount(change)
         case Empty():
@@ -102,6 +102,7 @@ def _spaces(table: Table | None) -> list[int]:
     if table is None:
         return []
     hidden = [space for space in (table.collections, table.index_log) if space is not None]
+    hidden += [index.log for index in table.vector_indexes]
     return [table.space, *(index.space for index in table.maintained), *hidden]
 
 

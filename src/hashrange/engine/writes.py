@@ -14,6 +14,7 @@ from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.secondary import local_size
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, row_at
+from hashrange.engine.vectors import written
 from hashrange.expressions import Condition, Update
 from hashrange.expressions.updates import TOO_LARGE
 from hashrange.model.errors import (
@@ -120,6 +121,8 @@ def update(
             return None  # an update that only removes attributes creates no item
         if not table.index_keys.isdisjoint(attributes):
             keys.check_index_keys(table, new, attributes, change.computed)
+        if table.vector_indexes:
+            written.check(table, new, attributes)
         return new
 
     return ItemWrite(table, row_key, edit, condition, return_old)

@@ -1,5 +1,6 @@
 """Conditions and filters: bound trees that an item matches or does not match."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Self
 
@@ -7,8 +8,18 @@ from msgspec import Struct
 
 from hashrange.expressions.evaluation import Test, test_of
 from hashrange.expressions.key_conditions import KeyCondition, PreparedKeyCondition, key_tests
-from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Values, walk
-from hashrange.model.values import Item
+from hashrange.expressions.search_conditions import equalities
+from hashrange.expressions.tree import (
+    NO_VALUES,
+    Node,
+    Operation,
+    Path,
+    Slot,
+    Value,
+    Values,
+    walk,
+)
+from hashrange.model.values import AttributeValue, Item
 
 
 class PreparedCondition:
@@ -21,6 +32,11 @@ class PreparedCondition:
     def key_condition(self) -> PreparedKeyCondition:
         """Raises ValidationException if it is not a key condition."""
         return PreparedKeyCondition(key_tests(self._root))
+
+    @cached_property
+    def searched(self) -> Mapping[str, Slot | Value]:
+        """Raises ValidationException if it is not a search condition."""
+        return equalities(self._root)
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -57,6 +73,16 @@ class Condition(Struct, gc=False, eq=False):
     def as_key_condition(self) -> KeyCondition:
         """Raises ValidationException if it is not a key condition."""
         return KeyCondition(self._prepared.key_condition, self._values)
+
+    def as_search_condition(self) -> dict[str, AttributeValue]:
+        """The values that attributes must have.
+
+        Raises ValidationException if it is not a search condition.
+        """
+        return {
+            name: self._values[value.name] if isinstance(value, Slot) else value.value
+            for name, value in self._prepared.searched.items()
+        }
 
     def matches(self, item: Item | None) -> bool:
         """Whether the condition holds. An item of None does not exist."""

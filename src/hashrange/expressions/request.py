@@ -25,6 +25,10 @@ class Expressions(Substitutions):
         """The check that it is a valid `KeyCondition` comes later, as on the service."""
         return self._condition("KeyConditionExpression", text)
 
+    def search_condition(self, text: str) -> Condition:
+        """The check that it is a search condition comes with `Condition.as_search_condition`."""
+        return self._condition("SearchConditionExpression", text)
+
     def projection(self, text: str) -> Projection:
         found: Projection = prepared("ProjectionExpression", text, self).content
         return found

@@ -17,6 +17,7 @@ Parameter = Literal[
     "FilterExpression",
     "KeyConditionExpression",
     "ProjectionExpression",
+    "SearchConditionExpression",
     "UpdateExpression",
     "Statement",
 ]

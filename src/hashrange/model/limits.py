@@ -96,5 +96,15 @@ DESCRIBE_STREAM_SHARDS_MAX = 100
 TTL_CHANGE_SECONDS = 31 * 60
 """The pause between two changes of a table's time to live. The documentation says an hour; the
 service was seen to refuse a change after 1,811 seconds and to allow it after 1,872."""
+
+# ---- vector indexes [VI] ----
+VECTOR_INDEXES_MAX = 5
+VECTOR_DIMENSIONS_MAX = 4096
+SEARCH_HASH_ATTRIBUTES_MAX = 1
+SEARCH_FILTER_ATTRIBUTES_MAX = 18
+SEARCH_FILTER_BYTES_MAX = 10 * KB
+VECTOR_REQUEST_BYTES_MIN = 1 * KB
+"""The least that a write of an entry, or a search, is charged for."""
+SEARCH_ANSWER_BYTES_MAX = 16 * MB
 TOP_K_MAX = 100
-"""Source: SearchVectors, TopK. The service model has no upper bound."""
+"""The service model has no upper bound."""

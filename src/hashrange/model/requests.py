@@ -694,6 +694,22 @@ class DescribeEndpoints(Structure, kw_only=True, frozen=True):
     pass
 
 
+SearchVectorList = Annotated[list[AttributeValue], Meta(min_length=1, max_length=4096)]
+TopKInteger = Annotated[int, Meta(ge=1, le=2147483647)]
+
+
+class SearchVectors(Structure, kw_only=True, frozen=True):
+    table_name: TableArn
+    index_name: IndexName
+    return_consumed_capacity: ReturnConsumedCapacity | None = None
+    expression_attribute_names: dict[str, AttributeName] | None = None
+    expression_attribute_values: dict[str, AttributeValue] | None = None
+    projection_expression: str | None = None
+    search_vector: SearchVectorList
+    search_condition_expression: str | None = None
+    top_k: TopKInteger
+
+
 StreamArn = Annotated[str, Meta(min_length=37, max_length=1024)]
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, get_args
 from hashrange.model.bounds import check_number
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
-from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, PARTITION_BYTES_MAX
+from hashrange.model.limits import ITEM_COLLECTION_BYTES_MAX, MB, PARTITION_BYTES_MAX
 
 Throughput = Literal["off", "measured", "enforced"]
 
@@ -23,6 +23,8 @@ class Settings(NamedTuple):
     - `consistency`: if it is given, reads that are not strongly consistent may be old; otherwise
       each read sees the latest commit.
     - `faults`: requests that fail on purpose.
+    - `vector_cache_bytes`: how much memory searches of vectors may keep, with their temporaries. A
+      group of vectors that does not fit is read from the store by each search.
 
     The other settings are the limits of partitions:
 
@@ -43,6 +45,7 @@ class Settings(NamedTuple):
     throughput: Throughput = "off"
     consistency: Eventual | None = None
     faults: Faults | None = None
+    vector_cache_bytes: int = 512 * MB
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000
@@ -73,7 +76,7 @@ class Settings(NamedTuple):
             self.faults.check()
 
 
-_NOT_NEGATIVE = ("table_delay", "index_backlog_units", "growth_seconds")
+_NOT_NEGATIVE = ("table_delay", "vector_cache_bytes", "index_backlog_units", "growth_seconds")
 _POSITIVE = (
     "shard_seconds",
     "collection_bytes_max",

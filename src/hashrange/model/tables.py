@@ -19,6 +19,8 @@ from hashrange.model.partitions import WHOLE, Partition, counted_ranges, needed
 from hashrange.model.streams import Log, Stream
 
 KeyType = Literal["S", "N", "B"]
+Projection = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+DistanceFunction = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
 
 
 class Throughput(Struct, frozen=True):
@@ -104,7 +106,7 @@ class Index(TableOrIndex, frozen=True, kw_only=True):
 
     name: str
     local: bool
-    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+    projection: Projection
     include: tuple[str, ...] = ()
     throughput: Throughput = Throughput()
     on_demand: dict[str, int] | None = None
@@ -115,6 +117,32 @@ class Index(TableOrIndex, frozen=True, kw_only=True):
     """None for an index made by CreateTable; otherwise whether the second phase has begun."""
     built_to: bytes = b""
     """During the build, rows of the table before this key have entries, and others have none."""
+
+    @property
+    def status(self) -> str:
+        return "CREATING" if self.building else "ACTIVE"
+
+
+class VectorIndex(TableOrIndex, frozen=True, kw_only=True):
+    """A vector index. `space` holds a row for each item that has the vector and the HASH attribute.
+
+    `hash` names the HASH attribute of the search schema, if it has one; there is no `range`. `log`
+    is the space with the log of the rows that have changed.
+    """
+
+    name: str
+    attribute: str
+    dimensions: int
+    distance: DistanceFunction
+    filters: tuple[str, ...] = ()
+    """The names of the INLINE_FILTER attributes of the search schema."""
+    projection: Projection
+    include: tuple[str, ...] = ()
+    log: int
+    building: bool = False
+    backfilling: bool | None = None
+    built_to: bytes = b""
+    """As in `Index`, like the two members before it."""
 
     @property
     def status(self) -> str:
@@ -142,6 +170,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     region: str
     types: dict[str, KeyType]
     indexes: tuple[Index, ...] = ()
+    vector_indexes: tuple[VectorIndex, ...] = ()
     created_at: float
     active_at: float
     on_demand: bool = False
@@ -184,7 +213,16 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     @property
     def allocating(self) -> list[str]:
         """The names of the indexes in the first phase of their build."""
-        return [index.name for index in self.indexes if index.building and not index.backfilling]
+        return [
+            index.name
+            for index in self.declared_indexes
+            if index.building and not index.backfilling
+        ]
+
+    @cached_property
+    def declared_indexes(self) -> tuple[Index | VectorIndex, ...]:
+        """The indexes that users know, which UpdateTable can add and have built."""
+        return (*self.indexes, *self.vector_indexes)
 
     def index(self, name: str) -> Index | None:
         return self._index_by_name.get(name)
@@ -193,10 +231,19 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def _index_by_name(self) -> dict[str, Index]:
         return {index.name: index for index in self.indexes}
 
-    def with_changed(self, changed: "Table | Index") -> "Table":
+    def named_index(self, name: str) -> Index | VectorIndex | None:
+        return self.index(name) or self.vector_index(name)
+
+    def vector_index(self, name: str) -> VectorIndex | None:
+        return next((index for index in self.vector_indexes if index.name == name), None)
+
+    def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
         """The table with another definition of itself, or of its index of the same name."""
         if isinstance(changed, Table):
             return changed
+        if isinstance(changed, VectorIndex):
+            others = (changed if i.name == changed.name else i for i in self.vector_indexes)
+            return replace(self, vector_indexes=tuple(others))
         indexes = (changed if index.name == changed.name else index for index in self.indexes)
         return replace(self, indexes=tuple(indexes))
 
@@ -241,6 +288,33 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return tuple(index for index in self.indexes if not index.local)
 
     @cached_property
-    def maintained(self) -> tuple[Index | TimeToLive, ...]:
+    def used_types(self) -> dict[str, KeyType]:
+        """The attribute definitions that the table or an index needs."""
+        names = {*self.key}
+        for index in self.declared_indexes:
+            names.update(index.key)
+            names.update(index.filters if isinstance(index, VectorIndex) else ())
+        return {name: type_ for name, type_ in self.types.items() if name in names}
+
+    @cached_property
+    def vector_attributes(self) -> frozenset[str]:
+        """The names of all attributes of vectors and of search schemas."""
+        return frozenset(
+            name
+            for index in self.vector_indexes
+            for name in (index.attribute, *index.hash, *index.filters)
+        )
+
+    @cached_property
+    def following(self) -> tuple[Index | VectorIndex, ...]:
+        """The indexes that follow the index log, if there is one: all but the local ones."""
+        return (*self.global_indexes, *self.vector_indexes)
+
+    @cached_property
+    def maintained(self) -> "tuple[AnyIndex, ...]":
         """All indexes that a write of an item maintains, including the hidden one."""
-        return (*self.indexes, self.ttl) if self.ttl else self.indexes
+        return (*self.declared_indexes, self.ttl) if self.ttl else self.declared_indexes
+
+
+AnyIndex = Index | VectorIndex | TimeToLive
+"""A definition of an index of any kind."""

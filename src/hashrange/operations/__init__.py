@@ -27,7 +27,7 @@ from hashrange.operations.partiql import (
     execute_statement,
     execute_transaction,
 )
-from hashrange.operations.queries import query, scan
+from hashrange.operations.queries import query, scan, search_vectors
 from hashrange.operations.streams import (
     describe_stream,
     get_records,
@@ -64,6 +64,7 @@ READS: dict[str, ModuleType] = {
     "ListStreams": list_streams,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
+    "SearchVectors": search_vectors,
     "TransactGetItems": transact_get_items,
 }
 TABLE_READS: dict[str, ModuleType] = {"Query": query, "Scan": scan}

@@ -186,6 +186,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "ListTagsOfResource": _tagged,
     "Query": _table_or_index,
     "Scan": _table_or_index,
+    "SearchVectors": _table_or_index,
     "TagResource": _tagging,
     "TransactGetItems": _transaction_reads,
     "TransactWriteItems": _transaction_writes,

@@ -25,7 +25,7 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Costly, Memory, Proposal, begin
 from hashrange.runtime.environment import HEAD, Environment
@@ -139,8 +139,8 @@ def _gone(change: TableChange) -> set[int]:
     return old - new
 
 
-def _sources(table: Table | None) -> tuple[Table | Index, ...]:
-    return () if table is None else (table, *table.indexes)
+def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
+    return () if table is None else (table, *table.declared_indexes)
 
 
 class Batch(Struct, eq=False):

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from hashrange import kv
-from hashrange.engine.fetch import Moment
+from hashrange.engine.fetch import NO_VIEWS, Moment, Views
 from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
@@ -30,6 +30,8 @@ class Environment(NamedTuple):
     """Whether the global indexes of new tables follow from a log."""
     back_pressure: BackPressure | None = None
     """Throttles writes to tables whose indexes are too far behind."""
+    views: Views = NO_VIEWS
+    """What searches of vectors keep in memory."""
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""
@@ -39,5 +41,6 @@ class Environment(NamedTuple):
     def moment(self, now: float, caller: Caller, entropy: bytes = b"") -> Moment:
         """The Moment of a request. On the shortest paths it is made in place, for speed."""
         return Moment(
-            *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow)
+            *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow),
+            views=self.views,
         )

@@ -27,6 +27,7 @@ from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.reads.reads import Reads
 from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.upgrade import bring_up_to_date
+from hashrange.runtime.vector_views import VectorViews
 
 LARGE_BODY_BYTES = 512 * 1024
 """A server does not decode a larger body in its own process, which may take tens of
@@ -57,7 +58,8 @@ class Runtime(BaseRuntime):
         if settings.consistency is not None:
             history = History(settings.consistency.lag_max, times.now)
             lagging, watch = Lagging(settings.consistency, history, meter), history.watch
-        environment = Environment(Catalog(), times, settings, meter, lagging)
+        views = VectorViews(settings.vector_cache_bytes)
+        environment = Environment(Catalog(), times, settings, meter, lagging, views=views)
         super().__init__(store, environment, Jobs(store, environment, Here(), executor))
         self._store = store
         self._reads = Reads(store, environment, self._jobs)

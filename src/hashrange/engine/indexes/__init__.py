@@ -3,13 +3,18 @@
 maintainer    the functions that each kind has
 secondary     entries of global and local secondary indexes
 expiry        time to live: a hidden index by expiry
+vectors       rows of vector indexes
 backfill      steps of building an index
 propagation   global indexes that follow from a log
 """
 
-from hashrange.engine.indexes import expiry, secondary
+from hashrange.engine.indexes import expiry, secondary, vectors
 from hashrange.engine.indexes.maintainer import Maintainer
-from hashrange.model.tables import Index, TimeToLive
+from hashrange.model.tables import AnyIndex, Index, TimeToLive, VectorIndex
 
-MAINTAINERS: dict[type[Index | TimeToLive], Maintainer] = {Index: secondary, TimeToLive: expiry}
+MAINTAINERS: dict[type[AnyIndex], Maintainer] = {
+    Index: secondary,
+    VectorIndex: vectors,
+    TimeToLive: expiry,
+}
 """By the type of the definition."""

@@ -10,10 +10,10 @@ from hashrange.engine.decision import Backfill
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.model.limits import PAGE_BYTES_MAX
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.tables import AnyIndex, Table
 
 
-def next_step(table: Table, index: Index | TimeToLive) -> Fetch[tuple[Backfill, bytes | None]]:
+def next_step(table: Table, index: AnyIndex) -> Fetch[tuple[Backfill, bytes | None]]:
     """A step, and the key of the table where the one after it starts (None: there is none)."""
     bounds = Bounds(index.built_to, None)
     rows, left = yield from fetch.rows(table, bounds, False, None, PAGE_BYTES_MAX)

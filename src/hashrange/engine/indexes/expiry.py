@@ -15,7 +15,7 @@ from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Counters, Effects
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.indexes.maintainer import Checked
-from hashrange.engine.keyspace.keys import RowKey, digest, parse_raw, table_key
+from hashrange.engine.keyspace.keys import RowKey, digest, owner_key
 from hashrange.engine.keyspace.rows import Row, encode_row
 from hashrange.model.numbers import to_decimal
 from hashrange.model.tables import Table, TimeToLive
@@ -58,7 +58,7 @@ def check(table: Table, ttl: TimeToLive, key: RowKey, item: Row) -> Fetch[Checke
 
 
 def owner(table: Table, row: Row) -> RowKey:
-    return table_key(table, dict(zip(table.key, parse_raw(row.raw), strict=True)))
+    return owner_key(table, row.raw)
 
 
 def count(

@@ -8,7 +8,7 @@ from hashrange.engine.effects import Counters, Effects
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.tables import AnyIndex, Table
 
 
 class Checked(NamedTuple):
@@ -24,7 +24,7 @@ class Checked(NamedTuple):
 
 
 class Maintainer(Protocol):
-    """The module of one kind of index. `index` is the definition: `Index` or `TimeToLive`."""
+    """The module of one kind of index. `index` is its definition."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
         """Update the index for a changed item, which the build of the index has reached."""
@@ -49,6 +49,6 @@ class Maintainer(Protocol):
         ...
 
 
-def is_built(index: Index | TimeToLive, key: RowKey) -> bool:
+def is_built(index: AnyIndex, key: RowKey) -> bool:
     """Whether the index has the rows of the item at `key`: the build has reached it or is over."""
     return not index.building or key.key < index.built_to

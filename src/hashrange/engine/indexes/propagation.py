@@ -34,9 +34,9 @@ from hashrange.engine.fetch import Fetch
 from hashrange.engine.indexes import MAINTAINERS
 from hashrange.engine.indexes.maintainer import is_built
 from hashrange.engine.keyspace import logs
-from hashrange.engine.keyspace.keys import RowKey, parse_raw, table_key
+from hashrange.engine.keyspace.keys import RowKey, owner_key
 from hashrange.engine.keyspace.rows import Row, encode_row
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
@@ -44,8 +44,6 @@ BYTES_MAX = 256 * 1024
 
 LEFT_MILLISECONDS = 2000
 """A record that is older has been left behind by the server that wrote it."""
-LARGE_ODD_NUMBER = 2_654_435_761
-"""Times a number of milliseconds, it gives each millisecond another slot to begin with."""
 
 NO_IMAGE = Raw(b"")
 
@@ -80,7 +78,7 @@ def derive(log: int, change: ItemChange, effects: Effects) -> None:
         if index.building and not is_built(index, change.key):
             continue
         maintainer = MAINTAINERS[type(index)]
-        if not isinstance(index, Index) or index.local:
+        if index not in change.table.following:
             maintainer.derive(index, change, effects)
             continue
         later = Effects(effects.receipt, effects.now)
@@ -112,22 +110,18 @@ def propagate(step: Propagate, effects: Effects) -> None:
     for key, row in step.records:
         pending = decode(row.json)
         change = _change(table, row, pending)
-        for index in table.global_indexes:
+        for index in table.following:
             if index.space in pending.indexes:
-                MAINTAINERS[Index].derive(index, change, free)
+                MAINTAINERS[type(index)].derive(index, change, free)
         effects.writes.append(kv.Delete(table.index_log, key))
 
 
 def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
-    key, old = _owner(table, row), _image(row, pending.old, pending.old_bytes)
+    key, old = owner_key(table, row.raw), _image(row, pending.old, pending.old_bytes)
     new = _image(row, pending.new, pending.new_bytes)
     if new is None:
         return ItemChange(table, key, old, None, 0)
     return ItemChange(table, key, old, new.item, new.size, _json=new.json)
-
-
-def _owner(table: Table, row: Row) -> RowKey:
-    return table_key(table, dict(zip(table.key, parse_raw(row.raw), strict=True)))
 
 
 def _image(row: Row, json: Raw, size: int) -> Row | None:
@@ -146,7 +140,7 @@ def shown(
     found: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
         row = Row(value)
-        pending, key = decode(row.json), _owner(table, row)
+        pending, key = decode(row.json), owner_key(table, row.raw)
         for space in pending.indexes:
             if (space, key.key) not in found:
                 found[space, key.key] = key, _image(row, pending.old, pending.old_bytes)
@@ -194,7 +188,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
     page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)
     if not page.rows:
         return []
-    until, middle = now - LEFT_MILLISECONDS, logs.index_prefix(now * LARGE_ODD_NUMBER % kv.SLOTS)
+    until, middle = now - LEFT_MILLISECONDS, logs.index_prefix(logs.some_slot(now))
     for first, end in ((middle, None), (b"", middle)):
         page = yield kv.Range(
             table.index_log, first, end, rows_max=RECORDS_MAX, weight_max=BYTES_MAX

@@ -145,6 +145,11 @@ def table_key(table: Table, item: Item) -> RowKey:
     return RowKey(key, raw)
 
 
+def owner_key(table: Table, raw: bytes) -> RowKey:
+    """The row key of the item with this raw key."""
+    return table_key(table, dict(zip(table.key, parse_raw(raw), strict=True)))
+
+
 def collection_key(table: Table, key: RowKey) -> kv.Key:
     """Where the size of an item's collection is stored, for a table with local indexes."""
     assert table.collections is not None

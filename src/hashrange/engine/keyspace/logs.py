@@ -14,6 +14,8 @@ from hashrange import kv
 
 _KEY = Struct(">BQQ")
 _NUMBER_BYTES = 8
+_PREFIX_BYTES = 2
+_LARGE_ODD_NUMBER = 2_654_435_761
 
 parse = _KEY.unpack
 """(slot, milliseconds, number) of a key"""
@@ -36,6 +38,16 @@ def time_of(start: bytes) -> int:
 
 def key(slot: int, milliseconds: int, number: int) -> bytes:
     return _KEY.pack(slot, milliseconds, number)
+
+
+def is_same_slot(key: bytes, other: bytes) -> bool:
+    """Whether two keys that begin with an `index_prefix` are in the same slot."""
+    return key[:_PREFIX_BYTES] == other[:_PREFIX_BYTES]
+
+
+def some_slot(milliseconds: int) -> int:
+    """A slot of the store to begin with, another one at each time."""
+    return milliseconds * _LARGE_ODD_NUMBER % kv.SLOTS
 
 
 def index_prefix(slot: int) -> bytes:

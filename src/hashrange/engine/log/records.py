@@ -111,5 +111,5 @@ def trim(log: Log, now: int) -> Fetch[Trim | None]:
             weight_max=CHUNK_BYTES,
         )
         if page.rows:
-            return Trim(log, [Place.of(key) for key, _ in page.rows])
+            return Trim(log.space, [key for key, _ in page.rows])
     return None

@@ -71,6 +71,8 @@ def explain(operation: str, body: bytes, refusal: ValidationException) -> Valida
     The fast path finds faulty values and names in its own order. The service finds bad base64
     before anything else, and most faults of values and names while it reads the request.
     """
+    if operation in layers.WITH_OWN_PARSER:
+        return refusal
     request, legacy = read(operation, body)
     if operation not in layers.NEWER:
         return refusal

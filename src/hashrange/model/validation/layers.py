@@ -14,6 +14,7 @@ from hashrange.model.validation.parts import Part
 SINGLE_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 NEWER = frozenset((*SINGLE_WRITES, "GetItem", "BatchGetItem", "Query", "Scan"))
 """The operations whose requests the newer layer reads."""
+WITH_OWN_PARSER = frozenset(("SearchVectors",))
 WITH_VALUES = NEWER | {"BatchWriteItem", "TransactGetItems", "TransactWriteItems"}
 """The operations whose requests have attribute values in them, but for those with statements."""
 

@@ -1,12 +1,12 @@
 """Members that the responses of several operations share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw, json
 
 from hashrange.engine import fetch
-from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.capacity import Charge, Receipt, VectorCharge
 from hashrange.engine.decision import Respond, Response
 from hashrange.engine.fetch import Fetch, Row
 from hashrange.model.tables import Table
@@ -38,7 +38,8 @@ def add_consumed(
 ) -> None:
     """ConsumedCapacity of a request on one table; `name` is the name or ARN that it used."""
     if mode and mode != "NONE":
-        response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, split=False)
+        vectors = receipt.vector_bytes or ()
+        response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, False, vectors)
 
 
 def add_consumed_list(
@@ -53,13 +54,23 @@ def add_consumed_list(
         by_table.setdefault(charge.table.name, []).append(charge)
     if by_table:
         response["ConsumedCapacity"] = [
-            _consumed(charges, mode, names[table_name], receipt.transactional)
+            _consumed(
+                charges, mode, names[table_name], receipt.transactional, receipt.vector_bytes or ()
+            )
             for table_name, charges in by_table.items()
         ]
 
 
-def _consumed(charges: list[Charge], mode: str, name: str, split: bool) -> dict[str, Any]:
+def _consumed(
+    charges: list[Charge],
+    mode: str,
+    name: str,
+    split: bool,
+    vectors: Sequence[VectorCharge],
+) -> dict[str, Any]:
     """The ConsumedCapacity of one table; `mode` is TOTAL or INDEXES.
+
+    `vectors` are charges of vector indexes of any table, which only INDEXES shows.
 
     With `split`, units are repeated as ReadCapacityUnits or WriteCapacityUnits. Only transactions
     do so, and they either read or write.
@@ -78,6 +89,11 @@ def _consumed(charges: list[Charge], mode: str, name: str, split: bool) -> dict[
             if units:
                 member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
                 shown.setdefault(member, {})[index.name] = arm(sum(units))
+        for charge in vectors:
+            if charge.table.name == table.name:
+                arms = shown.setdefault("VectorIndexes", {})
+                written = arms.setdefault(charge.index.name, {"VectorWriteRequestBytes": 0.0})
+                written["VectorWriteRequestBytes"] += charge.bytes
     return shown
 
 

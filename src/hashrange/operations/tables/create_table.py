@@ -18,6 +18,7 @@ from hashrange.operations.tables import (
     table_encryption,
     table_schema,
     tags,
+    vector_schema,
 )
 from hashrange.operations.tables.table_description import describe, warm_throughput
 
@@ -25,7 +26,6 @@ UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
     "global_table_source_arn": "GlobalTableSourceArn",
     "resource_policy": "ResourcePolicy",
-    "vector_indexes": "VectorIndexes",
 }
 
 
@@ -40,6 +40,9 @@ def parse(body: bytes) -> Request:
     _check_throughput(given)
     types = table_schema.attribute_types(given.attribute_definitions)
     table_schema.check_table(given, types)
+    if given.vector_indexes is not None:
+        on_demand = given.billing_mode == "PAY_PER_REQUEST"
+        vector_schema.check_all(given.vector_indexes, types, on_demand)
     stream_settings.check_new(given.stream_specification)
     table_encryption.check(given.sse_specification)
     table_schema.check_class(given.table_class)
@@ -81,7 +84,8 @@ def decide(request: Request, moment: Moment) -> Decide:
         )
     _check_maxima(given, moment)
     indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-    spaces = iter((yield from fetch.new_spaces(4 + len(indexes))))
+    vectors = given.vector_indexes or ()
+    spaces = iter((yield from fetch.new_spaces(4 + len(indexes) + 2 * len(vectors))))
     capacity, caller = given.provisioned_throughput, moment.caller
     key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
     throughput = table_capacity.new_throughput(capacity)
@@ -96,6 +100,9 @@ def decide(request: Request, moment: Moment) -> Decide:
         range=table_schema.names_of(given.key_schema, "RANGE"),
         types=dict(sorted(request.types.items())),
         indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
+        vector_indexes=tuple(
+            vector_schema.definition(index, next(spaces), next(spaces)) for index in vectors
+        ),
         collections=next(spaces) if given.local_secondary_indexes else None,
         index_log=next(spaces) if moment.indexes_follow else None,
         created_at=moment.now,

@@ -19,6 +19,7 @@ GONE = (
     "GlobalSecondaryIndexes",
     "KeySchema",
     "LocalSecondaryIndexes",
+    "VectorIndexes",
     "WarmThroughput",
 )
 """Members that the description of a deleted table lacks. [seen]"""
@@ -32,7 +33,7 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
     table = yield from fetch.described_table(given.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
-    if any(index.building for index in table.indexes):
+    if any(index.building for index in table.declared_indexes):
         raise ResourceInUseException(
             f"{IN_USE}Cannot delete table while indexes are being created, updated, or deleted."
         )

@@ -8,12 +8,19 @@ from typing import Any
 
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.model.tables import Index, Table, TableOrIndex, Throughput, WarmThroughput
+from hashrange.model.tables import (
+    Index,
+    Table,
+    TableOrIndex,
+    Throughput,
+    VectorIndex,
+    WarmThroughput,
+)
 
 
 def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
     """The description of a table as it is now."""
-    statistics = yield from fetch.statistics([table, *table.indexes])
+    statistics = yield from fetch.statistics([table, *table.declared_indexes])
     return describe(table, moment.now, table.status(moment.now), statistics)
 
 
@@ -25,7 +32,7 @@ def describe(
     `statistics` are (item count, size in bytes) of the table and each of its indexes. While a table
     is being created, its description lacks members that the service only computes later.
     """
-    counts = statistics or [(0, 0)] * (1 + len(table.indexes))
+    counts = statistics or [(0, 0)] * (1 + len(table.declared_indexes))
     description: dict[str, Any] = {
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": type_} for name, type_ in table.types.items()
@@ -90,29 +97,57 @@ def _add_settings(description: dict[str, Any], table: Table) -> None:
 def _add_indexes(
     description: dict[str, Any], table: Table, now: float, counts: Sequence[tuple[int, int]]
 ) -> None:
-    for index, (items, size) in zip(table.indexes, counts, strict=True):
-        member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
-        shown = _index(table, index, description["TableStatus"], now)
+    for index, (items, size) in zip(table.declared_indexes, counts, strict=True):
+        shown: dict[str, Any] = {"IndexName": index.name}
+        status = description["TableStatus"]
+        if isinstance(index, VectorIndex):
+            member = "VectorIndexes"
+            shown |= _vector_index(index)
+            shown |= _status(index, status)
+        else:
+            member = "LocalSecondaryIndexes" if index.local else "GlobalSecondaryIndexes"
+            shown |= _index(index, status, now)
+        shown["IndexArn"] = f"{table.arn}/index/{index.name}"
         shown["IndexSizeBytes"], shown["ItemCount"] = size, items
         description.setdefault(member, []).append(shown)
 
 
-def _index(table: Table, index: Index, table_status: str, now: float) -> dict[str, Any]:
+def _vector_index(index: VectorIndex) -> dict[str, Any]:
+    schema = [(name, "HASH") for name in index.hash]
+    schema += [(name, "INLINE_FILTER") for name in index.filters]
+    shown: dict[str, Any] = {"VectorAttribute": {"AttributeName": index.attribute}}
+    if schema:
+        shown["SearchSchema"] = [
+            {"AttributeName": name, "SearchSchemaElementType": kind} for name, kind in schema
+        ]
+    shown["Projection"] = _projection(index)
+    shown["Dimensions"] = index.dimensions
+    shown["DistanceFunction"] = index.distance
+    return shown
+
+
+def _projection(index: Index | VectorIndex) -> dict[str, Any]:
     projection: dict[str, Any] = {"ProjectionType": index.projection}
     if index.include:
         projection["NonKeyAttributes"] = list(index.include)
+    return projection
+
+
+def _status(index: Index | VectorIndex, table_status: str) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "IndexName": index.name,
-        "KeySchema": _key_schema(index),
-        "Projection": projection,
-        "IndexArn": f"{table.arn}/index/{index.name}",
+        "IndexStatus": "CREATING" if table_status == "CREATING" else index.status
     }
-    if index.local:
-        return shown
-    status = "CREATING" if table_status == "CREATING" else index.status
-    shown["IndexStatus"] = status
     if index.backfilling is not None:
         shown["Backfilling"] = index.backfilling
+    return shown
+
+
+def _index(index: Index, table_status: str, now: float) -> dict[str, Any]:
+    shown: dict[str, Any] = {"KeySchema": _key_schema(index), "Projection": _projection(index)}
+    if index.local:
+        return shown
+    shown |= _status(index, table_status)
+    status = shown["IndexStatus"]
     shown["ProvisionedThroughput"] = _throughput(index.throughput, now)
     if index.on_demand:
         shown["OnDemandThroughput"] = index.on_demand

@@ -64,6 +64,10 @@ def names_of(schema: Elements, key_type: Literal["HASH", "RANGE"]) -> tuple[str,
     return tuple(element.attribute_name for element in schema if element.key_type == key_type)
 
 
+def _names(schema: Elements) -> list[str]:
+    return [element.attribute_name for element in schema]
+
+
 def _listed(names: Iterable[str]) -> str:
     return f"[{', '.join(names)}]"
 
@@ -77,11 +81,12 @@ def _listed_hashed(names: Collection[str]) -> str:
 
 
 def check_table(given: requests.CreateTable, types: Types) -> None:
-    """The keys and indexes of a new table."""
+    """The keys and indexes of a new table, except the checks of `vector_schema`."""
     local, global_ = given.local_secondary_indexes, given.global_secondary_indexes
     _check_lengths(given.key_schema, local or (), global_ or ())
     _check_table_key(given.key_schema, types)
-    if local is None and global_ is None:
+    vectors = given.vector_indexes
+    if local is None and global_ is None and vectors is None:
         if len(given.key_schema) < len(types):
             raise invalid_parameter(
                 "Number of attributes in KeySchema does not exactly match number of attributes "
@@ -97,11 +102,14 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
         _check_index_defined(index.key_schema, types)
     for index in indexes:
         _check_different(index.key_schema)
-    _check_all_used(types, [given.key_schema, *(index.key_schema for index in indexes)])
+    schemas = [given.key_schema, *(index.key_schema for index in indexes)]
+    searched = (index.search_schema or () for index in vectors or ())
+    _check_all_used(types, [each.attribute_name for each in chain(*schemas, *searched)])
     _check_local_indexes(local or (), given.key_schema)
     _check_global_indexes(global_ or (), on_demand=given.billing_mode == "PAY_PER_REQUEST")
-    _check_names(indexes)
-    check_projected_names(len(index.projection.non_key_attributes or ()) for index in indexes)
+    every = [*indexes, *(vectors or ())]
+    _check_names(index.index_name for index in every)
+    check_projected_names(len(index.projection.non_key_attributes or ()) for index in every)
 
 
 def _check_lengths(
@@ -138,18 +146,18 @@ def _check_length(schema: Elements, length_max: int, path: str = "keySchema") ->
 def _check_table_key(schema: Elements, types: Types) -> None:
     if len(schema) > len(types):
         raise ValidationException(_UNDEFINED)
-    _check_defined(schema, types)
+    check_defined(_names(schema), types)
     _check_pair(schema)
 
 
 def _check_index_defined(schema: Elements, types: Types) -> None:
     if len({element.attribute_name for element in schema}) > len(types):
         raise ValidationException(_UNDEFINED)
-    _check_defined(schema, types)
+    check_defined(_names(schema), types)
 
 
-def _check_defined(schema: Elements, types: Types) -> None:
-    names = list(dict.fromkeys(element.attribute_name for element in schema))
+def check_defined(attributes: Iterable[str], types: Types) -> None:
+    names = list(dict.fromkeys(attributes))
     if any(name not in types for name in names):
         raise invalid_parameter(
             "Some index key attributes are not defined in AttributeDefinitions. "
@@ -168,7 +176,7 @@ def _check_pair(schema: Elements) -> None:
 
 
 def _check_different(schema: Elements) -> None:
-    names = [element.attribute_name for element in schema]
+    names = _names(schema)
     if len(set(names)) < len(names):
         raise ValidationException(
             "Both the Hash Key and the Range Key element in the KeySchema have the same name"
@@ -196,8 +204,8 @@ def _check_may_have_local_indexes(
         )
 
 
-def _check_all_used(types: Types, schemas: Iterable[Elements]) -> None:
-    used = dict.fromkeys(element.attribute_name for element in chain(*schemas))
+def _check_all_used(types: Types, names: Iterable[str]) -> None:
+    used = dict.fromkeys(names)
     if len(used) < len(types):
         raise invalid_parameter(
             "Some AttributeDefinitions are not used. AttributeDefinitions: "
@@ -205,12 +213,12 @@ def _check_all_used(types: Types, schemas: Iterable[Elements]) -> None:
         )
 
 
-def _check_names(indexes: Iterable[GivenIndex]) -> None:
+def _check_names(index_names: Iterable[str]) -> None:
     seen: set[str] = set()
-    for index in indexes:
-        if index.index_name in seen:
-            raise invalid_parameter(f"Duplicate index name: {index.index_name}")
-        seen.add(index.index_name)
+    for name in index_names:
+        if name in seen:
+            raise invalid_parameter(f"Duplicate index name: {name}")
+        seen.add(name)
 
 
 def check_projected_names(counts: Iterable[int]) -> None:
@@ -238,7 +246,7 @@ def _check_local_indexes(indexes: Sequence[requests.LocalSecondaryIndex], key: E
                 "Index KeySchema does not have the same leading hash key as table KeySchema for "
                 f"index: {index.index_name}. index hash key: {own}, table hash key: {table_hash}"
             )
-        _check_projection(index.projection)
+        check_projection(index.projection)
     if len(indexes) > LOCAL_INDEXES_MAX:
         raise invalid_parameter(
             f"Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES_MAX}"
@@ -268,7 +276,7 @@ def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: T
 
 def _check_global_index(index: GivenGlobalIndex) -> None:
     _check_global_key(index.key_schema)
-    _check_projection(index.projection)
+    check_projection(index.projection)
 
 
 def _check_global_key(schema: Elements) -> None:
@@ -307,7 +315,7 @@ def _check_throughput(index: requests.GlobalSecondaryIndex, on_demand: bool) -> 
     table_capacity.check_new_warm(index.warm_throughput, capacity, name)
 
 
-def _check_projection(projection: requests.Projection) -> None:
+def check_projection(projection: requests.Projection) -> None:
     kind, names = projection.projection_type, projection.non_key_attributes
     if kind is None:
         raise invalid_parameter("Unknown ProjectionType: null")

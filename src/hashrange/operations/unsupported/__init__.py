@@ -21,7 +21,6 @@ from hashrange.operations.unsupported import (
     kinesis,
     policies,
     refusals,
-    vectors,
 )
 from hashrange.operations.unsupported.refusals import Request
 
@@ -30,7 +29,6 @@ UNSUPPORTED = (
     "EnableKinesisStreamingDestination",
     "ImportTable",
     "PutResourcePolicy",
-    "SearchVectors",
     "StartBulkPutItems",
 )
 """Operations that are always refused. Some of them look for the table or stream first."""
@@ -43,7 +41,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(refusals.refuse, name) for name in UNSUPPORTED},
         "CreateBackup": backups.create,
         "ImportTable": backups.import_table,
-        "SearchVectors": vectors.search,
         "CreateGlobalTable": global_tables.create,
         "UpdateGlobalTable": global_tables.update,
         "DescribeContinuousBackups": backups.describe_continuous,

@@ -20,6 +20,7 @@ from hashrange.operations.upkeep import (
     raise_warm_throughput,
     split_partition,
     trim_stream,
+    trim_vector_log,
 )
 
 UPKEEP = {
@@ -48,6 +49,9 @@ UPKEEP = {
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),
+        Operation(
+            "upkeep.TrimVectorLog", trim_vector_log.parse, trim_vector_log.decide, writes=True
+        ),
         Operation("upkeep.ForgetTokens", forget_tokens.parse, forget_tokens.decide, writes=True),
     )
 }

@@ -10,7 +10,7 @@ from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.indexes import backfill
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, VectorIndex
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -24,7 +24,7 @@ def parse(body: bytes) -> Request:
 
 def decide(request: Request, moment: Moment) -> Decide:
     table = yield from fetch.find_table(request.table_name)
-    index = table.index(request.index_name) if table else None
+    index = table.named_index(request.index_name) if table else None
     if table is None or index is None or not index.building:
         return answer({"Done": True})
     if not index.backfilling:
@@ -37,5 +37,5 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision([step, _change(table, index, built_to=rest)], {"Done": False})
 
 
-def _change(table: Table, index: Index, **members: Any) -> TableChange:
+def _change(table: Table, index: Index | VectorIndex, **members: Any) -> TableChange:
     return TableChange(table, table.with_changed(replace(index, **members)))

@@ -25,11 +25,14 @@ def decide(request: None, moment: Moment) -> Decide:
         for space in (yield from fetch.dropped_spaces())
     ]
     for table in (yield from fetch.all_tables()):
-        for index in table.indexes:
+        for index in table.declared_indexes:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
                 steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
-        if table.index_log is not None and table.global_indexes:
+        for vectors in table.vector_indexes:
+            body = {"TableName": table.name, "IndexName": vectors.name}
+            steps.append({"Operation": "upkeep.TrimVectorLog", "Body": body})
+        if table.index_log is not None and table.following:
             steps += yield from _propagation(table, moment)
         steps += yield from _partition_steps(table, moment.settings.partition_bytes)
         if table.ttl:

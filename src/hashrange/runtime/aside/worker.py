@@ -21,7 +21,9 @@ from itertools import count
 from traceback import format_exception
 from typing import Any, BinaryIO, cast
 
-from hashrange.engine.fetch import Moment
+from msgspec.structs import replace
+
+from hashrange.engine.fetch import NO_VIEWS, Moment
 from hashrange.model.errors import ApiError
 from hashrange.runtime.aside.evaluation import Evaluation, Result, WorkerLost, evaluate
 from hashrange.runtime.aside.watch import Watch
@@ -79,7 +81,8 @@ class Worker:
     def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation:
         number = next(self._numbers)
         process = self._started()
-        kind, content = self._ask(process, (BEGIN, number, (name, moment)), body)
+        sent = replace(moment, views=NO_VIEWS)  # a cache stays in its process
+        kind, content = self._ask(process, (BEGIN, number, (name, sent)), body)
         try:
             while kind == READ:
                 kind, content = self._ask(process, (GO_ON, number, (yield content)))

@@ -42,6 +42,7 @@ from hashrange.runtime.environment import Environment
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.mistaken_calls import WouldBlock, closed
 from hashrange.runtime.upgrade import bring_up_to_date_async
+from hashrange.runtime.vector_views import VectorViews
 
 NEEDS_ONE_PROCESS = (
     "{} needs one process on a file or in memory: over PostgreSQL, no process knows what the "
@@ -89,6 +90,7 @@ class AsyncRuntime(BaseRuntime):
             commit_seconds=store.commit_seconds_max,
             indexes_follow=follow,
             back_pressure=BackPressure(self._lags) if follow else None,
+            views=VectorViews(settings.vector_cache_bytes),
         )
         threads = StoreOnLoop(store, loop)
         together_max = max(1, store.connections_max // 2)

@@ -14,7 +14,8 @@ from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.engine.vectors.sizes import stored_size
+from hashrange.model.tables import AnyIndex, Index, Table, TimeToLive, VectorIndex
 from hashrange.model.values import item_size
 from hashrange.runtime import source
 
@@ -22,7 +23,7 @@ CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
 """The size of the items of a page, at most. The entries that belong to them are read together."""
 
-_Check = tuple[Index | TimeToLive, Fetch[Checked]]
+_Check = tuple[AnyIndex, Fetch[Checked]]
 """The check of an index's row for one item, not begun yet."""
 
 
@@ -76,7 +77,7 @@ class TableCheck:
         checks = [
             self._check(index, owner, row)
             for (space, _), (owner, row) in self._shown.items()
-            for index in self._table.global_indexes
+            for index in self._table.following
             if index.space == space and row is not None
         ]
         for problem in self._index_problems(checks):
@@ -92,7 +93,7 @@ class TableCheck:
             yield from self._row_problems(key, value, checks)
         yield from self._index_problems(checks)
 
-    def _check(self, index: Index | TimeToLive, owner: RowKey, row: Row) -> _Check:
+    def _check(self, index: AnyIndex, owner: RowKey, row: Row) -> _Check:
         return index, MAINTAINERS[type(index)].check(self._table, index, owner, row)
 
     def _index_problems(self, checks: Sequence[_Check]) -> Iterator[str]:
@@ -120,14 +121,14 @@ class TableCheck:
         if size != row.size:
             yield f"{where}: weighs {row.size}, its item {size} bytes"
         self._expected[table.space] += 1
-        count_rows(self._counters, table, key, 1, size)
+        count_rows(self._counters, table, key, 1, _stored_size(table, row))
         if table.has_local_indexes:
             count_collection(self._counters, table, owner, size)
         for index in table.maintained:
             if is_built(index, RowKey(key, b"")) and (index.space, key) not in self._shown:
                 checks.append(self._check(index, owner, row))
 
-    def entry_problems(self, index: Index | TimeToLive, key: bytes, value: bytes) -> Iterator[str]:
+    def entry_problems(self, index: AnyIndex, key: bytes, value: bytes) -> Iterator[str]:
         """Check that a row of an index belongs to an item, and equals the one it should have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
@@ -149,7 +150,7 @@ class TableCheck:
         log = self._table.index_log
         return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
 
-    def _row_shown(self, index: Index | TimeToLive, owner: RowKey) -> Row | None:
+    def _row_shown(self, index: AnyIndex, owner: RowKey) -> Row | None:
         """The item's row as an index has to show it."""
         if (index.space, owner.key) in self._shown:
             return self._shown[index.space, owner.key][1]
@@ -184,7 +185,7 @@ class TableCheck:
 
     def counter_problems(self) -> Iterator[str]:
         names = {name for name in self._counters if isinstance(name, bytes)}
-        for view in (self._table, *self._table.indexes):
+        for view in (self._table, *self._table.declared_indexes):
             for number in (partition.number for partition in view.partitions):
                 names |= {
                     system.item_count(view.space, number),
@@ -214,9 +215,13 @@ class TableCheck:
                 yield f"{where} weighs {size} bytes, not {found}"
 
 
-def _name(view: Table | Index | TimeToLive) -> str:
+def _stored_size(table: Table, row: Row) -> int:
+    return stored_size(table, row.item) if table.vector_indexes else row.size
+
+
+def _name(view: Table | AnyIndex) -> str:
     match view:
-        case Index():
+        case Index() | VectorIndex():
             return f"index {view.name}"
         case TimeToLive():
             return "time to live"

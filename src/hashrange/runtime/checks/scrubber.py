@@ -19,7 +19,7 @@ from typing import Protocol
 from hashrange import forks, kv
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.rows import DamagedRow
-from hashrange.model.tables import Index, Table, TimeToLive
+from hashrange.model.tables import AnyIndex, Table
 from hashrange.runtime import source
 from hashrange.runtime.checks.integrity import TableCheck
 
@@ -174,9 +174,7 @@ class _Walk:
                 start = self._part(index, start, problems)
                 yield [f"table {self._name}, {problem}" for problem in problems]
 
-    def _part(
-        self, index: Index | TimeToLive | None, start: bytes, problems: list[str]
-    ) -> bytes | None:
+    def _part(self, index: AnyIndex | None, start: bytes, problems: list[str]) -> bytes | None:
         """Returns where the next part begins, None at the end."""
         end = perf_counter() + self._seconds
         snapshot = self._store.snapshot()

@@ -8,7 +8,7 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.engine.indexes import propagation
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.runtime.drive import drive
 
 LAG_SECONDS_MIN = 0.001
@@ -17,7 +17,7 @@ _PREFIX_BYTES = 8
 
 
 class Capacity(Struct, frozen=True):
-    """The capacity of a table (`index` None) or global index; None stands for what it lacks.
+    """The capacity of a table (`index` None), global or vector index; None: what it lacks.
 
     Units are per second. While an index is built, `built` is the part that is done, from 0 to 1.
     `lag_seconds` of an index that follows from a log is the age of the oldest change that it does
@@ -35,7 +35,7 @@ class Capacity(Struct, frozen=True):
 
 
 def capacities(store: kv.Store, now: float) -> list[Capacity]:
-    """All tables in the order of their names, each followed by its global indexes."""
+    """All tables in the order of their names, each followed by its global and vector indexes."""
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
@@ -43,23 +43,26 @@ def capacities(store: kv.Store, now: float) -> list[Capacity]:
     return [
         _capacity(table, owner, lag)
         for table, lag in zip(tables, lags, strict=True)
-        for owner in table.with_global_indexes()
+        for owner in (*table.with_global_indexes(), *table.vector_indexes)
     ]
 
 
 def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
-    """How old the oldest change is that the global indexes of a table do not show yet.
+    """How old the oldest change is that the global and vector indexes do not show yet.
 
     It is 0 if they show all changes, and None if they do not follow from a log.
     """
-    if table.index_log is None or not table.global_indexes:
+    if table.index_log is None or not table.following:
         return None
     steps: Any = propagation.oldest(table)
     since: float | None = drive(steps, snapshot)
     return 0.0 if since is None else max(now - since, LAG_SECONDS_MIN)
 
 
-def _capacity(table: Table, owner: Table | Index, lag: float | None) -> Capacity:
+def _capacity(table: Table, owner: Table | Index | VectorIndex, lag: float | None) -> Capacity:
+    if isinstance(owner, VectorIndex):
+        built = _built(owner) if owner.building else None
+        return Capacity(table.name, owner.name, None, None, None, None, built, lag)
     index = owner if isinstance(owner, Index) else None
     on_demand = table.on_demand
     maxima = (table.on_demand_limits if index is None else index.on_demand) or {}
@@ -75,7 +78,7 @@ def _capacity(table: Table, owner: Table | Index, lag: float | None) -> Capacity
     )
 
 
-def _built(index: Index) -> float:
+def _built(index: Index | VectorIndex) -> float:
     """The part of the hash's range that the build has read. It reads rows in that order."""
     reached = index.built_to[:_PREFIX_BYTES].ljust(_PREFIX_BYTES, b"\x00")
     return int.from_bytes(reached, "big") / (1 << 8 * _PREFIX_BYTES)

@@ -23,13 +23,14 @@ class ReadSnapshot:
     """
 
     __slots__ = (
-        *("_expected", "_lagging", "_meter", "_settings"),
+        *("_expected", "_lagging", "_meter", "_settings", "_views"),
         *("now", "snapshot", "source", "tables"),
     )
 
     def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
         self.snapshot = snapshot
         self._settings = environment.settings
+        self._views = environment.views
         self._meter = meter = environment.meter
         self._lagging = environment.lagging
         self.source: Source = self if meter is not None and meter.enforced else snapshot
@@ -39,7 +40,7 @@ class ReadSnapshot:
         """The decision of a request, about to make its first read."""
         if self.source is self:
             self._expected: Expected = {}
-        moment = Moment(self.now, b"", caller, self._settings)
+        moment = Moment(self.now, b"", caller, self._settings, views=self._views)
         steps = begin(operation, request, moment, self.tables)
         lagging = self._lagging
         if lagging is not None:

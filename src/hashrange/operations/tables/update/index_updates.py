@@ -185,7 +185,7 @@ def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
                 f"Table: {table.name} Index: {delete.index_name}"
             )
     deleted = {delete.index_name for delete in given.deletes}
-    building = any(index.building and index.name not in deleted for index in table.indexes)
+    building = any(index.building and index.name not in deleted for index in table.declared_indexes)
     if building:
         raise LimitExceededException(ONE_AT_A_TIME)
     if given.creates and len(table.global_indexes) >= GLOBAL_INDEXES_MAX:
@@ -204,18 +204,12 @@ def _check_new(
 ) -> None:
     """The check for an index of the same name comes before all other checks of the new one."""
     name, capacity = create.index_name, create.provisioned_throughput
-    there = table.index(name)
-    if there is not None and there.building:
-        raise ResourceInUseException(
-            f"{IN_USE}Index is being created.  Table: {table.name} Index: {name}"
-        )
-    if there is not None:
-        raise ValidationException("Attempting to create an index which already exists")
+    check_name_is_free(table, name)
     if types is None:
         raise invalid_parameter(f"AttributeDefinitions is not specified for index: {name}")
     table_schema.check_added_index(create, types)
     _check_not_redefined(table, create, types)
-    projected = [index.include for index in table.indexes]
+    projected = [index.include for index in table.declared_indexes]
     table_schema.check_projected_names(
         [len(create.projection.non_key_attributes or ()), *map(len, projected)]
     )
@@ -241,6 +235,16 @@ def _check_new(
     )
 
 
+def check_name_is_free(table: Table, name: str) -> None:
+    there = table.named_index(name)
+    if there is not None and there.building:
+        raise ResourceInUseException(
+            f"{IN_USE}Index is being created.  Table: {table.name} Index: {name}"
+        )
+    if there is not None:
+        raise ValidationException("Attempting to create an index which already exists")
+
+
 def _check_not_redefined(
     table: Table, create: requests.CreateGlobalSecondaryIndexAction, types: dict[str, KeyType]
 ) -> None:
@@ -249,16 +253,22 @@ def _check_not_redefined(
         name = element.attribute_name
         if table.types.get(name, types[name]) == types[name]:
             continue
-        known: TableOrIndex = next(view for view in (table, *table.indexes) if name in view.key)
         new = table_schema.index(create, table.space)
-        raise invalid_parameter(
-            "Attributes cannot be redefined. Please check that your attribute has the same type "
-            f"as previously defined. Existing schema: {_schema(known, table.types)} "
-            f"New schema: {_schema(new, types)}"
-        )
+        raise redefined(table, name, schema(new, types))
 
 
-def _schema(view: TableOrIndex, types: Mapping[str, KeyType]) -> str:
+def redefined(table: Table, name: str, new_schema: str) -> ValidationException:
+    """The error of a new index with a key attribute that has another type already."""
+    views: list[TableOrIndex] = [table, *table.declared_indexes]
+    known = next((view for view in views if name in view.key), table)
+    return invalid_parameter(
+        "Attributes cannot be redefined. Please check that your attribute has the same type "
+        f"as previously defined. Existing schema: {schema(known, table.types)} "
+        f"New schema: {new_schema}"
+    )
+
+
+def schema(view: TableOrIndex, types: Mapping[str, KeyType]) -> str:
     kinds = [*((name, "HASH") for name in view.hash), *((name, "RANGE") for name in view.range)]
     elements = [f"SchemaElement: key{{{name}:{types[name]}:{kind}}}" for name, kind in kinds]
     return f"Schema:[{', '.join(elements)}]"
@@ -266,10 +276,8 @@ def _schema(view: TableOrIndex, types: Mapping[str, KeyType]) -> str:
 
 def _without(table: Table, name: str) -> Table:
     """The table without the index, and without the attribute definitions that only it used."""
-    indexes = tuple(index for index in table.indexes if index.name != name)
-    used = {*table.key, *(key for index in indexes for key in index.key)}
-    types = {key: type_ for key, type_ in table.types.items() if key in used}
-    return replace(table, indexes=indexes, types=types)
+    left = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
+    return replace(left, types=left.used_types)
 
 
 def _with(
@@ -280,10 +288,6 @@ def _with(
 ) -> Table:
     """Definitions that the new index does not use are dropped; known types stay as they are."""
     index = replace(table_schema.index(create, space), building=True, backfilling=False)
-    types = {**definitions, **table.types}
-    used = {*table.types, *index.key}
-    return replace(
-        table,
-        indexes=(*table.indexes, index),
-        types={name: types[name] for name in sorted(used)},
-    )
+    types = dict(sorted((definitions | table.types).items()))
+    changed = replace(table, indexes=(*table.indexes, index), types=types)
+    return replace(changed, types=changed.used_types)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model import requests
-from hashrange.model.tables import Index, Table, Throughput
+from hashrange.model.tables import Index, Table, Throughput, VectorIndex
 from hashrange.operations.tables import table_capacity
 from hashrange.operations.tables.table_description import describe, repeat_mode
 
@@ -20,7 +20,7 @@ def description(
     before: Table, after: Table, given: requests.UpdateTable, moment: Moment
 ) -> Fetch[dict[str, Any]]:
     shown = _table(before, after, moment.now)
-    statistics = yield from fetch.statistics([shown, *shown.indexes])
+    statistics = yield from fetch.statistics([shown, *shown.declared_indexes])
     described = describe(shown, moment.now, _status(before, given, moment), statistics)
     if given.billing_mode is not None:
         described.setdefault("BillingModeSummary", {})["BillingMode"] = given.billing_mode
@@ -33,6 +33,11 @@ def description(
         described.setdefault("SSEDescription", {})["Status"] = "UPDATING"
     for index in described.get("GlobalSecondaryIndexes", ()):
         _show_index(index, before, given)
+    for index in described.get("VectorIndexes", ()):
+        for update in given.vector_index_updates or ():
+            if update.delete and update.delete.index_name == index["IndexName"]:
+                index["IndexStatus"] = "DELETING"
+                index.pop("Backfilling", None)
     return described
 
 
@@ -44,6 +49,7 @@ def _status(before: Table, given: requests.UpdateTable, moment: Moment) -> str:
         given.table_class,
         given.stream_specification,
         *(update.create or update.delete for update in updates),
+        given.vector_index_updates,
     )
     return "UPDATING" if any(at_work) else before.status(moment.now)
 
@@ -61,6 +67,7 @@ def _table(before: Table, after: Table, now: float) -> Table:
         after,
         types=dict(sorted((before.types | after.types).items())),
         indexes=(*indexes, *kept.values()),
+        vector_indexes=_vector_indexes(before, after),
         on_demand_since=before.on_demand_since,
         throughput=throughput,
         warm=before.warm,
@@ -68,6 +75,13 @@ def _table(before: Table, after: Table, now: float) -> Table:
         table_class_since=before.table_class_since,
         kms_key_arn=before.kms_key_arn,
     )
+
+
+def _vector_indexes(before: Table, after: Table) -> tuple[VectorIndex, ...]:
+    """Those that were there before, with one that is deleted, and then a new one."""
+    known = {index.name for index in before.vector_indexes}
+    new = (index for index in after.vector_indexes if index.name not in known)
+    return (*before.vector_indexes, *new)
 
 
 def _index(old: Index, new: Index, switches: bool) -> Index:

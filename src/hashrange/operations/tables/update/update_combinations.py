@@ -32,6 +32,8 @@ def check(given: requests.UpdateTable) -> None:
         raise ValidationException(NOTHING.replace(given_alone, ""))
     if given.global_secondary_index_updates == []:
         raise invalid_parameter("List of GlobalSecondaryIndexUpdates is empty")
+    if given.vector_index_updates == []:
+        raise invalid_parameter("List of VectorIndexUpdates is empty")
     _check_warm_throughput(given)
     for member, message in ALONE.items():
         if member in members and len(members) > 1:
@@ -53,6 +55,7 @@ def _members(given: requests.UpdateTable) -> set[str]:
         "OnDemandThroughput": table_capacity.units(given.on_demand_throughput) or None,
         "WarmThroughput": table_capacity.units(given.warm_throughput) or None,
         "TableClass": given.table_class,
+        "VectorIndexUpdates": given.vector_index_updates or None,
     }
     return {member for member, value in values.items() if value is not None}
 
@@ -95,7 +98,8 @@ def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
 def _check_online_changes(given: requests.UpdateTable, members: set[str]) -> None:
     """Throughput, the stream, and the set of indexes can only be changed one at a time."""
     updates = given.global_secondary_index_updates or ()
-    builds = any(update.create or update.delete for update in updates)
+    builds = "VectorIndexUpdates" in members
+    builds |= any(update.create or update.delete for update in updates)
     if "ProvisionedThroughput" in members:
         if "StreamSpecification" in members:
             raise invalid_parameter("You cannot modify stream status while updating table IOPS")

@@ -1,4 +1,4 @@
-"""UpdateTable: throughput, billing mode, settings, the stream, and global indexes."""
+"""UpdateTable: throughput, billing mode, settings, the stream, global and vector indexes."""
 
 from typing import NamedTuple
 
@@ -23,13 +23,14 @@ from hashrange.operations.tables.update import (
     replica_updates,
     update_answer,
     update_combinations,
+    vector_updates,
 )
 from hashrange.operations.tables.update.index_updates import IN_USE, IndexUpdates
+from hashrange.operations.tables.update.vector_updates import VectorUpdates
 
 UNSUPPORTED = {
     "disassociation_protection_enabled": "DisassociationProtectionEnabled",
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
-    "vector_index_updates": "VectorIndexUpdates",
 }
 UNSUPPORTED_WITH_REPLICAS = {
     "global_table_witness_updates": "GlobalTableWitnessUpdates",
@@ -41,6 +42,7 @@ UNSUPPORTED_WITH_REPLICAS = {
 class Request(NamedTuple):
     given: requests.UpdateTable
     indexes: IndexUpdates
+    vectors: VectorUpdates
 
 
 def parse(body: bytes) -> Request:
@@ -51,7 +53,7 @@ def parse(body: bytes) -> Request:
     stream_settings.check_change(given.stream_specification)
     table_encryption.check(given.sse_specification)
     table_schema.check_class(given.table_class)
-    return Request(given, index_updates.parse(given))
+    return Request(given, index_updates.parse(given), vector_updates.parse(given))
 
 
 def decide(request: Request, moment: Moment) -> Decide:
@@ -64,8 +66,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     on_demand = (given.billing_mode or table.billing_mode) == "PAY_PER_REQUEST"
     _check_capacity(table, request, on_demand)
     _check_not_allocating(table, given)
-    spaces = iter((yield from fetch.new_spaces(2)))
+    spaces = iter((yield from fetch.new_spaces(4)))
     changed = index_updates.apply(table, request.indexes, on_demand, spaces, moment)
+    changed = vector_updates.apply(changed, request.vectors, on_demand, spaces)
     changed = _with_settings(_with_capacity(changed, given, moment), given, moment)
     changed, streams = yield from stream_settings.changed(
         changed, given.stream_specification, spaces, moment

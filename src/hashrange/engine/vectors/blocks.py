@@ -1,0 +1,128 @@
+"""Rows of a vector index in memory: at most a thousand together, which never change.
+
+With numpy, a block tells which of its rows may be among the nearest in 32-bit arithmetic, whose
+error has a proven bound: the computed dot product of x and q differs from the true one by at most
+g |x| |q|, where g = d u / (1 - d u) for d dimensions and u = 2^-24, plus d times the smallest
+number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Where the products
+could overflow, 64 bits are used. Without numpy every row is a candidate.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from hashrange.engine.vectors.distances import Query
+
+ROWS_MAX = 1024
+Filters = Sequence[tuple[str, Any] | None]
+"""The type and content of the value of each filter attribute; None if it is absent."""
+
+_ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
+_SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
+_SAFE = 1e37
+"""No partial sum of 32-bit products overflows while the product of the norms is below this."""
+_OVERHEAD_BYTES = 400
+"""What a row takes in memory beside its vector: its key, raw key, filters and their objects."""
+
+
+def numpy() -> Any:
+    """The library, or None if it is not installed. It is imported when it is first needed."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+class Candidates(NamedTuple):
+    """Rows of a block by number, each with the bounds of its rank. Without numpy, the bounds are
+    unknown."""
+
+    rows: Sequence[int]
+    low: Any = None
+    high: Any = None
+
+
+class StoredVector(NamedTuple):
+    """A row: its key in the index, the raw key of its item, the packed vector, and its filters."""
+
+    key: bytes
+    raw: bytes
+    packed: bytes
+    filters: Filters
+
+
+class Block:
+    """Some rows of one index."""
+
+    def __init__(self, rows: Sequence[StoredVector]) -> None:
+        self.rows = tuple(rows)
+        self.numbers = {row.key: number for number, row in enumerate(rows)}
+        """The number of each row by its key."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def bytes(self) -> int:
+        """About how much memory it takes, including the arrays and their temporary copies."""
+        return sum(2 * len(row.packed) + _OVERHEAD_BYTES for row in self.rows)
+
+    def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
+        """The rows that are not dead and pass the filters. A filter of None is not asked for."""
+        rows = [number for number in range(len(self.rows)) if number not in dead]
+        for at, value in enumerate(wanted or ()):
+            if value is not None:
+                rows = [number for number in rows if self.rows[number].filters[at] == value]
+        np = numpy()
+        if np is None or not rows:
+            return Candidates(rows)
+        low, high = self._bounds(np, query)
+        if len(rows) < len(self.rows):
+            low, high = low[rows], high[rows]
+        return Candidates(rows, low, high)
+
+    @cached_property
+    def _matrix(self) -> Any:
+        np = numpy()
+        packed = b"".join(row.packed for row in self.rows)
+        return np.frombuffer(packed, "<f4").reshape(len(self.rows), -1)
+
+    @cached_property
+    def _norms(self) -> Any:
+        """The norm of each row in 64 bits."""
+        np = numpy()
+        wide = self._matrix.astype(np.float64)
+        return np.sqrt(np.einsum("ij,ij->i", wide, wide))
+
+    def _bounds(self, np: Any, query: Query) -> tuple[Any, Any]:
+        """The lowest and the highest rank that each row can have."""
+        norms, lengths = self._norms, self._norms * query.norm
+        dimensions = self._matrix.shape[1]
+        vector = np.array(query.numbers)
+        if float(lengths.max()) < _SAFE:
+            rounding, smallest = _ROUNDING_32, _SMALLEST_32
+            dots = (self._matrix @ vector.astype(np.float32)).astype(np.float64)
+        else:
+            rounding, smallest = _ROUNDING_64, _SMALLEST_64
+            dots = self._matrix.astype(np.float64) @ vector
+        share = dimensions * rounding / (1 - dimensions * rounding)
+        error = share * lengths * (1 + 1e-9) + dimensions * smallest
+        match query.distance:
+            case "DOT_PRODUCT":
+                middle = -dots
+            case "EUCLIDEAN":
+                # Squared, which has the same order.
+                squares = norms * norms + query.norm * query.norm
+                middle = squares - 2 * dots
+                error = 2 * error + 8 * dimensions * _ROUNDING_64 * squares
+            case "COSINE":
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    middle = np.where(lengths > 0, 1 - dots / lengths, 1.0)
+                    error = np.where(lengths > 0, error / lengths, 0.0)
+                error = error + 8 * dimensions * _ROUNDING_64
+        return middle - error, middle + error
+
+
+def blocks_of(rows: Sequence[StoredVector]) -> list[Block]:
+    return [Block(rows[at : at + ROWS_MAX]) for at in range(0, len(rows), ROWS_MAX)]

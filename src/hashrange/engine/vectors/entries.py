@@ -1,0 +1,139 @@
+"""The row of an item in a vector index, and the log of the rows that have changed.
+
+    key      digest of the HASH value (16), if there is one | digest of the item's raw key (16)
+    value    as in every row: the item's raw key, then the vector as 32-bit little-endian numbers,
+             then the values of the filters as a JSON list, if the index has filters
+
+    log key    slot of the store (2) | the store's number (8)
+    log value  as in every row: the key of the changed row as raw key, then the time (8)
+
+A row does not repeat the item: a search reads the items that it returns. With a HASH attribute, the
+records of a log are in the slot of that value, so that a search reads one slot; without one they
+are in sixteen slots, so that writers seldom wait for each other and a search reads few.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct, json
+
+from hashrange import kv
+from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.keys import RowKey, canonical, digest, length_bytes, owner_key
+from hashrange.engine.keyspace.rows import Row, encode_row
+from hashrange.engine.vectors import floats, sizes
+from hashrange.model.limits import PARTITION_KEY_BYTES_MAX
+from hashrange.model.tables import Table, VectorIndex
+from hashrange.model.values import AttributeValue, Item
+
+_LANE_BITS = 0xF0
+SLOTS_WITHOUT_HASH = tuple(kv.slot_of(bytes([lane << 4])) for lane in range(16))
+
+
+class Entry(Struct, gc=False):
+    """What an item shows in an index. `size` is in bytes, with vectors in their packed form."""
+
+    key: RowKey
+    content: bytes
+    size: int
+
+
+class Content(Struct, gc=False):
+    """The content of a row: the packed vector, and the value of each filter."""
+
+    packed: bytes
+    filters: Sequence[AttributeValue | None]
+
+
+def entry_of(table: Table, index: VectorIndex, owner: RowKey, item: Item) -> Entry | None:
+    """The entry of an item; None if it has none: an item may be older than the
+    index, and its attributes may not fit."""
+    packed = vector_in(index, item)
+    group = group_of(table, index, item)
+    if packed is None or group is None:
+        return None
+    shown = item if index.projection == "ALL" else projected(table, index, item)
+    key = RowKey(group + digest(owner.raw), owner.raw)
+    content = packed + _filters(table, index, item)
+    return Entry(key, content, sizes.stored_size(table, shown))
+
+
+def vector_in(index: VectorIndex, item: Item) -> bytes | None:
+    """The packed vector of an item; None if it has none that fits the index."""
+    value = item.get(index.attribute)
+    numbers = None if value is None else floats.numbers_of(value)
+    if numbers is None or len(numbers) != index.dimensions or not floats.fits(numbers):
+        return None
+    return floats.pack(numbers)
+
+
+def group_of(table: Table, index: VectorIndex, item: Item) -> bytes | None:
+    """The start of the keys of all rows with the HASH value of an item; None if it has none."""
+    for name in index.hash:
+        value = item.get(name)
+        if value is None or not value.get(table.types[name]):
+            return None
+        if length_bytes(value) > PARTITION_KEY_BYTES_MAX:
+            return None
+        return group_with([value])
+    return b""
+
+
+def group_with(values: Iterable[AttributeValue]) -> bytes:
+    """The start of the keys of all rows with these values of the HASH attribute: one or none."""
+    return b"".join(digest(canonical(value)) for value in values)
+
+
+def projected(table: Table, index: VectorIndex, item: Item) -> Item:
+    """The attributes of an item that an index shows, if it does not show all of them."""
+    names = {*table.key, index.attribute, *index.hash, *index.filters, *index.include}
+    return {name: value for name, value in item.items() if name in names}
+
+
+def _filters(table: Table, index: VectorIndex, item: Item) -> bytes:
+    if not index.filters:
+        return b""
+    return json.encode([_filter(table, name, item) for name in index.filters])
+
+
+def _filter(table: Table, name: str, item: Item) -> AttributeValue | None:
+    value = item.get(name)
+    return value if value is not None and table.types[name] in value else None
+
+
+def owner(table: Table, raw: bytes) -> RowKey:
+    """The key of the item that a row with this raw key belongs to."""
+    return owner_key(table, raw)
+
+
+def row_value(entry: Entry) -> bytes:
+    return encode_row(entry.key.raw, entry.content, entry.size)
+
+
+def content_of(index: VectorIndex, row: Row) -> Content:
+    end, content = floats.BYTES * index.dimensions, row.json
+    return Content(content[:end], json.decode(content[end:]) if index.filters else ())
+
+
+# ---- the log ----
+
+
+def slots(index: VectorIndex, group: bytes) -> tuple[int, ...]:
+    """The slots with the log records of a group of rows."""
+    return (kv.slot_of(group),) if index.hash else SLOTS_WITHOUT_HASH
+
+
+def record(index: VectorIndex, key: bytes, milliseconds: int) -> kv.Append:
+    """The record that says that the row `key` has changed."""
+    slot = kv.slot_of(key if index.hash else bytes([key[0] & _LANE_BITS]))
+    value = encode_row(key, milliseconds.to_bytes(8, "big"), 0)
+    return kv.Append(index.log, slot, logs.index_prefix(slot), value)
+
+
+def changed_key(value: bytes) -> bytes:
+    """The key of the row that a record is about."""
+    return Row(value).raw
+
+
+def time_of(value: bytes) -> int:
+    """The time of a record, in milliseconds."""
+    return int.from_bytes(Row(value).json, "big")

@@ -1,0 +1,60 @@
+"""Lists of 32-bit numbers, as DynamoDB's lists of numbers, as bytes and as decimal texts."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+from struct import Struct
+
+from hashrange.model.values import AttributeValue
+
+LARGEST = 3.4028235e38
+"""The bound that the service names. It is the largest 32-bit number, rounded to eight digits."""
+BYTES = 4
+_DIGITS_MAX = 9
+"""So many significant digits tell any two 32-bit numbers apart."""
+_ONE = Struct("<f")
+
+
+@lru_cache(maxsize=64)
+def layout(dimensions: int) -> Struct:
+    return Struct(f"<{dimensions}f")
+
+
+def numbers_of(value: AttributeValue) -> list[float] | None:
+    """The elements of a canonical list of numbers; None if the value is anything else.
+
+    A number with more digits than 32 bits hold is rounded when it is packed.
+    """
+    try:
+        return [float(element["N"]) for element in value["L"]]
+    except KeyError:
+        return None
+
+
+def fits(numbers: Sequence[float]) -> bool:
+    """Whether the numbers, of which there is at least one, are within 32 bits."""
+    return max(numbers) <= LARGEST and min(numbers) >= -LARGEST
+
+
+def pack(numbers: Sequence[float]) -> bytes:
+    """The numbers, which fit, rounded to 32 bits."""
+    return layout(len(numbers)).pack(*numbers)
+
+
+def unpack(packed: bytes) -> tuple[float, ...]:
+    return layout(len(packed) // BYTES).unpack(packed)
+
+
+def as_list(packed: bytes) -> AttributeValue:
+    """DynamoDB's list of the numbers, each with the fewest digits that stand for it."""
+    return {"L": [{"N": _shortest(number)} for number in unpack(packed)]}
+
+
+def _shortest(number: float) -> str:
+    if number.is_integer() and abs(number) < 1 << 24:
+        return str(int(number))
+    for digits in range(6, _DIGITS_MAX + 1):
+        text = f"{number:.{digits}g}"
+        if _ONE.unpack(_ONE.pack(float(text)))[0] == number:
+            break
+    return f"{Decimal(text).normalize():f}"

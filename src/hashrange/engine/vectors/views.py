@@ -1,0 +1,169 @@
+"""The rows of one HASH value, or of a whole index, as of one moment.
+
+A view is loaded from the index's rows and kept in memory. A later search reads the log after the
+position of the view, reads the rows again that have changed, and so makes the view of its own
+snapshot; blocks that did not change are shared. A view is only used if the record at its position
+is in the snapshot: so no search sees a later moment than its own.
+
+Records older than a day are trimmed, except the last one of a slot. A view that has not been
+looked at for half a day is loaded again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from hashrange import kv
+from hashrange.engine import fetch
+from hashrange.engine.fetch import Bounds, Fetch, Moment
+from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.rows import Row
+from hashrange.engine.vectors import entries
+from hashrange.engine.vectors.blocks import ROWS_MAX, Block, StoredVector, blocks_of
+from hashrange.model.tables import VectorIndex
+
+KEPT_SECONDS = 24 * 60 * 60
+"""How long records of changes are kept."""
+_IDLE_SECONDS_MAX = KEPT_SECONDS / 2
+_TRIMMED_MAX = 500
+"""How many records one step of trimming looks at."""
+_CHANGES_MAX = 10_000
+"""After more changes than this, the view is loaded again."""
+
+
+class Part(NamedTuple):
+    """A block, and the numbers of those of its rows that are no longer there."""
+
+    block: Block
+    dead: frozenset[int] = frozenset()
+
+
+class View(Struct, frozen=True):
+    """`positions` are the keys of the last log record of each slot, empty if there was none.
+    `seen_at` is when it was last found to be current, in epoch seconds."""
+
+    positions: tuple[bytes, ...]
+    parts: tuple[Part, ...]
+    seen_at: float
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.block.bytes for part in self.parts)
+
+
+def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | None]:
+    """The view of the snapshot, made from one that is kept; None if none of them can be used."""
+    place = index.space, group
+    for view in moment.views.kept(place):
+        if moment.now - view.seen_at > _IDLE_SECONDS_MAX:
+            continue
+        changed = yield from _changes(index, group, view)
+        if changed is None:
+            continue
+        positions, keys = changed
+        updated = View(positions, view.parts, moment.now)
+        if keys:
+            rows = yield from _rows(index, sorted(keys))
+            updated = View(positions, _with(view.parts, rows), moment.now)
+            moment.views.keep(place, updated)
+        return updated
+    return None
+
+
+def heads(index: VectorIndex, group: bytes) -> Fetch[tuple[bytes, ...]]:
+    """The keys of the last log record of each slot of a group."""
+    found = []
+    for slot in entries.slots(index, group):
+        start, end = logs.index_prefix(slot), logs.index_prefix(slot + 1)
+        page: kv.Page = yield kv.Range(index.log, start, end, reverse=True, rows_max=1)
+        found.append(page.rows[0][0] if page.rows else b"")
+    return tuple(found)
+
+
+def _changes(
+    index: VectorIndex, group: bytes, view: View
+) -> Fetch[tuple[tuple[bytes, ...], set[bytes]] | None]:
+    """The positions now, and the keys of the rows that have changed since the view.
+
+    None if the view is of a later moment, or if there are too many changes.
+    """
+    keys: set[bytes] = set()
+    positions = []
+    for slot, position in zip(entries.slots(index, group), view.positions, strict=True):
+        start, end = position or logs.index_prefix(slot), logs.index_prefix(slot + 1)
+        page: kv.Page = yield kv.Range(index.log, start, end, rows_max=_CHANGES_MAX)
+        rows = page.rows
+        if not page.exhausted or (position and (not rows or rows[0][0] != position)):
+            return None
+        positions.append(rows[-1][0] if rows else b"")
+        changed = rows[1:] if position else rows
+        keys.update(key for _, value in changed for key in (entries.changed_key(value),))
+    return tuple(positions), {key for key in keys if key.startswith(group)}
+
+
+def _rows(index: VectorIndex, keys: Sequence[bytes]) -> Fetch[dict[bytes, StoredVector | None]]:
+    """The rows with these keys as they are now."""
+    found: dict[bytes, StoredVector | None] = {}
+    for at in range(0, len(keys), fetch.CHUNK_ROWS):
+        some = keys[at : at + fetch.CHUNK_ROWS]
+        values = yield kv.Get(tuple([(index.space, key) for key in some]))
+        for key, value in zip(some, values, strict=True):
+            found[key] = None if value is None else stored(index, key, value)
+    return found
+
+
+def outdated(index: VectorIndex, now: float) -> Fetch[list[bytes]]:
+    """The keys of some records of the log that no view needs; the last one of a slot is kept.
+
+    Each call begins in another slot, so that all slots get their turn.
+    """
+    milliseconds = int(now * 1000)
+    oldest = milliseconds - KEPT_SECONDS * 1000
+    start = logs.index_prefix(logs.some_slot(milliseconds))
+    keys: list[bytes] = []
+    for first, end in ((start, None), (b"", start)):
+        page: kv.Page = yield kv.Range(index.log, first, end, rows_max=_TRIMMED_MAX)
+        for (key, value), (following, _) in pairwise(page.rows):
+            if logs.is_same_slot(key, following) and entries.time_of(value) < oldest:
+                keys.append(key)
+        if keys:
+            break
+    return keys
+
+
+def stored(index: VectorIndex, key: bytes, value: bytes) -> StoredVector:
+    row = Row(value)
+    content = entries.content_of(index, row)
+    filters = tuple(None if each is None else next(iter(each.items())) for each in content.filters)
+    return StoredVector(key, row.raw, content.packed, filters)
+
+
+def page(index: VectorIndex, bounds: Bounds) -> Fetch[tuple[list[StoredVector], Bounds | None]]:
+    """The next rows of a group, and the bounds that are left."""
+    rows, left = yield from fetch.stored_rows(index, bounds, False, None, None)
+    return [stored(index, key, value) for key, value in rows], left
+
+
+def bounds_of(group: bytes) -> Bounds:
+    end = (int.from_bytes(group, "big") + 1).to_bytes(len(group) + 1, "big") if group else None
+    if end is not None:
+        end = None if end[0] else end[1:]
+    return Bounds(group, end)
+
+
+def _with(parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]) -> tuple[Part, ...]:
+    """The parts with rows in place of those with the same keys; None takes a row away."""
+    kept: list[Part] = []
+    loose = [row for row in rows.values() if row is not None]
+    for block, dead in parts:
+        gone = {block.numbers[key] for key in rows.keys() & block.numbers.keys()} - dead
+        left = len(block) - len(dead) - len(gone)
+        if not gone and (left > ROWS_MAX // 2 or left == len(block) > ROWS_MAX // 8):
+            kept.append(Part(block, dead))
+        elif left > ROWS_MAX // 2:
+            kept.append(Part(block, dead | gone))
+        else:
+            loose += [row for at, row in enumerate(block.rows) if at not in dead and at not in gone]
+    return (*kept, *map(Part, blocks_of(loose)))

@@ -1,0 +1,160 @@
+"""SearchVectors: the items whose vectors are nearest to a given one.
+
+The service's answer is approximate; this one is the true one over the stored 32-bit numbers. Its
+order of checks, and the messages, were captured on the service in autumn 2026.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.engine import fetch
+from hashrange.engine.decision import Decide, Response, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
+from hashrange.engine.vectors import entries, floats
+from hashrange.engine.vectors.distances import Query
+from hashrange.engine.vectors.search import Match, nearest
+from hashrange.expressions import Projection
+from hashrange.model import requests
+from hashrange.model.errors import ValidationException
+from hashrange.model.limits import SEARCH_ANSWER_BYTES_MAX, TOP_K_MAX, VECTOR_REQUEST_BYTES_MIN
+from hashrange.model.tables import Table, VectorIndex
+from hashrange.model.values import AttributeValue, Item, normalize
+from hashrange.operations.common import inputs
+from hashrange.operations.common.parse import decode
+from hashrange.operations.queries import strict_json
+
+INVALID_VECTOR = (
+    "Search vector contains invalid values. All values in the search vector must be a 32-bit "
+    "floating-point number attribute"
+)
+SEARCHED_BYTES_PER_DIMENSION = 17.6
+"""What the service charges for a search of one item (?): it varies between equal searches."""
+
+
+class Request(Struct, gc=False):
+    given: requests.SearchVectors
+    vector: list[float]
+    condition: dict[str, AttributeValue]
+    projection: Projection | None
+
+
+def parse(body: bytes) -> Request:
+    strict_json.check(body)
+    given = decode(body, requests.SearchVectors)
+    if given.top_k > TOP_K_MAX:
+        raise ValidationException(
+            f"Provided TopK value '{given.top_k}' is out of valid range. The value must be "
+            f"between 1 and {TOP_K_MAX} inclusive"
+        )
+    vector = _vector(given.search_vector)
+    placeholders = inputs.placeholders(given)
+    condition: dict[str, AttributeValue] = {}
+    if given.search_condition_expression is not None:
+        found = placeholders.search_condition(given.search_condition_expression)
+        condition = found.as_search_condition()
+    projection = inputs.projection(given, placeholders)
+    placeholders.finish()
+    return Request(given, vector, condition, projection)
+
+
+def _vector(elements: Sequence[AttributeValue]) -> list[float]:
+    for element in elements:
+        normalize(element)
+    numbers = floats.numbers_of({"L": elements})
+    if numbers is None or not floats.fits(numbers):
+        raise ValidationException(INVALID_VECTOR)
+    return numbers
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    given = request.given
+    table = yield from fetch.table(given.table_name, moment)
+    index = table.vector_index(given.index_name)
+    if index is None:
+        raise ValidationException(
+            f"The table does not have the specified index: {given.index_name}"
+        )
+    _check(table, index, request)
+    if index.building:
+        raise ValidationException(f"Cannot search backfilling vector index: {index.name}")
+    # The query is rounded to 32 bits, as all vectors are.
+    query = Query.of(index.distance, floats.unpack(floats.pack(request.vector)))
+    group = entries.group_with(request.condition[name] for name in index.hash)
+    filters = None
+    if any(name in request.condition for name in index.filters):
+        filters = [_filter(request.condition.get(name)) for name in index.filters]
+    matches = yield from nearest(index, group, query, filters, given.top_k, moment)
+    results, size = yield from _results(table, index, matches, request.projection)
+    response: Response = {"SearchResults": results}
+    if given.return_consumed_capacity not in (None, "NONE"):
+        searched = round(SEARCHED_BYTES_PER_DIMENSION * index.dimensions) + size
+        consumed = float(max(searched, VECTOR_REQUEST_BYTES_MIN))
+        response["ConsumedCapacity"] = {"VectorSearchRequestBytes": consumed}
+    return answer(response)
+
+
+def _filter(value: AttributeValue | None) -> tuple[str, Any] | None:
+    return None if value is None else next(iter(value.items()))
+
+
+def _check(table: Table, index: VectorIndex, request: Request) -> None:
+    searched = (*index.hash, *index.filters)
+    for name in request.condition:
+        if name not in searched:
+            raise ValidationException(
+                "SearchConditionExpression must not contain any attributes that is not in "
+                f"SearchSchema. Invalid attribute: {name}"
+            )
+    for name in index.hash:
+        if name not in request.condition:
+            raise ValidationException(
+                "SearchConditionExpression must be provided when SearchSchema has a HASH key"
+            )
+    for name, value in request.condition.items():
+        if table.types[name] not in value:
+            raise invalid_parameter("Condition parameter type does not match schema type")
+    if len(request.vector) != index.dimensions:
+        raise ValidationException(
+            f"Input search vector dimension {len(request.vector)} does not match vector index "
+            f"dimension {index.dimensions}"
+        )
+
+
+def _results(
+    table: Table, index: VectorIndex, matches: Sequence[Match], projection: Projection | None
+) -> fetch.Fetch[tuple[list[Response], int]]:
+    """The results, and the size in bytes of their items as far as the index shows them.
+
+    They end before they have more than 16 MB.
+    """
+    owners = [(table, entries.owner(table, match.row.raw)) for match in matches]
+    rows = yield from fetch.items(owners)
+    results: list[Response] = []
+    size = 0
+    for match, row in zip(matches, rows, strict=True):
+        if row is None:
+            continue  # the index is behind its table
+        size += row.size
+        if size > SEARCH_ANSWER_BYTES_MAX:
+            break
+        item = _shown(table, index, match, row.item, projection)
+        results.append({"Item": item, "Score": match.score})
+        row.forget()
+        yield from fetch.pause()
+    return results, size
+
+
+def _shown(
+    table: Table, index: VectorIndex, match: Match, item: Item, projection: Projection | None
+) -> Item:
+    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits."""
+    if index.projection != "ALL":
+        item = entries.projected(table, index, item)
+    if projection is None:
+        return {name: value for name, value in item.items() if name != index.attribute}
+    if index.attribute in projection.attributes:
+        item = {**item, index.attribute: floats.as_list(match.row.packed)}
+    return projection.project(item)

@@ -1,0 +1,42 @@
+"""Keeps what searches of vectors have read, up to a number of bytes."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+
+from hashrange import kv
+from hashrange.engine.vectors.views import View
+
+VERSIONS_MAX = 2
+"""How many views of one place are kept: a search whose snapshot is older than the newest view may
+still use the one before. They share their unchanged blocks."""
+
+
+class VectorViews:
+    """The views of one database, for all its threads. The place that was used last goes last."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._lock = Lock()
+        self._views: OrderedDict[kv.Key, list[View]] = OrderedDict()
+
+    def kept(self, place: kv.Key, /) -> Sequence[View]:
+        with self._lock:
+            views = self._views.get(place)
+            if views is None:
+                return ()
+            self._views.move_to_end(place)
+            return tuple(views)
+
+    def keep(self, place: kv.Key, view: View, /) -> None:
+        with self._lock:
+            versions = [view, *self._views.get(place, ())][:VERSIONS_MAX]
+            self._views[place] = versions
+            self._views.move_to_end(place)
+            size = sum(views[0].bytes for views in self._views.values())
+            while size > self._bytes_max and self._views:
+                _, gone = self._views.popitem(last=False)
+                size -= gone[0].bytes
+
+    def fits(self, size_bytes: int, /) -> bool:
+        return size_bytes <= self._bytes_max

@@ -1,0 +1,260 @@
+"""Views of vector indexes, and the search in them: large blocks, changes, and without numpy."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange import connect, kv
+from hashrange.engine.keyspace.keys import partition
+from hashrange.engine.vectors import blocks, search, views
+from hashrange.engine.vectors.blocks import Block, StoredVector
+from hashrange.engine.vectors.distances import Query
+from hashrange.engine.vectors.floats import pack, unpack
+from hashrange.model.errors import ValidationException
+from hashrange.model.settings import Settings
+from hashrange.runtime.database import Database
+from hashrange.testing.clock import TestClock
+
+DISTANCES = ("COSINE", "EUCLIDEAN", "DOT_PRODUCT")
+DAY = 24 * 60 * 60
+
+
+def row(name: str, numbers: list[float]) -> StoredVector:
+    return StoredVector(name.encode(), name.encode(), pack(numbers), ())
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-20, 1.0, 1e18, 3e38])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_the_bounds_hold_the_true_rank(distance: Any, scale: float) -> None:
+    """Also for numbers whose products overflow or vanish in 32 bits."""
+    pytest.importorskip("numpy")
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    generator = random.Random(seed)
+
+    def numbers() -> list[float]:
+        return [scale * generator.uniform(-1, 1) for _ in range(24)]
+
+    rows = [row(str(number), numbers()) for number in range(200)]
+    query = Query.of(distance, unpack(pack(numbers())))
+    found = Block(rows).candidates(query, None, frozenset())
+    for number, low, high in zip(found.rows, found.low, found.high, strict=True):
+        score = query.score(unpack(rows[number].packed))
+        rank = query.rank(score * score if distance == "EUCLIDEAN" else score)
+        assert low <= rank <= high, (distance, number)
+
+
+# ---- over a database ----
+
+
+def put(database: Database, name: str, *numbers: float, tenant: str = "t") -> None:
+    elements = [{"N": str(number)} for number in numbers]
+    item = {"pk": {"S": name}, "tenant": {"S": tenant}, "e": {"L": elements}}
+    database.execute("PutItem", {"TableName": "docs", "Item": item})
+
+
+def nearest(
+    database: Database, *numbers: float, top: int = 1, tenant: str | None = None
+) -> list[str]:
+    condition: dict[str, Any] = {
+        "SearchConditionExpression": "tenant = :t",
+        "ExpressionAttributeValues": {":t": {"S": tenant}},
+    }
+    response = database.execute(
+        "SearchVectors",
+        {
+            "TableName": "docs",
+            "IndexName": "all",
+            "SearchVector": [{"N": str(number)} for number in numbers],
+            "TopK": top,
+            **(condition if tenant else {}),
+        },
+    )
+    return [result["Item"]["pk"]["S"] for result in response["SearchResults"]]
+
+
+def create(database: Database, by: str | None = None) -> Database:
+    index: dict[str, Any] = {
+        "IndexName": "all",
+        "VectorAttribute": {"AttributeName": "e"},
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "Dimensions": 2,
+        "DistanceFunction": "EUCLIDEAN",
+    }
+    if by:
+        index["SearchSchema"] = [{"AttributeName": by, "SearchSchemaElementType": "HASH"}]
+    names = ["pk", by] if by else ["pk"]
+    database.execute(
+        "CreateTable",
+        {
+            "TableName": "docs",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": "S"} for name in names
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+            "VectorIndexes": [index],
+        },
+    )
+    return database
+
+
+@pytest.fixture
+def docs() -> Iterator[Database]:
+    with connect() as database:
+        yield create(database)
+
+
+def test_searches_follow_changes_across_blocks(
+    docs: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are added, moved and deleted in views of several blocks."""
+    monkeypatch.setattr(blocks, "ROWS_MAX", 8)
+    monkeypatch.setattr(views, "ROWS_MAX", 8)
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    generator = random.Random(seed)
+    there: dict[str, tuple[float, float]] = {}
+    for step in range(400):
+        name = f"p{generator.randrange(60)}"
+        if generator.random() < 0.3 and name in there:
+            key = {"TableName": "docs", "Key": {"pk": {"S": name}}}
+            docs.execute("DeleteItem", key)
+            del there[name]
+        else:
+            there[name] = (generator.randrange(1000), generator.randrange(1000))
+            put(docs, name, *there[name])
+        if step % 4 == 0:
+            x, y = generator.randrange(1000), generator.randrange(1000)
+            expected = sorted((a - x) ** 2 + (b - y) ** 2 for a, b in there.values())[:5]
+            found = nearest(docs, x, y, top=5)
+            assert len(set(found)) == len(found)
+            squares = [(there[each][0] - x) ** 2 + (there[each][1] - y) ** 2 for each in found]
+            assert squares == expected
+
+
+def test_an_index_that_does_not_fit_the_memory_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect(settings=Settings(vector_cache_bytes=0)) as database:
+        create(database)
+        for number in range(300):
+            put(database, f"p{number}", number, 0)
+        assert nearest(database, 123.2, 0, top=2) == ["p123", "p124"]
+        put(database, "new", 123.1, 0)
+        assert nearest(database, 123.2, 0) == ["new"]
+
+
+def test_without_numpy_the_answers_are_the_same(
+    docs: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        put(docs, f"p{number}", number * 0.1, 1)
+    expected = nearest(docs, 2.34, 1, top=10)
+    monkeypatch.setattr(blocks, "numpy", lambda: None)
+    monkeypatch.setattr(search, "numpy", lambda: None)
+    put(docs, "p50", 5, 1)
+    assert nearest(docs, 2.34, 1, top=10) == expected
+    monkeypatch.setattr(search, "PLAIN_ROWS_MAX", 10)
+    with pytest.raises(ValidationException, match=r"pip install 'hashrange\[vectors\]'"):
+        nearest(docs, 1, 1)
+
+
+def test_the_log_is_trimmed_and_searches_go_on() -> None:
+    clock = TestClock()
+    with connect(clock=clock) as database:
+        create(database)
+        for number in range(100):
+            put(database, f"p{number % 50}", number, 0)
+        assert nearest(database, 99.2, 0) == ["p49"]
+        clock.advance(2 * DAY)
+        put(database, "new", 99.1, 0)
+        for _ in range(64):  # each begins in another slot
+            while not _trimmed(database):
+                pass
+            clock.advance(0.001)
+        slots = _logged_slots(database)
+        assert len(slots) == len(set(slots)) > 8, "the last record of each slot is kept"
+        assert nearest(database, 99.2, 0) == ["new"]
+        put(database, "p7", 99.2, 0)
+        assert nearest(database, 99.2, 0) == ["p7"]
+        assert list(database.check()) == []
+
+
+def _trimmed(database: Database) -> bool:
+    body = msgspec.json.encode({"TableName": "docs", "IndexName": "all"})
+    answer = database.runtime.call_upkeep("upkeep.TrimVectorLog", body)
+    done: bool = msgspec.json.decode(answer)["Done"]
+    return done
+
+
+def _logged_slots(database: Database) -> list[bytes]:
+    """The slot of each record in the log of the index."""
+    runtime: Any = database.runtime
+    [table] = _tables(runtime)
+    snapshot = runtime._store.snapshot()
+    try:
+        page = snapshot.read(kv.Range(table.vector_indexes[0].log, b"", None))
+    finally:
+        snapshot.close()
+    return [key[:2] for key, _ in page.rows]
+
+
+def test_hash_values_in_one_slot_of_the_log_are_told_apart() -> None:
+    """Their records are in one slot, and a view of one value leaves out the rows of the other."""
+    with connect() as database:
+        create(database, by="tenant")
+        by_slot: dict[int, list[str]] = {}
+        while max(map(len, by_slot.values()), default=0) < 2:
+            tenant = f"t{sum(map(len, by_slot.values()))}"
+            by_slot.setdefault(kv.slot_of(partition([{"S": tenant}])), []).append(tenant)
+        one, other = next(tenants for tenants in by_slot.values() if len(tenants) == 2)
+        put(database, "one", 0, 0, tenant=one)
+        assert nearest(database, 0, 0, top=5, tenant=one) == ["one"]
+        put(database, "other", 0, 0, tenant=other)
+        assert nearest(database, 0, 0, top=5, tenant=one) == ["one"]
+        assert nearest(database, 0, 0, top=5, tenant=other) == ["other"]
+
+
+def test_a_search_in_an_older_snapshot_does_not_see_a_later_view(docs: Database) -> None:
+    """A view that another search has brought further is not used for an earlier moment."""
+    from hashrange.engine.fetch import Moment
+    from hashrange.runtime.drive import drive
+    from hashrange.runtime.vector_views import VectorViews
+
+    put(docs, "old", 0, 0)
+    runtime: Any = docs.runtime
+    kept = VectorViews(1 << 20)
+    [table] = _tables(runtime)
+    [index] = table.vector_indexes
+    query = Query.of("EUCLIDEAN", (1.0, 1.0))
+
+    def names(snapshot: Any) -> list[str]:
+        moment = Moment(0.0, views=kept)
+        steps: Any = search.nearest(index, b"", query, None, 5, moment)
+        return [match.row.raw.decode()[5:] for match in drive(steps, snapshot)]
+
+    before = runtime._store.snapshot()
+    try:
+        put(docs, "new", 1, 1)
+        after = runtime._store.snapshot()
+        try:
+            assert names(after) == ["new", "old"]
+        finally:
+            after.close()
+        assert names(before) == ["old"]
+    finally:
+        before.close()
+
+
+def _tables(runtime: Any) -> Any:
+    from hashrange.engine import fetch
+    from hashrange.runtime.drive import drive
+
+    snapshot = runtime._store.snapshot()
+    try:
+        steps: Any = fetch.all_tables()
+        return drive(steps, snapshot)
+    finally:
+        snapshot.close()
