@@ -49,6 +49,8 @@ def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> l
         for index in table["indexes"]:
             if index["local"]:
                 lines.append(f"  local index {index['name']}: {_content(index)}")
+            elif index.get("vector"):
+                lines.append(f"  vector index {index['name']}: {_content(index)}")
             else:
                 lines += [f"  {line}" for line in _source(f"index {index['name']}", index)]
                 if index.get("lag_seconds"):

@@ -14,6 +14,10 @@ from hashrange.interfaces.data.items import DataError, one_line
 _ACTIVE_SECONDS = 600.0
 _PAUSE_SECONDS_MAX = 2.0
 _INDEX = ("IndexName", "KeySchema", "Projection")
+_VECTOR_INDEX = (
+    *("IndexName", "VectorAttribute", "SearchSchema"),
+    *("Projection", "Dimensions", "DistanceFunction"),
+)
 _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification")
 
 
@@ -106,6 +110,11 @@ def creation(found: dict[str, Any]) -> dict[str, Any]:
                 | (_units(index, mode) if kind.startswith("G") else {})
                 for index in found[kind]
             ]
+    if found.get("VectorIndexes"):
+        table["VectorIndexes"] = [
+            {name: index[name] for name in _VECTOR_INDEX if name in index}
+            for index in found["VectorIndexes"]
+        ]
     table |= _units(found, mode)
     if found.get("DeletionProtectionEnabled"):
         table["DeletionProtectionEnabled"] = True
@@ -170,7 +179,8 @@ def _wait(client: Any, place: str, name: str) -> None:
     while time.monotonic() < end:
         table = client.describe_table(TableName=name)["Table"]
         parts = [table["TableStatus"]]
-        parts += [index.get("IndexStatus") for index in table.get("GlobalSecondaryIndexes", ())]
+        for kind in ("GlobalSecondaryIndexes", "VectorIndexes"):
+            parts += [index.get("IndexStatus") for index in table.get(kind, ())]
         if all(status == "ACTIVE" for status in parts):
             return
         time.sleep(pause)

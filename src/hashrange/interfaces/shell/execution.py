@@ -87,6 +87,7 @@ class Consumed:
 
     def __init__(self) -> None:
         self._units: dict[str, float] = {}
+        self._vector_bytes: dict[str, float] = {}
 
     def add(self, consumed: Mapping[str, Any] | None) -> None:
         if not consumed:
@@ -95,6 +96,9 @@ class Consumed:
         for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
             for name, found in consumed.get(member, {}).items():
                 parts[f"index {name}"] = found
+        for name, found in consumed.get("VectorIndexes", {}).items():
+            total = self._vector_bytes.get(name, 0) + found.get("VectorWriteRequestBytes", 0)
+            self._vector_bytes[name] = total
         self._add("in all", consumed)
         for name, found in parts.items():
             self._add(name, found)
@@ -107,6 +111,9 @@ class Consumed:
         total = self._units.get("in all", 0)
         parts = [
             f"{name} {units:g}" for name, units in self._units.items() if name != "in all" and units
+        ]
+        parts += [
+            f"vector index {name} {size:,.0f} bytes" for name, size in self._vector_bytes.items()
         ]
         units = f"consumed {total:g} capacity {'unit' if total == 1 else 'units'}"
         return f"{units}: {', '.join(parts)}" if parts else units

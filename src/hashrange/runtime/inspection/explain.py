@@ -78,6 +78,11 @@ def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: flo
         return found
     if decision.receipt is not None:
         _add_charges(found, decision.receipt.charges)
+        for charge in decision.receipt.vector_bytes or ():
+            found.notes.append(
+                f"{charge.table.name}, vector index {charge.index.name}: the entry changes: "
+                f"{charge.bytes:,} vector write bytes"
+            )
     found.notes += _notes(decision)
     response = {} if decision.changes else _response(decision)
     found.items_returned = _returned(response)
@@ -150,6 +155,8 @@ def _returned(response: dict[str, Any]) -> int:
         return cast(int, response["Count"])
     if "Item" in response:
         return 1
+    if "SearchResults" in response:
+        return len(response["SearchResults"])
     found = response.get("Items") or response.get("Responses") or ()
     groups = found.values() if isinstance(found, dict) else [found]
     return sum(len(group) for group in groups)

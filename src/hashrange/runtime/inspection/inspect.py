@@ -58,9 +58,16 @@ def _table(
             index["lag_seconds"] = lag
     local = [index for index in table.indexes if index.local]
     counts = _answered(fetch.partition_statistics(local), snapshot)
-    locals_ = [
+    others = [
         {"name": index.name, "local": True, "items": items, "bytes": size}
         for index, [(items, size)] in zip(local, counts, strict=True)
+    ]
+    vectors = table.vector_indexes
+    counts = _answered(fetch.partition_statistics(vectors), snapshot)
+    others += [
+        {"name": index.name, "vector": True, "local": False, "items": items, "bytes": size}
+        | ({} if lag is None else {"lag_seconds": lag})
+        for index, [(items, size)] in zip(vectors, counts, strict=True)
     ]
     base = shown[0]
     return {
@@ -72,7 +79,7 @@ def _table(
             for index, each in zip(sources[1:], shown[1:], strict=True)
             if isinstance(index, Index)
         ]
-        + locals_,
+        + others,
     }
 
 

@@ -32,7 +32,7 @@ def _found(visit: Visit) -> dict[str, Any]:
         raise Mistake(f"There is no table {name}.", 404)
     [table] = tables
     sources = [("Table", table)]
-    sources += [(index["name"], index) for index in table["indexes"] if not index["local"]]
+    sources += [(index["name"], index) for index in table["indexes"] if "partitions" in index]
     return {"shape": shape, "sources": [_source(title, source) for title, source in sources]}
 
 
