@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -93,11 +94,22 @@ def expected(older_tables: Path, request: pytest.FixtureRequest) -> list[object]
     return found
 
 
+def without_ids(answer: Any) -> Any:
+    """An answer without the ids of stream records, which the version that reads them makes."""
+    if isinstance(answer, list):
+        return [without_ids(each) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    kept = answer.keys() - {"eventID"}
+    return {n: without_ids(answer[n]) for n in kept if not n.endswith("SequenceNumber")}
+
+
 def test_an_upgraded_database_answers_as_before(older_tables: Path, expected: list[object]) -> None:
     for opening in range(2):  # the second finds it upgraded
         with connect(str(older_tables), LATER + opening * 100) as database:
             assert list(database.check()) == []
-            assert [*answers(database), *collection_sizes(database)] == expected
+            found = [*answers(database), *collection_sizes(database)]
+            assert without_ids(found) == without_ids(expected)
             assert list(database.check()) == []
 
 
@@ -137,7 +149,8 @@ def test_an_interrupted_upgrade_starts_again(older_tables: Path, expected: list[
     assert countdown > 10
     store.close()
     with connect(str(older_tables), LATER) as database:
-        assert [*answers(database), *collection_sizes(database)] == expected
+        found = [*answers(database), *collection_sizes(database)]
+        assert without_ids(found) == without_ids(expected)
         assert list(database.check()) == []
 
 

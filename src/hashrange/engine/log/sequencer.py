@@ -21,6 +21,10 @@ from hashrange.engine.keyspace import logs
 from hashrange.model.streams import Log
 
 
+_SLOT_BITS = 8
+"""A slot of a log has a number below 256 (`SLOTS_MAX`)."""
+
+
 class Place(Struct, frozen=True, gc=False):
     """The place of a record in its log; `number` is the one that the store gave it."""
 
@@ -38,11 +42,14 @@ class Place(Struct, frozen=True, gc=False):
 
     @property
     def sequence_number(self) -> str:
-        return sequence_number(self.milliseconds, self.number)
+        return sequence_number(self.milliseconds, self.number, self.slot)
 
-    @property
-    def event_id(self) -> str:
-        return f"{self.number:032x}"
+    def event_id(self, space: int) -> str:
+        """An id that no other record of the database has; `space` is that of the log.
+
+        A store numbers the records of each slot of each log by itself.
+        """
+        return f"{space:08x}{self.slot:08x}{self.number:016x}"
 
 
 def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
@@ -70,14 +77,22 @@ def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
     return placed
 
 
-def sequence_number(milliseconds: int, number: int) -> str:
-    """A text of 21 to 40 digits. Sequence numbers have the order of the commits."""
-    return str((milliseconds << 64) + number)
+def sequence_number(milliseconds: int, number: int, slot: int) -> str:
+    """A text of 21 to 40 digits, which no other record of the stream has.
+
+    The sequence numbers of a shard have the order of its commits.
+    """
+    return str((milliseconds << 64) + (number << _SLOT_BITS) + slot)
 
 
 def parse_sequence_number(text: str) -> tuple[int, int] | None:
-    """(milliseconds, number), or None if the text is not a sequence number."""
+    """(milliseconds, number), or None if the text is not a sequence number.
+
+    Earlier versions wrote no slot into it. A consumer that has kept such a text reads some records
+    of one millisecond again, and misses none.
+    """
     if not text.isdecimal() or not text.isascii():
         return None
-    milliseconds, number = divmod(int(text), 1 << 64)
+    milliseconds, low = divmod(int(text), 1 << 64)
+    number = low >> _SLOT_BITS
     return (milliseconds, number) if milliseconds < 1 << 63 else None

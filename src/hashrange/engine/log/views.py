@@ -20,9 +20,10 @@ _decode_members = Decoder(dict[str, Raw]).decode
 class StreamView:
     """Renders records of the log as GetRecords answers them."""
 
-    __slots__ = ("_key", "_new", "_old", "_region", "_type")
+    __slots__ = ("_key", "_new", "_old", "_region", "_space", "_type")
 
     def __init__(self, stream: Stream) -> None:
+        self._space = stream.space
         self._type = stream.view
         self._new = stream.view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
         self._old = stream.view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
@@ -69,7 +70,7 @@ class StreamView:
         """A stream record of these members, the content of its `dynamodb` among them."""
         content["SequenceNumber"] = record.place.sequence_number
         return {
-            "eventID": record.place.event_id,
+            "eventID": record.place.event_id(self._space),
             "eventVersion": "1.1",
             "eventSource": "aws:dynamodb",
             "awsRegion": self._region,

@@ -64,7 +64,7 @@ def _description(stream: Stream) -> dict[str, Any]:
 
 def _shard(stream: Stream, shard: Shard, settled: int) -> Fetch[dict[str, Any]]:
     """The description of a shard. A closed one ends with its last record, if there is one."""
-    start = sequence_number(shard.start, 0)
+    start = sequence_number(shard.start, 0, shard.slot)
     numbers = {"StartingSequenceNumber": start}
     if is_closed(stream, shard, settled):
         last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
