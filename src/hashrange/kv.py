@@ -1,9 +1,8 @@
 """The waist: the small interface between everything above and any store below.
 
-A row is addressed by a *space* (a table, or one of its indexes: each is an ordered set of
-rows of its own; ids are never used twice) and a *key*: sixteen bytes of partition digest
-followed by order-preserving sort bytes. So one kind of range serves both a Query (inside one
-partition) and a Scan (over partitions, in the order of their hash).
+A row is addressed by a *space* (a table or an index: each is an ordered set of rows of its own, and
+ids are never used twice) and a *key*: sixteen bytes of partition digest, then order-preserving sort
+bytes. So one kind of range serves a Query (inside one partition) and a Scan (over partitions).
 
     value    crc32 (4) | weight (4) | the engine's own bytes
 
@@ -19,12 +18,12 @@ A store makes two promises:
 Where a promise would make every writer wait for one hot row, it is weaker, so that a store may
 have many writers at once:
 
-- A counter is a statistic. Additions commute and a read of a counter need not still hold at
-  commit, so a store may keep it in several places and sum them up. A number that a decision relies
-  on (the version of the catalog, the number of spaces, the size of an item collection) is a row.
+- A counter is a statistic. Additions commute and a read need not still hold at commit, so a store
+  may keep it in several places and sum them up. A number that a decision relies on (the catalog's
+  version, the number of spaces, the size of an item collection) is a row.
 - The clock is either raised, which commutes too, or the store's own.
-- Appended rows are ordered within one slot of one space, not over the whole store: one order for
-  all would be one counter that every commit waits for.
+- Appended rows are ordered within one slot of one space: one order for the whole store would be
+  one counter that every commit waits for.
 - The outcome of a commit may stay unknown, because a connection can be lost just then.
 """
 
@@ -58,6 +57,7 @@ CATALOG: Key = (SYSTEM_SPACE, b"catalog")
 """The row that every transaction begins to read, and that few change: the version of the table
 definitions. A store may guard it by a lock of its own instead of one on the row."""
 
+HEADER_BYTES = 8
 unpack_weight = Layout(">4xI").unpack_from
 """`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
 
@@ -66,9 +66,14 @@ unpack_weight = Layout(">4xI").unpack_from
 
 
 class Get(Struct, gc=False):
-    """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`."""
+    """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
+
+    With `weight_max`, all rows come from one moment, even in a store whose machines share no
+    snapshot. After rows whose weights together are above it, the rest may be cut to their headers.
+    """
 
     keys: tuple[Key, ...]
+    weight_max: int | None = None
 
 
 class Range(Struct, gc=False):
@@ -147,9 +152,8 @@ class Add(Struct, gc=False):
 class Max(Struct, gc=False):
     """Raise a counter to at least `value`; it never falls. Only `CLOCK` is kept this way.
 
-    Like additions these commute, so no two transactions ever conflict over it. A store that has a
-    clock of its own, in milliseconds since the epoch, may ignore the write and answer a read of the
-    counter with its own time. `CLOCK` is never added to.
+    Like additions these commute. A store that has a clock of its own, in milliseconds since the
+    epoch, may ignore the write and answer a read with its own time. `CLOCK` is never added to.
     """
 
     name: bytes
@@ -161,9 +165,8 @@ class Append(Struct, gc=False):
 
     Within one slot of one space the numbers rise strictly, in the order of commits, and none is
     used twice: a reader that resumes after its last number misses no record. If a later prefix is
-    in the slot already, it is used instead, so that keys rise too. Numbers of different slots are
-    not comparable, so `prefix` names the slot, or the keys of two slots could meet. A transaction
-    need not see its own appended rows: a store may number them only when it commits.
+    in the slot already, it is used instead, so that keys rise too. `prefix` names the slot, or the
+    keys of two slots could meet. A transaction need not see its own appended rows.
     """
 
     space: int
@@ -223,10 +226,8 @@ class Store(Protocol):
         """Whether `commit` may wait for a disk, so that an event loop must not call it."""
 
     def snapshot(self, brief: bool = False, /) -> Snapshot:
-        """Take a snapshot. A `brief` one costs less and may keep writers waiting.
-
-        The caller closes it before its thread begins a transaction or waits for anything.
-        """
+        """Take a snapshot. A `brief` one costs less and may keep writers waiting: it is closed
+        before its thread begins a transaction or waits for anything."""
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         """Two rows from one moment, as cheaply as possible, for GetItem."""
@@ -251,15 +252,13 @@ class Store(Protocol):
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
         """Look for damage in parts of about so many seconds, and yield the problems of each.
 
-        Each part is checked as of its own moment. Nothing is held between two parts, so that the
-        caller may rest.
+        Each part is checked as of its own moment, and nothing is held between two parts.
         """
 
     def elected(self) -> bool:
         """Whether this process does the work that is done once for all processes.
 
-        Once it is elected, it stays so until it closes the store or ends. Then another process
-        that asks is elected.
+        It stays elected until it closes the store or ends; then another process can be elected.
         """
 
     def figures(self) -> dict[str, int]:
@@ -315,8 +314,8 @@ class AsyncTransaction(Protocol):
 class AsyncStore(Protocol):
     """One database. Its methods are awaited on one event loop; many transactions may be open.
 
-    A database that is away, or does not answer within the store's own time limits, is a
-    `StoreError`. Later calls find it again by themselves when it is back.
+    A database that is away, or does not answer within the store's time limits, is a `StoreError`.
+    Later calls find it again when it is back.
     """
 
     @property

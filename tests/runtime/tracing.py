@@ -1,6 +1,7 @@
 """A store around another that notes each transaction and each read."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from running import WatchedStore
 
@@ -13,6 +14,8 @@ class TracedStore(WatchedStore):
     def __init__(self, store: kv.Store) -> None:
         super().__init__(store)
         self.trace: list[tuple[str, kv.Read | None]] = []
+        self.bytes_read = 0
+        """The bytes of the rows that were read by key."""
         self.before_read: Callable[[kv.Read], None] = lambda read: None
         """Called before each read of a snapshot."""
 
@@ -23,6 +26,11 @@ class TracedStore(WatchedStore):
         transaction = super().begin(wait)
         self.trace.append(("begin", None))
         return _TracedTransaction(self, transaction)
+
+    def measured(self, read: kv.Read, answer: Any) -> kv.Answer:
+        if type(read) is kv.Get:
+            self.bytes_read += sum(len(value) for value in answer if value is not None)
+        return cast(kv.Answer, answer)
 
     def gets(self, where: str) -> list[kv.Get]:
         """The reads of rows by key that were made there."""
@@ -41,7 +49,7 @@ class _TracedSnapshot:
     def read(self, read: kv.Read, /) -> kv.Answer:
         self._store.before_read(read)
         self._store.trace.append(("snapshot", read))
-        return self._snapshot.read(read)
+        return self._store.measured(read, self._snapshot.read(read))
 
     def close(self) -> None:
         self._snapshot.close()
@@ -54,7 +62,7 @@ class _TracedTransaction:
 
     def read(self, read: kv.Read, /) -> kv.Answer:
         self._store.trace.append(("transaction", read))
-        return self._transaction.read(read)
+        return self._store.measured(read, self._transaction.read(read))
 
     def write(self, writes: Sequence[kv.Write], /) -> None:
         self._transaction.write(writes)

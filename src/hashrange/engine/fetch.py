@@ -187,6 +187,20 @@ def items(
     return found
 
 
+def items_of_one_moment(
+    keys: Sequence[tuple[Table, RowKey]], size_max: int, check: Callable[[int], None]
+) -> Fetch[list[Row | None]]:
+    """The rows of any tables by key, all from one moment on every store, in one read.
+
+    `check` is called with the sum of the items' sizes in bytes. It raises an error if that is above
+    `size_max`.
+    """
+    places = tuple([(table.space, key.key) for table, key in keys])
+    values: list[bytes | None] = yield kv.Get(places, size_max)
+    check(sum(kv.unpack_weight(value)[0] for value in values if value is not None))
+    return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
+
+
 def keys_per_step(read: int, stored_bytes: int) -> int:
     """How many rows to read next, after `read` rows of `stored_bytes` together."""
     return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS

@@ -35,7 +35,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.paging import page_of
+from hashrange.storage.paging import cut, page_of
 from hashrange.storage.sortedkeys import SortedKeys
 
 V = TypeVar("V")
@@ -170,7 +170,8 @@ class MemorySnapshot:
         with self._store._lock:
             match read:
                 case Get():
-                    return [self._value(space, key) for space, key in read.keys]
+                    values = [self._value(space, key) for space, key in read.keys]
+                    return values if read.weight_max is None else cut(values, read.weight_max)
                 case Range():
                     self._keep(self._store._undo, {})
                     return page_of(self._items(read), read)

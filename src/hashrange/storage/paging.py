@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from hashrange.kv import Answer, Page, Range, unpack_weight
+from hashrange.kv import HEADER_BYTES, Answer, Page, Range, unpack_weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
@@ -27,3 +27,16 @@ def bytes_of(answer: Answer) -> int:
     if isinstance(answer, Page):
         return sum([len(value) for _, value in answer.rows])
     return sum([len(value) for value in answer if isinstance(value, bytes)])
+
+
+def cut(values: Iterable[bytes | None], weight_max: int) -> list[bytes | None]:
+    """Rows by key: after those whose weights together are above `weight_max`, headers alone."""
+    found: list[bytes | None] = []
+    weight = 0
+    for value in values:
+        if value is None:
+            found.append(None)
+            continue
+        found.append(value if weight <= weight_max else value[:HEADER_BYTES])
+        weight += unpack_weight(value)[0]
+    return found

@@ -83,7 +83,7 @@ def test_rows_of_several_slots_are_read_under_locks(
 
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
         await write(one, CreateSpace(SPACE), Put(*ONE, value_of(1)), Put(*OTHER, value_of(1)))
-        both = Get((OTHER, ONE))
+        both = Get((OTHER, ONE), 1000)
         change = write(one, Put(*OTHER, value_of(2)))
         found = await _waits_for(Stall(monkeypatch), one, change, read(other, both))
         assert found == [value_of(2), value_of(1)]
@@ -95,7 +95,7 @@ def test_rows_of_several_slots_are_read_under_locks(
         new = write(one, Put(*ONE, value_of(3)), reads=[Get((ONE,))])
         found = await _waits_for(Stall(monkeypatch), one, new, read(other, both))
         assert found == [value_of(2), value_of(3)]
-        assert await read(other, Get((ONE, (SPACE, b"\xffabsent")))) == [value_of(3), None]
+        assert await read(other, Get((ONE, (SPACE, b"\xffabsent")), 1000)) == [value_of(3), None]
         assert await read(other, Get(((SPACE, b"\xffabsent"),))) == [None]
 
     run(dsn, scenario, stores=2)
@@ -230,7 +230,7 @@ def rows_are_read_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     async def planted(*_: object) -> None:
         pass
 
-    monkeypatch.setattr(PostgresStore, "lock_spread", planted)
+    monkeypatch.setattr(PostgresStore, "read_bounded", planted)
 
 
 def a_row_is_deleted_without_being_written(monkeypatch: pytest.MonkeyPatch) -> None:

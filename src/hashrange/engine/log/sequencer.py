@@ -20,7 +20,6 @@ from hashrange import kv
 from hashrange.engine.keyspace import logs
 from hashrange.model.streams import Log
 
-
 _SLOT_BITS = 8
 """A slot of a log has a number below 256 (`SLOTS_MAX`)."""
 

@@ -20,6 +20,7 @@ from hashrange.expressions.partiql import Exists, Select, Statement
 from hashrange.expressions.partiql import tree as partiql_tree
 from hashrange.model import requests
 from hashrange.model.errors import ApiError, ResourceNotFoundException, ValidationException
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
@@ -178,7 +179,9 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found, cancellation.check_read)
+    rows = yield from fetch.items_of_one_moment(
+        found, TRANSACTION_BYTES_MAX, cancellation.check_read
+    )
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
     for select, (table, key), row in zip(request.reads, found, rows, strict=True):

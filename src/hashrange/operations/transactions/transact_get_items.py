@@ -10,6 +10,7 @@ from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment, Row, RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
+from hashrange.model.limits import TRANSACTION_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
@@ -52,7 +53,9 @@ def decide(request: Request, moment: Moment) -> Decide:
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit(*asked, transactional=True)
-    rows = yield from fetch.items(found, cancellation.check_read)
+    rows = yield from fetch.items_of_one_moment(
+        found, TRANSACTION_BYTES_MAX, cancellation.check_read
+    )
     return (yield from _respond(request, found, rows))
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from hashrange.kv import (
     CLOCK,
+    HEADER_BYTES,
     READ_BYTES_MAX,
     Answer,
     Counters,
@@ -45,7 +46,7 @@ ROWS_AT_FIRST = 256
 
 # The parts of a statement. Each has the columns part, i, key, rest, number (the version of a row,
 # or a counter) and value.
-DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD, MANY_GETS = range(7)
+DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD, MANY_GETS, BOUNDED_GETS = range(8)
 
 READS_ANSWERED_MIN = 2
 """So many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
@@ -63,6 +64,19 @@ FROM (SELECT q.i, r.version, {{value}} AS value, sum(octet_length(r.value))
     FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
         WITH ORDINALITY AS q (space, slot, key, i)
     CROSS JOIN LATERAL (SELECT version, value FROM rows
+        WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r) found"""
+
+_BOUNDED_GETS = f"""SELECT {{part}}, i::int, NULL::bytea, NULL::bytea, version,
+    CASE WHEN weight_max IS NULL
+        THEN CASE WHEN i <= ${{5}} OR before < {READ_BYTES_MAX} THEN value END
+        WHEN weight_before <= weight_max THEN value ELSE substr(value, 1, {HEADER_BYTES}) END
+FROM (SELECT q.i, q.weight_max, r.version, {{value}} AS value, sum(octet_length(r.value))
+        OVER (ROWS UNBOUNDED PRECEDING) - octet_length(r.value) AS before,
+        sum(r.weight) OVER (PARTITION BY q.read ORDER BY q.i ROWS UNBOUNDED PRECEDING) - r.weight
+            AS weight_before
+    FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::int[], ${{4}}::bigint[])
+        WITH ORDINALITY AS q (space, slot, key, read, weight_max, i)
+    CROSS JOIN LATERAL (SELECT version, weight, value FROM rows
         WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r) found"""
 
 _COUNTERS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, c.total, NULL::bytea
@@ -93,6 +107,7 @@ _SQL: dict[int, tuple[str, int]] = {
     ),
     GETS: (_GETS, 3),
     MANY_GETS: (_MANY_GETS, 4),
+    BOUNDED_GETS: (_BOUNDED_GETS, 6),
     COUNTERS: (_COUNTERS, 1),
     FORWARD: (_RANGES, 7),
     BACKWARD: (_RANGES, 7),
@@ -120,6 +135,10 @@ class Question:
     def __init__(self, reads: Sequence[Read]) -> None:
         self.keys: dict[Key, int] = {}
         """The place of each key among those that are asked for."""
+        self.bounds: dict[Key, tuple[int, int | None]] = {}
+        """The keys whose rows must be of one moment: for each, the number of its read, and the
+        `weight_max` of that. It is None if another read asks for the key too, so that the row must
+        not be cut."""
         self.names: dict[bytes, int] = {}
         """The same for the names of counters."""
         self.ranges: list[Asked] = []
@@ -139,6 +158,8 @@ class Question:
     def _add(self, read: Read) -> None:
         match read:
             case Get():
+                if read.weight_max is not None or self.bounds:
+                    self._bound(read, read.weight_max)
                 for key in read.keys:
                     self.keys.setdefault(key, len(self.keys))
             case Head():
@@ -151,6 +172,15 @@ class Question:
                 self.ranges.append(Asked(read))
             case Dropped():
                 pass  # they are always asked for
+
+    def _bound(self, read: Get, weight_max: int | None) -> None:
+        number = len(self.keys)
+        for key in dict.fromkeys(read.keys):
+            if key in self.keys:
+                if weight_max is not None or key in self.bounds:
+                    self.bounds[key] = number, None
+            elif weight_max is not None:
+                self.bounds[key] = number, weight_max
 
     def _add_name(self, name: bytes) -> None:
         if name == CLOCK:
@@ -167,9 +197,15 @@ class Question:
         if self.keys:
             arguments += columns([stored(key)[:3] for key in self.keys])
             self._many = values and len(self.keys) > self._keys_min
-            parts.append(MANY_GETS if self._many else GETS)
-            if self._many:
+            if values and self.bounds:
+                parts.append(BOUNDED_GETS)
+                arguments += columns([self.bounds.get(key, (None, None)) for key in self.keys])
                 arguments.append(self._keys_min)
+            elif self._many:
+                parts.append(MANY_GETS)
+                arguments.append(self._keys_min)
+            else:
+                parts.append(GETS)
         if self.names:
             parts.append(COUNTERS)
             arguments.append(list(self.names))
@@ -192,7 +228,7 @@ class Question:
         for asked in self.ranges:
             asked.found = []
         for part, group in groupby(found, key=_part_of):
-            if part in (GETS, MANY_GETS):
+            if part in (GETS, MANY_GETS, BOUNDED_GETS):
                 for row in group:
                     self.rows[row[1] - 1] = row[4], row[5]
             elif part == COUNTERS:

@@ -20,7 +20,16 @@ counter.
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from hashrange.kv import CATALOG, SLOTS, Append, Conflict, Get, Key, Read, slot_of, unpack_weight
+from hashrange.kv import (
+    CATALOG,
+    HEADER_BYTES,
+    SLOTS,
+    Append,
+    Conflict,
+    Key,
+    slot_of,
+    unpack_weight,
+)
 from hashrange.storage.postgres.guards import ABSENT, Guards
 from hashrange.storage.postgres.keys import Stored, stored
 from hashrange.storage.postgres.reads import (
@@ -82,7 +91,8 @@ async def ask(connection: Any, question: Question, values: bool = True) -> None:
     Dropped spaces are asked for last. So if rows are missing because their space is being emptied,
     the space is known to be dropped.
     """
-    rows = await _rows(connection, list(question.keys), values) if question.keys else []
+    keys = [key for key in question.keys if key not in question.bounds]
+    rows = await _rows(connection, keys, question, values) if keys else []
     totals = await _totals(connection, question) if question.names else []
     while True:
         pages: list[Found] = []
@@ -100,11 +110,13 @@ async def ask(connection: Any, question: Question, values: bool = True) -> None:
             return
 
 
-async def _rows(connection: Any, keys: Sequence[Key], values: bool) -> list[Found]:
+async def _rows(
+    connection: Any, keys: Sequence[Key], question: Question, values: bool
+) -> list[Found]:
     slots: dict[tuple[int, int], dict[bytes, int]] = {}
-    for i, key in enumerate(keys, 1):
+    for key in keys:
         at = stored(key)
-        slots.setdefault((at.slot, at.space), {})[at.key] = i
+        slots.setdefault((at.slot, at.space), {})[at.key] = question.keys[key] + 1
     statement = _GETS.format(value="value" if values else "NULL::bytea")
     found: list[Found] = []
     for (slot, space), places in slots.items():
@@ -148,24 +160,22 @@ async def _range(connection: Any, part: int, i: int, asked: Asked, values: bool)
     return found
 
 
-def spread(reads: Sequence[Read]) -> list[Key]:
-    """The keys of reads that ask for rows of several slots, in the order of the locks."""
-    keys = {
-        key
-        for read in reads
-        if isinstance(read, Get) and len({slot_of(key) for _, key in read.keys}) > 1
-        for key in read.keys
-    }
-    return sorted(keys, key=stored)
+async def read_locked(connection: Any, question: Question) -> None:
+    """Lock the rows that must be of one moment, and put their values into `question`.
 
-
-async def read_locked(connection: Any, keys: Sequence[Key], question: Question) -> None:
-    """Lock the rows of all keys, and put their values into `question`.
-
-    The transaction must be rolled back.
+    They are locked in the order of the keys. The transaction must be rolled back.
     """
-    for key in keys:
-        question.rows[question.keys[key]] = await _locked(connection, stored(key))
+    weights: dict[int, int] = {}
+    for key in sorted(question.bounds, key=stored):
+        read, weight_max = question.bounds[key]
+        row = await _locked(connection, stored(key))
+        if row is not None:
+            version, value = row
+            before = weights.get(read, 0)
+            weights[read] = before + unpack_weight(value)[0]
+            whole = weight_max is None or before <= weight_max
+            row = version, value if whole else value[:HEADER_BYTES]
+        question.rows[question.keys[key]] = row
     question.dropped = {row["space"] for row in await connection.fetch(_DROPPED)}
 
 

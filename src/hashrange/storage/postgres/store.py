@@ -110,7 +110,7 @@ class PostgresStore:
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
         await self.ask(question)
-        await self.lock_spread(reads, question)
+        await self.read_bounded(question)
         return question.answers(reads, self.not_before)
 
     async def snapshot(self) -> PostgresSnapshot:
@@ -176,7 +176,7 @@ class PostgresStore:
         """A snapshot of PostgreSQL, on a connection of its own."""
         await self.open()
         while True:
-            # A snapshot that is held on Citus may need a second connection: see `lock_spread`.
+            # A snapshot that is held on Citus may need a second connection: see `read_bounded`.
             connection = await self.pool.take(wants_two=self.citus)
             try:
                 # The first statement after BEGIN takes the snapshot.
@@ -206,19 +206,15 @@ class PostgresStore:
     async def ask_on(self, connection: Any, question: Question, values: bool = True) -> None:
         await (routed.ask if self.citus else ask)(connection, question, values)
 
-    async def lock_spread(self, reads: Sequence[Read], question: Question) -> None:
-        """On Citus, read again under locks the rows of reads that ask for several slots.
-
-        They must come from one moment, and nodes share no snapshot.
-        """
-        keys = routed.spread(reads) if self.citus else []
-        if not keys:
+    async def read_bounded(self, question: Question) -> None:
+        """On Citus, read under locks what must be of one moment: nodes share no snapshot."""
+        if not (self.citus and question.bounds):
             return
         connection = await self.take()
         sound = False
         try:
             await connection.execute(self.pool.begin("READ COMMITTED"))
-            await routed.read_locked(connection, keys, question)
+            await routed.read_locked(connection, question)
             await connection.execute("ROLLBACK")
             sound = True
         except ERRORS as error:

@@ -88,7 +88,7 @@ class PostgresSnapshot:
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         question = Question(reads)
         await self._held.ask(question)
-        await self._store.lock_spread(reads, question)
+        await self._store.read_bounded(question)
         return question.answers(reads, self._store.not_before)
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import apsw
 
 from hashrange.kv import Answer, Counters, Dropped, Get, Head, Key, Page, Range, Read
-from hashrange.storage.paging import page_of
+from hashrange.storage.paging import cut, page_of
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 
 _COUNTER = "SELECT number FROM statistics WHERE name = ?"
@@ -48,7 +48,10 @@ def statements(space: int) -> Statements:
 def answer(cursor: apsw.Cursor, read: Read) -> Answer:
     match read:
         case Get():
-            return values(cursor, read.keys)
+            if read.weight_max is None:
+                return values(cursor, read.keys)
+            each = (values(cursor, (key,))[0] for key in read.keys)
+            return cut(each, read.weight_max)
         case Range():
             return _page(cursor, read)
         case Counters():
