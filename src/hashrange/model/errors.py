@@ -37,9 +37,13 @@ class ApiError(Exception):
 
 
 class ValidationException(ApiError):
-    """`legacy` is the message of operations with legacy validation."""
+    """`legacy` is the message of operations with legacy validation.
+
+    A refusal is `explained` if the careful validator found it.
+    """
 
     namespace = "com.amazon.coral.validate#"
+    explained = False
 
     def __init__(self, message: str, legacy: str | None = None) -> None:
         super().__init__(message)

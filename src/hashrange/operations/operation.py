@@ -45,7 +45,8 @@ class Operation(Struct, frozen=True, gc=False):
         except ValidationException as found:
             # Another exception, whose traceback does not keep the decoded request.
             refusal = ValidationException(found.message, found.legacy)
-        raise explain(self.name, body, refusal) from None
+            explained = found.explained
+        raise (refusal if explained else explain(self.name, body, refusal)) from None
 
     def is_write(self, request: Any) -> bool:
         return self.writes if isinstance(self.writes, bool) else self.writes(request)

@@ -46,8 +46,7 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
             raise SerializationException("")
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
-        legacy = layers.is_legacy(operation, content)
-        too_deep = not legacy and layers.is_too_deep(operation, content)
+        legacy, too_deep = layers.survey(operation, content)
         del content  # which may be large
         refusal = None
         if too_deep:
@@ -61,7 +60,9 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SerializationException("") from None
     if refusal:
-        raise ValidationException(refusal)
+        error = ValidationException(refusal)
+        error.explained = True
+        raise error
     return request, legacy
 
 

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from hashrange.model.validation import arns, java, shapes
+from hashrange.model.validation.faultless import is_faultless
 from hashrange.model.validation.shapes import Shape
 
 NOT_NULL = "Member must not be null"
@@ -19,6 +20,9 @@ _OF_ITEMS = frozenset(
     for operation in ("PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan")
 )
 """For an empty TableName in these requests, only the constraint on its length is reported."""
+
+
+_NESTED = ("MapAttributeValue", "ListAttributeValue")
 
 
 class Violation(NamedTuple):
@@ -87,26 +91,32 @@ def _inside(content: Any, name: str, path: str) -> Iterator[Violation]:
             yield from _in_members(content, shape, f"{path}.")
         case "list":
             yield from _in_parts("Member", content, shape.member, content, name, path)
-            yield from _in_elements(enumerate(content, 1), shape.member, path)
+            yield from _in_elements(enumerate(content, 1), shape.member, name, path)
         case "map":
             yield from _in_parts("Map keys", content, shape.key, content, name, path)
             yield from _in_parts("Map value", content.values(), shape.value, content, name, path)
-            yield from _in_elements(content.items(), shape.value, path)
+            yield from _in_elements(content.items(), shape.value, name, path)
 
 
 def _in_elements(
-    elements: Iterable[tuple[str | int, Any]], name: str, path: str
+    elements: Iterable[tuple[str | int, Any]], name: str, whole: str, path: str
 ) -> Iterator[Violation]:
+    """In the elements of a collection. Whole elements are checked first, but not on each level of
+    an attribute value, which may have hundreds.
+    """
+    is_nested = whole in _NESTED
     for place, element in elements:
         if element is None:
             yield Violation(f"{path}.{place}.member", "null", NOT_NULL)
-        else:
+        elif is_nested or not is_faultless(element, name):
             yield from _inside(element, name, f"{path}.{place}.member")
 
 
 def _in_parts(
     part: str, values: Iterable[Any], name: str, collection: Any, whole: str, path: str
 ) -> Iterator[Violation]:
+    if not shapes.of(name).is_bounded:
+        return
     for value in values:
         shape = _ruling_shape(value, name)
         if value is not None and any(_broken(value, shape)):

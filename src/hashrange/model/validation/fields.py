@@ -50,6 +50,8 @@ def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
                     f"Unrecognized collection type {'' if shape.kind == 'map' else 'class '}"
                     + java.class_name(name)
                 )
+            if shapes.of(shape.member).kind == "string" and set(map(type, content)) == {str}:
+                return content
             return [_read_element(element, shape.member) for element in content]
     if shape.kind in ("structure", "list", "map"):
         raise SerializationException(_refusal_of_scalar(shape, inside_collection))

@@ -22,25 +22,21 @@ _LEVELS_MAX = 63
 """How deep a value may be nested for the newer layer, the value itself included."""
 
 
-def is_legacy(operation: str, content: dict[str, Any]) -> bool:
-    """Whether legacy validation reads the request that has this JSON content.
+def survey(operation: str, content: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether legacy validation reads the request that has this JSON content, and, if not,
+    whether a value is nested too deep for the newer layer.
 
-    The content must have passed `fields.read`.
+    The newer layer finds that when it has checked sizes and limits, and hands the request on. The
+    content must have passed `fields.read`.
     """
     if operation not in NEWER or _lacks_members(operation, content):
-        return True
-    return any(map(_is_unreadable, parts.of(content, shapes.of_request(operation))))
-
-
-def is_too_deep(operation: str, content: dict[str, Any]) -> bool:
-    """Whether a request that the newer layer can read has a value that is nested too deep for it.
-
-    The newer layer finds that when it has checked sizes and limits, and hands the request on.
-    """
-    return any(
-        part.name == parts.ATTRIBUTE_VALUE and part.level > _LEVELS_MAX
-        for part in parts.of(content, shapes.of_request(operation))
-    )
+        return True, False
+    too_deep = False
+    for part in parts.of(content, shapes.of_request(operation)):
+        if _is_unreadable(part):
+            return True, False
+        too_deep = too_deep or (part.name == parts.ATTRIBUTE_VALUE and part.level > _LEVELS_MAX)
+    return False, too_deep
 
 
 def _lacks_members(operation: str, content: dict[str, Any]) -> bool:
@@ -63,6 +59,8 @@ def _is_unreadable(part: Part) -> bool:
     if shape.kind == "integer":
         return bool(content != fields.nearest_integer(content))
     if name == parts.ATTRIBUTE_VALUE:
-        types = [member for member in shape.members if content.get(member) is not None]
-        return len(types) != 1
+        if len(content) == 1:
+            [(member, value)] = content.items()
+            return value is None or member not in shape.members
+        return sum(content.get(member) is not None for member in shape.members) != 1
     return False

@@ -1,12 +1,14 @@
 """The parts of a request's JSON with their shapes, for a search for parts of one kind."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from hashrange.model.validation import shapes
 from hashrange.model.validation.shapes import Shape
 
 ATTRIBUTE_VALUE = "AttributeValue"
+_NOT_LOOKED_AT = ("string", "blob", "long", "double", "timestamp")
 
 
 class Part(NamedTuple):
@@ -22,14 +24,11 @@ def of(content: Any, name: str) -> Iterator[Part]:
     """All parts of JSON content of this shape, the content itself first.
 
     Null and unknown members are left out, but an attribute value that is null is an empty one.
+    So are texts, binaries and numbers other than integers, which no search is for.
     """
-    waiting = [(iter([(content, name)]), 0)]
+    waiting = [(content, name, 0)]
     while waiting:
-        siblings, level = waiting[-1]
-        content, name = next(siblings, (None, ""))
-        if not name:
-            waiting.pop()
-            continue
+        content, name, level = waiting.pop()
         if name == ATTRIBUTE_VALUE:
             content = {} if content is None else content
             level += 1
@@ -37,18 +36,23 @@ def of(content: Any, name: str) -> Iterator[Part]:
             continue
         shape = shapes.of(name)
         yield Part(content, name, shape, level)
-        waiting.append((_inside(content, shape), level))
+        waiting += reversed([(part, of_part, level) for part, of_part in _inside(content, shape)])
 
 
-def _inside(content: Any, shape: Shape) -> Iterator[tuple[Any, str]]:
+def _inside(content: Any, shape: Shape) -> Iterable[tuple[Any, str]]:
     match shape.kind:
         case "structure":
-            for member, value in content.items():
-                if value is not None and member in shape.members:
-                    yield value, shape.members[member]
-        case "list":
-            for element in content:
-                yield element, shape.member
-        case "map":
-            for value in content.values():
-                yield value, shape.value
+            return (
+                (value, shape.members[member])
+                for member, value in content.items()
+                if _is_looked_at(shape.members.get(member))
+            )
+        case "list" if _is_looked_at(shape.member):
+            return zip(content, repeat(shape.member))
+        case "map" if _is_looked_at(shape.value):
+            return zip(content.values(), repeat(shape.value))
+    return ()
+
+
+def _is_looked_at(name: str | None) -> bool:
+    return name is not None and shapes.of(name).kind not in _NOT_LOOKED_AT

@@ -49,6 +49,11 @@ class Shape(msgspec.Struct, dict=True):
             return None
         return re.compile(self.python_pattern or self.pattern, re.ASCII)
 
+    @cached_property
+    def is_bounded(self) -> bool:
+        """Whether there is a constraint on content of this shape itself."""
+        return bool(self.enum or self.pattern) or self.min is not None or self.max is not None
+
 
 class Tables(msgspec.Struct):
     """The whole data file: the request's shape by operation, and every shape by name."""
