@@ -25,9 +25,9 @@ from hashrange.model.errors import (
     TransactionCanceledException,
 )
 from hashrange.runtime.aside import jobs, watch
+from hashrange.runtime.base import LARGE_BODY_BYTES
 from hashrange.runtime.batch import BATCH_SECONDS_MAX
 from hashrange.runtime.clock import Clock
-from hashrange.runtime.runtime import LARGE_BODY_BYTES
 from hashrange.storage import MemoryStore
 
 LONG = {"L": [{"N": "1"}] * (price.UNITS_MAX // 2)}

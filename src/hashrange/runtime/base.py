@@ -16,6 +16,10 @@ from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.meter.report import SourceReport
 from hashrange.runtime.mistaken_calls import API, closed, unknown
 
+LARGE_BODY_BYTES = 512 * 1024
+"""A server does not decode a larger body in its own process, which may take tens of
+milliseconds."""
+
 
 class BaseRuntime(forks.Forkable):
     """Tells users about a database and its requests, from any thread.
@@ -73,6 +77,10 @@ class BaseRuntime(forks.Forkable):
     def at_exit(self) -> None:
         """Let daemon threads begin nothing more. The store waits for the work under way."""
         self._closed = True
+
+    def _is_large(self, body: bytes) -> bool:
+        """Whether a request is parsed and decided in another process."""
+        return len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere
 
     def _find(self, operations: dict[str, Operation], name: str) -> Operation:
         operation = operations.get(name)

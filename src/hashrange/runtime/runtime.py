@@ -29,10 +29,6 @@ from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.upgrade import bring_up_to_date
 from hashrange.runtime.vector_views import VectorViews
 
-LARGE_BODY_BYTES = 512 * 1024
-"""A server does not decode a larger body in its own process, which may take tens of
-milliseconds."""
-
 
 class Runtime(BaseRuntime):
     """Operations over one synchronous store. Its methods may be called from any thread.
@@ -71,7 +67,7 @@ class Runtime(BaseRuntime):
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             raise self._refusal(name)
-        if len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere:
+        if self._is_large(body):
             return self._call_elsewhere(operation, body, caller)
         return self._call(operation, body, caller)
 

@@ -121,7 +121,10 @@ class AsyncRuntime(BaseRuntime):
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
-        return self._call(self._find(OPERATIONS, name), body, caller)
+        operation = self._find(OPERATIONS, name)
+        if self._is_large(body):
+            return self._call_elsewhere(operation, body, caller)
+        return self._call(operation, body, caller)
 
     def submit(
         self,
@@ -205,6 +208,23 @@ class AsyncRuntime(BaseRuntime):
             raise WouldBlock(ON_THE_LOOP)
         answer: Future[Outcome] = Future()
         self._enter(operation, body, answer.set_result, caller, False)
+        return self._result(answer)
+
+    def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        """Answer a request whose body would keep the interpreter of this process for too long."""
+        if is_running_here(self._loop):
+            raise WouldBlock(ON_THE_LOOP)
+        if not operation.writes:
+            return self._jobs.call(operation.name, body, caller)
+        answer: Future[Outcome] = Future()
+        submission = submission_of(operation, None, body, caller, answer.set_result)
+        try:
+            self._loop.call_soon_threadsafe(self._writes.add_aside, submission)
+        except RuntimeError:
+            raise closed() from None
+        return self._result(answer)
+
+    def _result(self, answer: Future[Outcome]) -> bytes:
         outcome = wait_for(answer, self._loop)
         if isinstance(outcome, bytes):
             return outcome

@@ -102,13 +102,20 @@ class Writes:
         return len(self._backlog)
 
     def add(self, submission: Submission) -> None:
+        self._enter(submission, self._queue)
+
+    def add_aside(self, submission: Submission) -> None:
+        """Like `add`, but the request is parsed and decided aside."""
+        self._enter(submission, self._propose)
+
+    def _enter(self, submission: Submission, go_on: Callable[[QueuedWrite], None]) -> None:
         request = QueuedWrite(submission)
         try:
             self._backlog.enter(request, request.size)
         except ApiError as refusal:
             self._tell(submission.done, refusal)
             return
-        self._queue(request)
+        go_on(request)
 
     def _queue(self, request: QueuedWrite) -> None:
         request.look_ahead(self._environment)
@@ -211,12 +218,19 @@ class Writes:
 
     def _proposed(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
         """In the thread of the jobs."""
+        if isinstance(outcome, Proposal) and outcome.changes_tables:
+            submission = request.submission
+            submission.request = submission.operation.request(submission.body)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             self._loop.call_soon_threadsafe(self._go_on, request, outcome)
 
     def _go_on(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
         submission = request.submission
         wanted = request in self._backlog  # else its caller was told that nothing was written
+        if isinstance(outcome, Proposal) and outcome.changes_tables and wanted:
+            self._jobs.settled()
+            self._queue(request)
+            return
         if isinstance(outcome, Proposal) and outcome.writes and wanted:
             submission.proposal = outcome
             self._queue(request)
