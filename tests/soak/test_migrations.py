@@ -1,11 +1,12 @@
-"""The protocol of a migration with more writes: every interleaving of the larger worlds."""
+"""Migrations for longer: larger worlds of the protocol, and many random histories."""
 
 import pytest
 
+from design.migrate.histories import run
 from design.migrate.protocol import World, explore
 from design.migrate.test_protocol import TWO_PUTS, world
 
-from .runs import SOAK
+from .runs import SOAK, chance, times
 
 
 @pytest.mark.skipif(SOAK < 0.1, reason="a smaller soak leaves the larger worlds out")
@@ -21,3 +22,9 @@ def test_every_interleaving_of_a_larger_world(first: World) -> None:
     worlds, finished = explore(first)
     print(f"{worlds:,} worlds")
     assert finished
+
+
+def test_random_histories() -> None:
+    with chance() as random:
+        for _ in range(times(20, 100_000)):
+            run(random.getrandbits(40))

@@ -53,6 +53,7 @@ from hashrange.design.declare.protocols import (
     Query,
     Store,
 )
+from hashrange.design.declare.replaces import pair, replaces
 from hashrange.design.declare.typed_conditions import Condition
 from hashrange.design.declare.volumes import each, ignore, total, volumes, writes
 from hashrange.design.errors import (
@@ -74,6 +75,8 @@ from hashrange.design.table import Table
 if TYPE_CHECKING:
     from hashrange.design.drawing.draw import draw
     from hashrange.design.inference.infer import infer
+    from hashrange.design.migrate.migration import Migration
+    from hashrange.design.migrate.phases import MigrationError
     from hashrange.design.streams.changes import Change, on
     from hashrange.design.streams.follow import Follower, follow
     from hashrange.design.streams.on_lambda import lambda_handler
@@ -99,6 +102,8 @@ _LATER = {
     "Diff": "tools.diff",
     "diff": "tools.diff",
     "infer": "inference.infer",
+    "Migration": "migrate.migration",
+    "MigrationError": "migrate.phases",
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
@@ -143,6 +148,8 @@ __all__ = [
     "InvalidCursor",
     "Item",
     "ItemError",
+    "Migration",
+    "MigrationError",
     "Month",
     "NoPrices",
     "NotFound",
@@ -188,11 +195,13 @@ __all__ = [
     "month",
     "now",
     "on",
+    "pair",
     "prefix",
     "prove",
     "rate",
     "rebuild_markers",
     "ref",
+    "replaces",
     "rule",
     "sample",
     "scan_ok",

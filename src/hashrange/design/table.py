@@ -119,7 +119,7 @@ class Table:
         `observe` is called with an `Observation` after each call; `cursor_key` signs cursors.
         Raises Unserved for a pattern that nothing serves, TypeError for any other connection.
         """
-        patterns = self._patterns_of(protocol)
+        patterns = self.patterns_of(protocol)
         core = StoreSteps(self.model, patterns, observe, cursor_key)
         opened: Any
         if any(pattern.asynchronous for pattern in patterns):
@@ -130,7 +130,8 @@ class Table:
             opened = OpenStore(core, connect(connection, self.model.binary))
         return cast(R, opened)
 
-    def _patterns_of(self, protocol: Any) -> list[Pattern]:
+    def patterns_of(self, protocol: Any) -> list[Pattern]:
+        """Raises DeclarationError for a protocol of another table."""
         for known, patterns in self.patterns.items():
             if known is protocol:
                 return patterns

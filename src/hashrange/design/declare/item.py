@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from hashrange.design.declare.replaces import Replaces
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
@@ -174,7 +175,7 @@ class Item(BaseModel):
     """The base class of entities. `name` (default: the class's) is stored as the type."""
 
     model_config = ConfigDict(
-        ignored_types=DECLARATIONS,
+        ignored_types=(*DECLARATIONS, Replaces),
         extra="forbid",
         validate_assignment=True,
         populate_by_name=True,
@@ -230,9 +231,14 @@ def _declares(value: object) -> bool:
 
 
 def as_read(item: Item) -> WireItem | None:
-    """The stored item that this item was read from, if any."""
-    raw: WireItem | None = item.__dict__.get(AS_READ)
-    return raw
+    """The stored item that this item was read from, if any.
+
+    A reader may leave a function there that makes it, if it is expensive and seldom needed.
+    """
+    raw: Any = item.__dict__.get(AS_READ)
+    if callable(raw):
+        raw = item.__dict__[AS_READ] = raw()
+    return cast("WireItem | None", raw)
 
 
 def declarations(model: type[Item]) -> dict[str, Key | Index | Unique]:

@@ -18,9 +18,10 @@ class OpenAsyncQuery(QueryMethods):
     """See `protocols.AsyncQuery`."""
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        core, bound = self._store.core, self._bound
+        core = self._store.core
+        bound = await self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
-        bound.took = reader.took
+        self._bound.took = reader.took
         while not reader.done and reader.took.items != bound.limit:
             for item in await self._store.run(core.next_items(reader, items, bound)):
                 yield item
@@ -44,7 +45,7 @@ class OpenAsyncStore(StoreMethods):
         self._connection = connection
 
     async def run(self, steps: Steps[T]) -> T:
-        return await run_async(steps, self._connection)
+        return await run_async(self.core.follow(steps), self._connection)
 
     @asynccontextmanager
     async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:

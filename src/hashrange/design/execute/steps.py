@@ -5,7 +5,10 @@ difference between the synchronous and the asynchronous store.
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from hashrange.model.values import Item
@@ -14,16 +17,41 @@ T = TypeVar("T")
 
 
 class ApiCall(NamedTuple):
-    """One API operation in wire form. The generator receives the response."""
+    """One API operation in wire form. The generator receives the response.
+
+    `sign_until` is the monotonic time after which no attempt of it may be signed any more.
+    """
 
     operation: str
     payload: dict[str, Any]
+    sign_until: float | None = None
 
 
 class Pause(NamedTuple):
     """Wait for this many seconds."""
 
     seconds: float
+
+
+@dataclass
+class Signing:
+    """The call that a client is making: until when, and how many attempts it has signed."""
+
+    until: float
+    attempts: int = 0
+
+
+SIGNING: ContextVar[Signing | None] = ContextVar("SIGNING", default=None)
+"""For a handler of the client's events, which sees each attempt before it is signed."""
+
+
+@contextmanager
+def _signing(request: ApiCall) -> Iterator[None]:
+    token = SIGNING.set(Signing(request.sign_until) if request.sign_until is not None else None)
+    try:
+        yield
+    finally:
+        SIGNING.reset(token)
 
 
 Steps = Generator[ApiCall | Pause, dict[str, Any], T]
@@ -63,7 +91,11 @@ def run(steps: Steps[T], connection: Connection) -> T:
                 request = steps.send({})
                 continue
             try:
-                response = connection.call(request.operation, request.payload)
+                if request.sign_until is None:
+                    response = connection.call(request.operation, request.payload)
+                else:
+                    with _signing(request):
+                        response = connection.call(request.operation, request.payload)
             except ApiFailure as failure:
                 request = steps.throw(failure)
             else:
@@ -87,7 +119,8 @@ async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
                 request = steps.send({})
                 continue
             try:
-                response = await connection.call(request.operation, request.payload)
+                with _signing(request):
+                    response = await connection.call(request.operation, request.payload)
             except ApiFailure as failure:
                 request = steps.throw(failure)
             else:

@@ -18,9 +18,10 @@ class OpenQuery(QueryMethods):
     """See `protocols.Query`."""
 
     def __iter__(self) -> Iterator[Any]:
-        core, bound = self._store.core, self._bound
+        core = self._store.core
+        bound = self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
-        bound.took = reader.took
+        self._bound.took = reader.took
         while not reader.done and reader.took.items != bound.limit:
             yield from self._store.run(core.next_items(reader, items, bound))
 
@@ -43,7 +44,7 @@ class OpenStore(StoreMethods):
         self.connection = connection
 
     def run(self, steps: Steps[T]) -> T:
-        return run(steps, self.connection)
+        return run(self.core.follow(steps), self.connection)
 
     @contextmanager
     def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hashrange.design.declare.item import Item, as_read
@@ -16,14 +17,14 @@ from hashrange.design.execute.reads import cursor
 from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reads.reading import FILTERED_PAGE, PlanReader
-from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.steps import ApiCall, Steps, T
 from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
 from hashrange.design.execute.writes.condition_checks import (
     condition_check,
     expect_where,
     split_values,
 )
-from hashrange.design.execute.writes.copies import copied_from, outdated_copies
+from hashrange.design.execute.writes.copies import chunks, copied_from, outdated_copies
 from hashrange.design.execute.writes.merged_actions import merged
 from hashrange.design.execute.writes.transactions import (
     PendingReads,
@@ -56,10 +57,23 @@ class StoreSteps:
         self.observe = observe
         self.cursor_key = cursor_key
 
+    # ---- what a store that follows a migration does otherwise ----
+
+    def follow(self, steps: Steps[T]) -> Steps[T]:
+        return steps
+
+    def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
+        """The pattern on the keys that are read now."""
+        yield from ()
+        return bound
+
     # ---- reads ----
 
     def one(self, bound: BoundPattern, consistent: bool = False) -> Steps[Any]:
         """The item of a pattern that returns `X | None`."""
+        return (yield from self._one((yield from self.resolved(bound)), consistent))
+
+    def _one(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
         get = bound.builder.plan.operation == "GetItem"
         return self._get(bound, consistent) if get else self._first(bound)
 
@@ -85,7 +99,7 @@ class StoreSteps:
         response = yield ApiCall("GetItem", request)
         raw = response.get("Item")
         found = None
-        if raw is not None and not self.model.hidden(raw):
+        if raw is not None and not bound.call.loader.model.hidden(raw):
             entity, loader = bound.builder.plan.route.entity, bound.call.loader
             found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
@@ -96,7 +110,7 @@ class StoreSteps:
 
     def count(self, bound: BoundPattern) -> Steps[int]:
         total = 0
-        reader = bound.reader()
+        reader = (yield from self.resolved(bound)).reader()
         started = time.perf_counter()
         for partition in reader.partitions:
             while not partition.done:
@@ -132,7 +146,7 @@ class StoreSteps:
             raise BadValue(f"a page has at least 1 item, not {size}")
         if bound.limit is not None:
             raise BadValue("a page has a size of its own: leave the limit out")
-        reader, items, name = bound.reader(), LoadedItems(), str(bound.call.pattern)
+        reader, items, name = bound.reader(), LoadedItems(), bound.call.cursor_name
         name += " reversed" if bound.reverse else ""
         if at is not None:
             places = cursor.decode(at, name, reader.asked, reader.position_names, self.cursor_key)
@@ -168,12 +182,14 @@ class StoreSteps:
             return []
         if bounds[0].builder.plan.operation != "GetItem":
             raise BadValue(f"{call.pattern}: get_many needs a pattern by the primary key")
+        call = (yield from self.resolved(bounds[0])).call
+        bounds = [replace(bound, call=call, builder=call.complete) for bound in bounds]
         asked = [bound.builder.key(bound.arguments) for bound in bounds]
         found = yield from batches.get_all(
-            self.model.name, asked, consistent=call.pattern.facts.consistent
+            bounds[0].builder.table_name, asked, consistent=call.pattern.facts.consistent
         )
         entity = bounds[0].builder.plan.route.entity
-        shown = [None if raw is None or self.model.hidden(raw) else raw for raw in found]
+        shown = [None if raw is None or call.loader.model.hidden(raw) else raw for raw in found]
         return [None if raw is None else call.loader.load(entity, raw) for raw in shown]
 
     def _took(self, took: Explanation, items: int, started: float) -> None:
@@ -263,7 +279,7 @@ class StoreSteps:
             late = yield from outdated_copies(self.writer, current)
             if not late:
                 break
-            for chunk in _chunks(late, ACTIONS_MAX - 1):
+            for chunk in chunks(late, ACTIONS_MAX - 1):
                 actions = [check, *(action for copy in chunk for action in copy.actions)]
                 try:
                     response = yield from commit(actions)
@@ -274,7 +290,7 @@ class StoreSteps:
         return done
 
     def get_for_edit(self, bound: BoundPattern) -> Steps[Item]:
-        item: Item | None = yield from self.one(bound, consistent=True)
+        item: Item | None = yield from self._one(bound, consistent=True)
         if item is None:
             raise bound.not_found()
         return item
@@ -377,15 +393,3 @@ class StoreSteps:
 
     def write_batch(self, pending: PendingWrites, copies: bool) -> Steps[None]:
         yield from write_batch(self.writer, pending, copies)
-
-
-def _chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
-    """Chunks of writes with at most `most` actions each."""
-    chunk: list[PreparedWrite] = []
-    for written in found:
-        if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
-            yield chunk
-            chunk = []
-        chunk.append(written)
-    if chunk:
-        yield chunk

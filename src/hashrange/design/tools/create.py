@@ -35,7 +35,7 @@ def request(model: TableModel) -> dict[str, Any]:
         "BillingMode": "PAY_PER_REQUEST",
     }
     for member, kind in (("GlobalSecondaryIndexes", "GSI"), ("LocalSecondaryIndexes", "LSI")):
-        indexes = [_index(source) for source in model.indexes if source.kind == kind]
+        indexes = [index_request(source) for source in model.indexes if source.kind == kind]
         if indexes:
             found[member] = indexes
     if model.stream:
@@ -48,7 +48,7 @@ def _schema(source: Source) -> list[dict[str, str]]:
     return hashes + [{"AttributeName": c.attribute, "KeyType": "RANGE"} for c in source.range]
 
 
-def _index(source: Source) -> dict[str, Any]:
+def index_request(source: Source) -> dict[str, Any]:
     projection: dict[str, Any] = {"ProjectionType": "INCLUDE"}
     if isinstance(source.project, str):
         projection = {"ProjectionType": source.project}
@@ -150,7 +150,7 @@ def _compare_one(source: Source, there: Mapping[str, Any], tags: Mapping[str, st
         if tag is not None and tag != column.tag:
             lines.append(f"{what}: {column.attribute} is {tag}, not {column.tag}")
     if source.name is not None:
-        wanted, has = _index(source)["Projection"], there["Projection"]
+        wanted, has = index_request(source)["Projection"], there["Projection"]
         same = wanted["ProjectionType"] == has["ProjectionType"] and set(
             wanted.get("NonKeyAttributes", ())
         ) == set(has.get("NonKeyAttributes", ()))

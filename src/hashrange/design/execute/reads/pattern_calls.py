@@ -66,6 +66,7 @@ class PatternCall:
 
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
+        self.cursor_name = str(pattern)
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
         self.builders: dict[frozenset[str], RequestBuilder] = {}

@@ -1,6 +1,6 @@
 """Finding the copies of an owner's fields by the keys of the entities that hold them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,3 +118,15 @@ def copy_route(entity: Entity, owner: Entity) -> Route | None:
         ):
             return route
     return None
+
+
+def chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
+    """Chunks of writes with at most `most` actions each."""
+    chunk: list[PreparedWrite] = []
+    for written in found:
+        if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
+            yield chunk
+            chunk = []
+        chunk.append(written)
+    if chunk:
+        yield chunk

@@ -1,0 +1,215 @@
+"""The writes of a migrator to items: mirrors, the sweep of those that stand alone, deletes.
+
+Each transaction checks the migrator's term, and that every item is still as it was read. An item
+that was changed meanwhile is read again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.design.execute import batches
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps
+from hashrange.design.execute.writes.commit import ACTIONS_MAX
+from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
+from hashrange.design.migrate.ledger import TAKEN_OVER, Ledger
+from hashrange.design.migrate.phases import MigrationError, State
+from hashrange.design.migrate.requests import Requests
+from hashrange.design.migrate.sides import Side
+from hashrange.design.migrate.twins import OTHER_OWNER, Twin, stamp_of, visible
+from hashrange.model.values import Item, equal, item_size
+
+BYTES_MAX = 3_000_000
+"""Of the items in one transaction, which has at most 4 MB with its conditions."""
+ATTEMPTS = 20
+_RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
+_THROTTLED = frozenset(
+    {
+        "ThrottlingException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    }
+)
+_PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """The actions for one item as it was read. `again` reads the key and makes them once more."""
+
+    key: Item
+    actions: list[dict[str, Any]]
+    size: int
+
+
+class Backfill:
+    """Writes the items of one table, for the migrator with this state's term."""
+
+    def __init__(self, side: Side, state: State) -> None:
+        self.side = side
+        self.state = state
+        self.requests = Requests(side.model, state.epoch)
+        self.check = Ledger(side.model).check(state)
+
+    # ---- what an item needs ----
+
+    def job(self, image: Item, *, always: bool = False) -> Job | None:
+        """The mirror of an old item that was last written before programs wrote mirrors."""
+        twin = self.side.twin_of(image)
+        if twin is None or (stamp_of(image) >= self.state.swept_from and not always):
+            return None
+        key = self.requests.key(image)
+        owned = twin.own.owned_attributes
+        if twin.keeps_key:
+            action = self.requests.own(key, image, twin.complete(image), owned)
+            return Job(key, [action], 2 * item_size(image))
+        mirror = twin.mirror(image)
+        actions = [
+            self.requests.own(key, image, image, owned),
+            self.requests.mirror(mirror),
+            *self._markers(twin, image, self.requests.key(mirror)),
+        ]
+        return Job(key, actions, 2 * item_size(image))
+
+    def _markers(self, twin: Twin, image: Item, mirror: Item) -> Iterator[dict[str, Any]]:
+        """Each unique marker names both keys."""
+        for marker in markers_of(self.side.model, twin.own, image).values():
+            known = {OWNER_ATTRIBUTE: {"M": marker.owner}}
+            yield self.requests.set(marker.key, {OTHER_OWNER: {"M": mirror}}, (), known)
+
+    # ---- writing ----
+
+    def write(self, jobs: Sequence[Job]) -> Steps[int]:
+        """Write jobs, many in one transaction. Returns how many items were written."""
+        waiting, written = list(jobs), 0
+        while waiting:
+            chunk, waiting = self._chunk(waiting)
+            failed = yield from self._send(chunk)
+            written += len(chunk) - len(failed)
+            for job in failed:
+                written += yield from self._alone(job.key)
+        return written
+
+    def _chunk(self, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
+        actions = size = 0
+        for number, job in enumerate(jobs):
+            actions, size = actions + len(job.actions), size + job.size
+            if number and (actions >= ACTIONS_MAX or size > BYTES_MAX):
+                return jobs[:number], jobs[number:]
+        return jobs, []
+
+    def _send(self, jobs: Sequence[Job]) -> Steps[list[Job]]:
+        """The jobs to do again one by one; all of them if a chunk was cancelled."""
+        actions = [self.check, *(action for job in jobs for action in job.actions)]
+        longest = _PAUSE_SECONDS
+        for _ in range(ATTEMPTS):
+            try:
+                yield ApiCall("TransactWriteItems", {"TransactItems": actions})
+            except ApiFailure as failure:
+                codes = [reason.get("Code", "None") for reason in failure.reasons]
+                if codes and codes[0] == "ConditionalCheckFailed":
+                    raise MigrationError(TAKEN_OVER) from None
+                if any(code in _RETRIED for code in codes):
+                    return list(jobs)
+                if failure.code not in _THROTTLED and not _THROTTLED.intersection(codes):
+                    raise
+                yield Pause(longest)
+                longest = min(2 * longest, _LONGEST_SECONDS)
+            else:
+                return []
+        raise MigrationError(
+            f"the table refused {ATTEMPTS} writes in a row for its throughput: give it more, or "
+            "lower --rate, and go on with `resume`"
+        )
+
+    def _alone(self, key: Item) -> Steps[int]:
+        """Mirror one item that was changed meanwhile, from what is stored now."""
+        for _ in range(ATTEMPTS):
+            [image] = yield from batches.get_all(self.side.model.name, [key], consistent=True)
+            job = self.job(image) if image is not None else None
+            if job is None:
+                return 0
+            failed = yield from self._send([job])
+            if not failed:
+                return 1
+        raise MigrationError(
+            f"the item {key} was changed {ATTEMPTS} times while it was mirrored, or its unique "
+            "marker is missing: run st.rebuild_markers, and go on with `resume`"
+        )
+
+    # ---- mirrors that stand alone ----
+
+    def lone(self, images: Sequence[Item]) -> Steps[None]:
+        """Delete mirrors of an earlier start whose old item is gone, or has another mirror now."""
+        for image in images:
+            if stamp_of(image) < self.state.swept_from:
+                yield from self._delete_if_lone(image)
+
+    def _delete_if_lone(self, image: Item) -> Steps[None]:
+        twin = next((t for t in self.side.twins if self._mirrors(t, image)), None)
+        if twin is None:
+            return
+        mirror = self.requests.key(image)
+        for _ in range(ATTEMPTS):
+            key = self.requests.key(twin.reversed.mirror(visible(image)))
+            old, now = yield from batches.get_all(
+                self.side.model.name, [key, mirror], consistent=True
+            )
+            if now is None or (old is not None and self._maps(twin, old, mirror)):
+                return
+            actions = [
+                self.requests.unchanged(key, old, twin.own.owned_attributes),
+                self.requests.own(mirror, now, None, twin.other.owned_attributes),
+            ]
+            if not (yield from self._send([Job(key, actions, 0)])):
+                return
+            image = now
+        raise MigrationError(f"the item {mirror} was changed {ATTEMPTS} times meanwhile: `resume`")
+
+    def _mirrors(self, twin: Twin, image: Item) -> bool:
+        return not twin.keeps_key and twin.reversed.owns(image)
+
+    def _maps(self, twin: Twin, old: Item, mirror: Item) -> bool:
+        return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
+
+    def mend(self, keys: Sequence[Item]) -> Steps[None]:
+        """Mirror old items again, and delete mirrors that stand alone, of any stamp."""
+        images = yield from batches.get_all(self.side.model.name, keys, consistent=True)
+        for image in images:
+            if image is None:
+                continue
+            yield from self._delete_if_lone(image)
+            job = self.job(image, always=True)
+            if job is not None:
+                yield from self._send([job])
+
+    # ---- contracting ----
+
+    def contract(self, image: Item) -> Steps[int]:
+        """Delete an old item, or turn a marker to its new owner. Raises MigrationError."""
+        if OTHER_OWNER in image and self.side.is_marker(self.requests.key(image)):
+            known = {OTHER_OWNER: image[OTHER_OWNER]}
+            values = {OWNER_ATTRIBUTE: image[OTHER_OWNER]}
+            key = self.requests.key(image)
+            action = self.requests.set(key, values, [OTHER_OWNER], known)
+            yield from self._send([Job(key, [action], 0)])
+            return 0
+        twin = self.side.twin_of(image)
+        if twin is None or twin.keeps_key:
+            return 0
+        key = self.requests.key(image)
+        if stamp_of(image) < self.state.swept_from:
+            raise MigrationError(
+                f"the old item {key} was written by a program that does not follow the migration: "
+                "write what it holds to its new item, delete it, and go on with `resume`"
+            )
+        action = self.requests.own(key, image, None, twin.own.owned_attributes)
+        try:
+            yield ApiCall("DeleteItem", action["Delete"])
+        except ApiFailure as failure:
+            if failure.code != "ConditionalCheckFailedException":
+                raise
+            return 0  # a program has deleted it, with its own write
+        return 1

@@ -1,0 +1,271 @@
+"""What a migration cannot do, each with its reason and what to do instead.
+
+The two generations must not meet: a mirror in a range that old patterns read would change their
+counts and their limits. It is proved from the templates, for every text that a field can hold.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.possible_texts import ANY
+from hashrange.design.declare.schema import EntityKey
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import DesignError
+from hashrange.design.migrate.shadow import shadow_model
+from hashrange.design.migrate.twins import Twin, replacement
+from hashrange.design.plan.planner import Unplanned
+from hashrange.design.plan.proposals import plan
+
+ATTRIBUTES_MAX = 60
+"""An item is compared attribute by attribute in one condition, of at most 4 KB."""
+
+
+def problems(
+    old: TableModel,
+    new: TableModel,
+    twins: Sequence[Twin],
+    patterns: Sequence[Pattern],
+    accepted: frozenset[str],
+) -> list[str]:
+    """Every reason why the old model cannot become the new one. Empty: it can.
+
+    `accepted` are patterns that may become less consistent.
+    """
+    found = [*_table(old, new), *_entities(old, new)]
+    for twin in twins:
+        for check in _CHECKS if not twin.keeps_key else _CHECKS_IN_PLACE:
+            found += check(twin, old, new)
+    if not twins and not found:
+        found.append("no entity changes its keys: just deploy the new model")
+    moved = [twin for twin in twins if not twin.keeps_key]
+    if not found and moved:
+        found += _patterns(old, new, moved, patterns, accepted)
+    return found
+
+
+# ---- the table ----
+
+
+def _table(old: TableModel, new: TableModel) -> Iterator[str]:
+    if old.name != new.name:
+        yield (
+            f"{old.name} becomes {new.name}: a migration stays in one table; copy the table with "
+            "`hashrange copy` instead"
+        )
+    if old.table.columns != new.table.columns:
+        yield "the key attributes of the table change: create another table and copy the items"
+    if any(column.tag != "S" for column in old.table.columns):
+        yield "the table's key attributes are not texts: the migration has no key for its own item"
+    if old.type_attribute is None or old.type_attribute != new.type_attribute:
+        yield (
+            "both models need the same type_attribute, which tells old items from new ones: add "
+            "it to the old model and write its items again first"
+        )
+    if old.ttl_attribute is not None and old.ttl_attribute != new.ttl_attribute:
+        yield f"items expire by {old.ttl_attribute}: keep this attribute, since a table has one"
+    expires = old.ttl_attribute is not None or new.ttl_attribute is not None
+    if expires and not (old.hide_expired and new.hide_expired):
+        yield (
+            "items expire, and DynamoDB deletes the two items of a pair at different times: "
+            "declare hide_expired=True in both models"
+        )
+    if any(source.kind == "LSI" for source in new.indexes if source not in old.indexes):
+        yield "a local index can only be created with its table: use a global one"
+    for source in new.indexes:
+        if any(source.name == other.name and source != other for other in old.indexes):
+            yield f"{source} changes its key or projection: add it under another name"
+
+
+def _entities(old: TableModel, new: TableModel) -> Iterator[str]:
+    replaced: dict[str, str] = {}
+    for entity in new.entities:
+        declared = replacement(entity)
+        if declared is None or entity.name in old.by_name:
+            yield from _kept(old, new, entity.name)
+            continue
+        if declared.entity not in old.by_name:
+            yield f"{entity} replaces {declared.entity!r}, which the old model does not have"
+        elif declared.entity in new.by_name:
+            yield (
+                f"{entity} replaces {declared.entity!r}, which is in the new model too: give the "
+                "new class another stored name and remove the old one, or leave st.replaces out"
+            )
+        elif declared.entity in replaced:
+            yield (
+                f"{entity} and {replaced[declared.entity]} replace {declared.entity!r}: an entity "
+                "is not split; write the second one from the new items after the migration"
+            )
+        replaced[declared.entity] = str(entity)
+    for entity in old.entities:
+        if entity.name not in new.by_name and entity.name not in replaced:
+            yield (
+                f"{entity} is not in the new model: keep it until the migration has finished, or "
+                f'say which entity has st.replaces("{entity.name}")'
+            )
+
+
+def _kept(old: TableModel, new: TableModel, name: str) -> Iterator[str]:
+    if name not in old.by_name:
+        return
+    before, after = old.by_name[name], new.by_name[name]
+    if [str(c.template) for c in before.key.columns] != [
+        str(c.template) for c in after.key.columns
+    ]:
+        yield (
+            f"{after} changes its primary key: give the new class a stored name of its own and "
+            f'replaces = st.replaces("{name}")'
+        )
+    if {**before.attributes} != {n: a for n, a in after.attributes.items() if n in before.fields}:
+        yield f"{after} renames or drops fields under the same key: use st.upgrade instead"
+    if any(before.fields[n].tag != after.fields[n].tag for n in before.fields if n in after.fields):
+        yield f"{after} changes how a field is stored under the same key: use st.upgrade instead"
+    if before.computed_attributes - after.computed_attributes:
+        yield f"{after} leaves an index that it was in: do that after the migration"
+    if {(u.namespace, str(u.template)) for u in before.unique} != {
+        (u.namespace, str(u.template)) for u in after.unique
+    }:
+        yield f"{after} changes its unique texts: use st.rebuild_markers, before or afterwards"
+
+
+# ---- one changed entity ----
+
+
+def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    own, other = twin.own, twin.other
+    targets = [field.name for field in twin.fields.values()]
+    for name in twin.fields:
+        if name not in own.fields:
+            yield f"{other} takes {name!r} from {own}, which has no such field"
+    for name in sorted({t for t in targets if targets.count(t) > 1}):
+        yield f"{other}.{name} is made from two fields of {own}: fields are not merged"
+    for name in targets:
+        if name not in other.fields:
+            yield (
+                f"{own} has {name!r} and {other} has not: a migration loses no field; name the "
+                "new field with st.pair, or drop it afterwards"
+            )
+    for name in other.fields:
+        if name not in targets:
+            yield f"{other}.{name} is not in {own}: add the field after the migration"
+    for name, field in twin.fields.items():
+        mine, theirs = own.fields.get(name), other.fields.get(field.name)
+        if mine is None or theirs is None:
+            continue
+        if field.there is None and mine.tag != theirs.tag:
+            yield (
+                f"{other}.{field.name} is stored as {theirs.tag}, and {own}.{name} as {mine.tag}: "
+                "say with st.pair how one becomes the other and back"
+            )
+        if (mine.counts, mine.expires) != (theirs.counts, theirs.expires):
+            yield f"{other}.{field.name}: st.Version and st.TTL stay what they are in {own}.{name}"
+
+
+def _names(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    if twin.own.name == twin.other.name:
+        yield f"{twin.other} needs a stored name of its own: class {twin.other}(st.Item, name=...)"
+
+
+def _identity(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    """Two old items never get one new key."""
+    held = {twin.fields[name].name for name in twin.own.key.fields if name in twin.fields}
+    missing = held - set(twin.other.key.fields)
+    if missing:
+        yield (
+            f"the key of {twin.other} lacks {', '.join(sorted(missing))}, so two items of "
+            f"{twin.own} could get one key: keep all fields that tell items apart"
+        )
+
+
+def _unique(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    renamed = {name: field.name for name, field in twin.fields.items()}
+    before = {u.namespace: [renamed.get(f, f) for f in u.template.fields] for u in twin.own.unique}
+    after = {u.namespace: list(u.template.fields) for u in twin.other.unique}
+    held = {f for u in twin.own.unique for f in u.template.fields} & twin.retyped
+    if before != after or held:
+        yield (
+            f"{twin.other} changes its unique texts: keep the templates, their namespaces (name "
+            "them with namespace=) and the values of their fields, and change them afterwards"
+        )
+
+
+def _copies(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    for model, entity in ((old, twin.own), (new, twin.other)):
+        for other in model.entities:
+            if any(copy.owner is entity.model for copy in other.copies.values()):
+                yield (
+                    f"{other} copies fields of {entity}, which changes its key: remove st.copy "
+                    "for the time of the migration, and add it again afterwards"
+                )
+
+
+def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    """The keys of the new items meet none of the old model's, in the table and in each index."""
+    mine = (twin.other.key, *twin.other.indexes)
+    for entity in old.entities:
+        for theirs in (entity.key, *entity.indexes):
+            for key in mine:
+                if key.source.name == theirs.source.name and _may_meet(key, theirs):
+                    yield (
+                        f"{key.source}: the key {_shown(key)} of {twin.other} can be in the "
+                        f"same partition as {_shown(theirs)} of {entity}, where old patterns would "
+                        "count it: begin it with a prefix of its own, or use an index of its own"
+                    )
+
+
+def _may_meet(key: EntityKey, other: EntityKey) -> bool:
+    pairs = zip(key.hash, other.hash, strict=False)
+    return all(a.meets(b, ANY, ANY) for a, b in pairs)
+
+
+def _shown(key: EntityKey) -> str:
+    return " / ".join(str(column.template) for column in key.columns)
+
+
+def _size(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
+    for entity in (twin.own, twin.other):
+        if len(entity.owned_attributes) > ATTRIBUTES_MAX:
+            yield (
+                f"{entity} has {len(entity.owned_attributes)} attributes, too many to compare in "
+                f"one condition: at most {ATTRIBUTES_MAX}"
+            )
+
+
+Check = Callable[[Twin, TableModel, TableModel], Iterator[str]]
+_CHECKS: tuple[Check, ...] = (_fields, _names, _identity, _unique, _copies, _disjoint, _size)
+_CHECKS_IN_PLACE: tuple[Check, ...] = (_size,)
+
+
+# ---- patterns ----
+
+
+def _patterns(
+    old: TableModel,
+    new: TableModel,
+    moved: Sequence[Twin],
+    patterns: Sequence[Pattern],
+    accepted: frozenset[str],
+) -> Iterator[str]:
+    """The old model's patterns that the new keys do not serve as well."""
+    try:
+        shadow = shadow_model(old, new, moved)
+    except DesignError as error:
+        yield f"{error}: keep it as it is in the key, and store the other form in another field"
+        return
+    retyped = {twin.own.model: twin.retyped for twin in moved}
+    for pattern in patterns:
+        before = plan(pattern, old)
+        after = plan(pattern, shadow)
+        if isinstance(before, Unplanned):
+            continue  # no program can have opened it
+        if isinstance(after, Unplanned):
+            yield f"{pattern}: the new keys do not serve it for old programs: {after.error}"
+            continue
+        indexed = before.source.name is None and after.source.name is not None
+        if indexed and pattern.name not in accepted:
+            yield (
+                f"{pattern}: it reads the table now and would read the index {after.source.name}, "
+                f"which is behind: accept it with --accept {pattern.name}, or serve it by the key"
+            )
+        held = {f for model in pattern.entities for f in retyped.get(model, ())}
+        if after.filter is not None and held & after.filter.fields:
+            yield f"{pattern}: it filters by a field whose values change: filter in the program"

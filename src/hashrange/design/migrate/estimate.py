@@ -1,0 +1,122 @@
+"""What a migration costs, by the number of items that the table has now."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from hashrange.design.execute.steps import Steps
+from hashrange.design.migrate.indexes import Indexes
+from hashrange.design.migrate.twins import Twin
+from hashrange.design.table import Table
+from hashrange.design.tools.cost.price_list import prices_of
+from hashrange.design.tools.cost.units import read_units, write_units
+from hashrange.design.tools.stored_items import describe
+
+if TYPE_CHECKING:
+    from hashrange.design.migrate.migration import Migration
+
+PRICES = "us-east-1"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One phase. `units` are write units, `reads` read units, `hours` None without a rate."""
+
+    phase: str
+    text: str
+    items: int = 0
+    units: int = 0
+    reads: float = 0.0
+    usd: float = 0.0
+    hours: float | None = None
+
+
+@dataclass(frozen=True)
+class MigrationPlan:
+    """The result of `Migration.plan`: steps in order, and what the owner has to know."""
+
+    table: str
+    entities: tuple[str, ...]
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.table}: {'; '.join(self.entities)}", ""]
+        for step in self.steps:
+            line = f"{step.phase:<12}{step.text}"
+            if step.units or step.reads:
+                line += f": {step.items:,} items, {step.units:,} write units"
+                line += f", {step.reads:,.0f} read units, about ${step.usd:,.2f}"
+            if step.hours is not None:
+                line += f", {step.hours:,.1f} hours"
+            lines.append(line)
+        return "\n".join([*lines, "", *self.notes])
+
+    def json(self) -> str:
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False)
+
+
+def estimate(
+    old: Table,
+    twins: Sequence[Twin],
+    indexes: Indexes,
+    rate: float | None,
+    migration: "Migration",
+) -> Steps[MigrationPlan]:
+    """Raises DesignError if there is no such table."""
+    described = yield from describe(old.name)
+    table_items, size = described.get("ItemCount", 0), described.get("TableSizeBytes", 0)
+    items = sum(_items(old, twin, table_items) for twin in twins)
+    each = write_units(size / table_items if table_items else 1)
+    scan = read_units(max(size, 1), True)
+    moved = any(not twin.keeps_key for twin in twins)
+    prices = prices_of(PRICES)
+
+    def step(phase: str, text: str, units: int = 0, reads: float = 0.0) -> Step:
+        usd = prices["on_demand_writes"].of(units) + prices["on_demand_reads"].of(reads)
+        timed = rate is not None and units > 0
+        hours = items / rate / 3600 if timed and rate else None
+        return Step(phase, text, items if units else 0, units, reads, usd, hours)
+
+    added = ", ".join(str(source) for source in indexes.added) or "no index"
+    per_item = 4 * each if moved else 2 * each
+    waits = migration.lease_seconds + (0 if migration.guards else migration.signature_seconds)
+    steps = [
+        step("expand", f"adds {added}, one UpdateTable each"),
+        step("dual", f"programs write both items; waits {waits:,.0f} s"),
+        step("backfill", "mirrors each old item", items * per_item, scan),
+        step("verify", "compares all items", 0, scan * 3),
+        step("read-new", "programs of the old model read the new items"),
+        step("new", "programs of the new model may run"),
+        step("contracting", "deletes the old items", items * each if moved else 0, scan),
+    ]
+    dropped = ", ".join(str(source) for source in indexes.dropped)
+    steps.append(step("done", f"drops {dropped}" if dropped else "programs open the new table"))
+    return MigrationPlan(old.name, tuple(map(_shown, twins)), tuple(steps), _notes(migration))
+
+
+def _items(old: Table, twin: Twin, table_items: int) -> int:
+    declared = old.volumes.count(twin.own)
+    return table_items if declared is None else int(declared)
+
+
+def _shown(twin: Twin) -> str:
+    def key(entity: object) -> str:
+        columns = entity.key.columns  # type: ignore[attr-defined]
+        return " / ".join(str(column.template) for column in columns)
+
+    if twin.keeps_key:
+        return f"{twin.own} is filled into new indexes"
+    return f"{twin.own} {key(twin.own)} becomes {twin.other} {key(twin.other)}"
+
+
+def _notes(migration: "Migration") -> tuple[str, ...]:
+    unit = 6 if migration.guards else 4
+    return (
+        f"From dual to new, a write of a changed item costs {unit} write units a kilobyte, and a "
+        "read before it.",
+        "The key ranges of both models are disjoint in the table and in every index.",
+        "A program that does not follow the migration is not kept out: give its role no right to "
+        "write to the table. What such a program writes is found by `verify`, not prevented.",
+    )

@@ -1,0 +1,97 @@
+"""Writes in wire form, evaluated in this process on the image of an item that was read."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.design.execute.steps import ApiCall, ApiFailure
+from hashrange.expressions.request import Expressions
+from hashrange.model.errors import ConditionalCheckFailedException, TransactionCanceledException
+from hashrange.model.values import Item
+
+KINDS = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete"}
+CONDITION_FAILED = "ConditionalCheckFailed"
+_FAILED = "The conditional request failed"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One write of a request, or one of its condition checks."""
+
+    kind: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def table(self) -> str:
+        name: str = self.parameters["TableName"]
+        return name
+
+    def key(self, names: tuple[str, ...]) -> Item:
+        source = self.parameters["Item" if self.kind == "Put" else "Key"]
+        return {name: source[name] for name in names}
+
+    def holds(self, image: Item | None) -> bool:
+        """Whether its condition holds for the stored item."""
+        text = self.parameters.get("ConditionExpression")
+        return text is None or self._expressions().condition(text).matches(image)
+
+    def result(self, image: Item | None) -> Item | None:
+        """The stored item afterwards. Raises ValidationException as DynamoDB does."""
+        if self.kind == "Put":
+            return dict(self.parameters["Item"])
+        if self.kind == "Delete":
+            return None
+        update = self._expressions().update(self.parameters["UpdateExpression"])
+        return update.apply(dict(self.parameters["Key"]) if image is None else image)
+
+    def _expressions(self) -> Expressions:
+        names = self.parameters.get("ExpressionAttributeNames")
+        values = deepcopy(self.parameters.get("ExpressionAttributeValues"))
+        return Expressions(names, values)
+
+
+def members_of(call: ApiCall) -> list[Member]:
+    if call.operation != "TransactWriteItems":
+        return [Member(KINDS[call.operation], call.payload)]
+    return [
+        Member(kind, one) for each in call.payload["TransactItems"] for kind, one in each.items()
+    ]
+
+
+def alone(call: ApiCall) -> bool:
+    """Whether it is one write as its own operation."""
+    return call.operation != "TransactWriteItems"
+
+
+def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
+    """The failure of a request whose members with these images have a condition that fails."""
+    if alone(call):
+        error = ConditionalCheckFailedException(_FAILED)
+        return ApiFailure("ConditionalCheckFailedException", _FAILED, error, Item=images[0])
+    reasons = [
+        {"Code": CONDITION_FAILED, "Message": _FAILED, "Item": images[number]}
+        if number in images
+        else {"Code": "None"}
+        for number in range(len(members_of(call)))
+    ]
+    text = f"Transaction cancelled, {len(images)} conditions failed"
+    cancelled = TransactionCanceledException(text)
+    return ApiFailure("TransactionCanceledException", text, cancelled, CancellationReasons=reasons)
+
+
+def answer(
+    call: ApiCall, old: Item | None, new: Item | None, response: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The response of a request that was sent as a transaction instead."""
+    if not alone(call):
+        return dict(response)
+    found: dict[str, Any] = {}
+    returned = {"ALL_OLD": old, "ALL_NEW": new}.get(call.payload.get("ReturnValues", "NONE"))
+    if returned is not None:
+        found["Attributes"] = returned
+    consumed = response.get("ConsumedCapacity")
+    if consumed:
+        units = sum(one.get("CapacityUnits", 0.0) for one in consumed)
+        found["ConsumedCapacity"] = {"TableName": consumed[0]["TableName"], "CapacityUnits": units}
+    return found

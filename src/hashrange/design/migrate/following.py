@@ -1,0 +1,229 @@
+"""A store that follows a migration: the one place through which its requests pass."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.protocols import Page
+from hashrange.design.errors import Conflict, InvalidCursor
+from hashrange.design.execute.observation import Observer
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, T
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.migrate.evaluation import CONDITION_FAILED, answer, refusal
+from hashrange.design.migrate.lease import Lease, LeaseOver
+from hashrange.design.migrate.phases import READS_NEW, MigrationError, Phase, State
+from hashrange.design.migrate.sides import Side
+from hashrange.design.migrate.twins import EPOCH
+from hashrange.design.migrate.writing import Part, Translation, fenced, needs_images
+
+WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
+ATTEMPTS = 12
+LONGEST_PAUSE_SECONDS = 0.5
+HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
+"""The phases in which the new items are complete, also for a read that began before a `back`."""
+_CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
+"""Reasons for which a transaction is prepared again from what is stored now."""
+
+
+class NewGeneration(str):
+    """The name of the table in requests of patterns that read the new items."""
+
+
+class FollowingSteps(StoreSteps):
+    """`shadows` are the patterns of the old model, planned on the keys of the new one."""
+
+    def __init__(
+        self,
+        side: Side,
+        patterns: Sequence[Pattern],
+        shadows: Mapping[str, PatternCall],
+        lease: Lease,
+        observe: Observer | None,
+        cursor_key: bytes | None,
+    ) -> None:
+        super().__init__(side.model, patterns, observe, cursor_key)
+        self.side = side
+        self.shadows = shadows
+        self.lease = lease
+
+    # ---- patterns ----
+
+    def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
+        """The pattern on the keys of the generation that is read now."""
+        state = yield from self.lease.current()
+        return self._shadow(bound) if state.phase in READS_NEW else bound
+
+    def _shadow(self, bound: BoundPattern) -> BoundPattern:
+        call = self.shadows.get(bound.call.pattern.name)
+        if call is None or bound.call is call:
+            return bound
+        arguments = bound.call.pattern.arguments
+        left_out = frozenset(a.name for a in arguments if bound.arguments.get(a.name) is None)
+        return replace(bound, call=call, builder=call.builders[left_out])
+
+    def page(
+        self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
+    ) -> Steps[Page[Any]]:
+        """As in any store. A cursor is read in the generation that it is from."""
+        now = yield from self.resolved(bound)
+        other = bound if now is not bound else self._shadow(bound)
+        try:
+            found = yield from super().page(now, size, at, max_read, collect)
+        except InvalidCursor:
+            lost = other is not bound and self.lease.state.phase not in HAS_NEW
+            if at is None or other is now or lost:
+                raise
+            now = other
+            found = yield from super().page(now, size, at, max_read, collect)
+        bound.took = now.took
+        return found
+
+    # ---- requests ----
+
+    def follow(self, steps: Steps[T]) -> Steps[T]:
+        """The same steps, with each request as the phase wants it."""
+        try:
+            yield from self.lease.current()
+            request = next(steps)
+            while True:
+                try:
+                    response = yield from self._answered(request)
+                except ApiFailure as failure:
+                    request = steps.throw(failure)
+                else:
+                    request = steps.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def _answered(self, request: ApiCall | Pause) -> Steps[dict[str, Any]]:
+        if isinstance(request, Pause):
+            return (yield request)
+        if request.operation in WRITES:
+            return (yield from self._write(request))
+        if request.operation == "BatchWriteItem":
+            return (yield from self._write_batch(request))
+        return (yield from self._read(request))
+
+    # ---- reads ----
+
+    def _read(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        for _ in range(ATTEMPTS):
+            state = yield from self.lease.current()
+            response = yield self._readable(call, state)
+            if not self.lease.holds():
+                renewed = yield from self.lease.current()
+                if (renewed.phase, renewed.epoch) != (state.phase, state.epoch):
+                    continue
+            item = response.get("Item")
+            if item is not None and call.operation == "GetItem":
+                response = {**response, "Item": self.side.seen(item)}
+            return response
+        raise MigrationError("the phase of the migration changed during each attempt to read")
+
+    def _readable(self, call: ApiCall, state: State) -> ApiCall:
+        """The request, if the generation that it reads is complete in this phase."""
+        name = call.payload.get("TableName") or next(iter(call.payload.get("RequestItems", [""])))
+        if not isinstance(name, NewGeneration):
+            return call
+        if state.phase not in HAS_NEW:
+            raise MigrationError("the migration went back while this was read: read it again")
+        if "TableName" in call.payload:
+            return ApiCall(call.operation, {**call.payload, "TableName": str(name)})
+        asked = {str(table): keys for table, keys in call.payload["RequestItems"].items()}
+        return ApiCall(call.operation, {**call.payload, "RequestItems": asked})
+
+    # ---- writes ----
+
+    def _write_batch(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        """A batch as single writes, since each may have a mirror."""
+        kinds = {"PutRequest": "PutItem", "DeleteRequest": "DeleteItem"}
+        for table, requests in call.payload["RequestItems"].items():
+            for request in requests:
+                [(kind, parameters)] = request.items()
+                yield from self._write(ApiCall(kinds[kind], {"TableName": table, **parameters}))
+        return {}
+
+    def _write(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        longest = 0.01
+        for _ in range(ATTEMPTS):
+            state = yield from self.lease.current()
+            translated = call.payload.get("ClientRequestToken") is not None
+            try:
+                if translated or needs_images(self.side, state, call):
+                    response = yield from self._translated(call, state)
+                else:
+                    response = yield from self._fenced(call, state)
+            except LeaseOver as over:
+                if over.attempts:
+                    raise MigrationError(
+                        "a write got no answer before its lease ended, so it may have happened: "
+                        "read the item before you write again"
+                    ) from None
+                response = None
+            if response is not None:
+                return response
+            self.lease.end()
+            yield Pause(random.uniform(0, longest))
+            longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
+        raise Conflict(f"other writers changed the item {ATTEMPTS} times meanwhile")
+
+    def _send(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        try:
+            return (yield call._replace(sign_until=self.lease.until))
+        except ApiFailure as failure:
+            if isinstance(failure.original, LeaseOver):
+                raise failure.original from None
+            raise
+
+    def _fenced(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
+        """Send a write of one generation. None: its epoch is over."""
+        try:
+            return (yield from self._send(fenced(self.side, state, call)))
+        except ApiFailure as failure:
+            stored = [failure.item, *(reason.get("Item") for reason in failure.reasons)]
+            epochs = [int(item[EPOCH]["N"]) for item in stored if item and EPOCH in item]
+            if any(epoch > state.epoch for epoch in epochs):
+                return None
+            raise
+
+    def _translated(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
+        """Send a write as a transaction of both generations. None: something has changed."""
+        translation = Translation(self.side, state)
+        yield from translation.read(call)
+        parts = translation.write(call.payload.get("ClientRequestToken"))
+        request = {
+            "TransactItems": [part.action for part in parts],
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        try:
+            response = yield from self._send(ApiCall("TransactWriteItems", request))
+        except ApiFailure as failure:
+            return self._cancelled(call, parts, failure)
+        old, new = translation.images_of_first
+        return answer(call, old, new, response)
+
+    def _cancelled(
+        self, call: ApiCall, parts: Sequence[Part], failure: ApiFailure
+    ) -> dict[str, Any] | None:
+        """None if the request is to be prepared again, or the answer of an applied token."""
+        if failure.code != "TransactionCanceledException":
+            raise failure
+        codes = [reason.get("Code") for reason in failure.reasons]
+        outcomes = list(zip(parts, codes, strict=False))
+        if any(part.receipt and code == CONDITION_FAILED for part, code in outcomes):
+            return {}
+        reasons = zip(parts, failure.reasons, strict=False)
+        members = {
+            part.member: reason.get("Item")
+            for part, reason in reasons
+            if part.member is not None and reason.get("Code") == CONDITION_FAILED
+        }
+        if members:
+            raise refusal(call, members) from failure
+        if any(code in _CHANGES for code in codes):
+            return None
+        raise failure

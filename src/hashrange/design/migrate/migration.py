@@ -1,0 +1,209 @@
+"""`st.Migration`: changing the model of a live table, for programs and for the migrator."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import DeclarationError
+from hashrange.design.execute.connection import connect, connect_async
+from hashrange.design.execute.observation import Observer
+from hashrange.design.execute.steps import run
+from hashrange.design.execute.store import OpenStore
+from hashrange.design.migrate.checks import problems
+from hashrange.design.migrate.estimate import MigrationPlan, estimate
+from hashrange.design.migrate.following import FollowingSteps
+from hashrange.design.migrate.indexes import Indexes
+from hashrange.design.migrate.lease import Lease, guard_signatures
+from hashrange.design.migrate.ledger import GUARDS_MAX, Ledger
+from hashrange.design.migrate.migrator import Migrator, Report
+from hashrange.design.migrate.phases import State
+from hashrange.design.migrate.shadow import shadow_model, shadows
+from hashrange.design.migrate.sides import Side
+from hashrange.design.migrate.twins import Twin, replacement, twins
+from hashrange.design.table import Table
+from hashrange.model.values import Item
+
+R = TypeVar("R")
+LEASE_SECONDS = 5.0
+SIGNATURE_SECONDS = 1800.0
+"""The longest life of a signed request: fifteen minutes of clock skew to either side."""
+
+
+class Migration:
+    """The change of one live table from the model `old` to the model `new`.
+
+    Programs of either model are opened with `open`; they follow the phases by themselves. A person
+    or a script takes the table through the phases with `start`, `advance` and `finish`.
+
+    `lease_seconds` is how long a program relies on a phase that it has read, `signature_seconds`
+    how long a signed request may be under way. With `guards` (1 to 99), each write also checks one
+    of as many items, and no clock is relied on for it. These three are the same in all programs.
+    `accept` names patterns of the old model that may become less consistent.
+
+    Raises DeclarationError with every reason why version one cannot do this change.
+    """
+
+    def __init__(
+        self,
+        old: Table,
+        new: Table,
+        /,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        signature_seconds: float = SIGNATURE_SECONDS,
+        guards: int = 0,
+        accept: Collection[str] = (),
+    ) -> None:
+        if not 0 <= guards <= GUARDS_MAX:
+            raise DeclarationError(f"guards: 0 to {GUARDS_MAX}, not {guards}")
+        self.old, self.new = old, new
+        self.lease_seconds = lease_seconds
+        self.signature_seconds = signature_seconds
+        self.guards = guards
+        self.twins: tuple[Twin, ...] = tuple(twins(old.model, new.model))
+        patterns = [pattern for group in old.patterns.values() for pattern in group]
+        found = problems(old.model, new.model, self.twins, patterns, frozenset(accept))
+        if found:
+            raise DeclarationError("this migration is not possible:\n" + "\n".join(found))
+
+    # ---- programs ----
+
+    def open(
+        self,
+        protocol: Callable[[], R],
+        connection: Any,
+        *,
+        observe: Observer | None = None,
+        cursor_key: bytes | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> R:
+        """A store with a protocol of the old or the new model, which follows the migration.
+
+        As `Table.open`. Its methods raise MigrationError in a phase in which programs of this
+        model must not run.
+        """
+        table, side = self._side_of(protocol)
+        patterns = table.patterns_of(protocol)
+        moved = any(not twin.keeps_key for twin in self.twins)
+        calls = {} if side.is_new or not moved else shadows(self._shadow, patterns)
+        lease = Lease(side, self.fingerprint, self.lease_seconds, clock)
+        core = FollowingSteps(side, patterns, calls, lease, observe, cursor_key)
+        guard_signatures(connection, clock)
+        opened: Any
+        if any(pattern.asynchronous for pattern in patterns):
+            from hashrange.design.execute.async_store import OpenAsyncStore
+
+            opened = OpenAsyncStore(core, connect_async(connection, table.model.binary))
+        else:
+            opened = OpenStore(core, connect(connection, table.model.binary))
+        return cast(R, opened)
+
+    def _side_of(self, protocol: Any) -> tuple[Table, Side]:
+        held = [table for table in (self.old, self.new) if protocol in table.patterns]
+        if len(held) != 1:
+            raise DeclarationError(
+                f"{protocol.__name__} is {'in both models' if held else 'in neither model'}: open "
+                "a protocol of the model that this program runs"
+            )
+        return held[0], self._new_side if held[0] is self.new else self._old_side
+
+    @cached_property
+    def _old_side(self) -> Side:
+        return Side(self.old.model, self.twins, False, self.guards)
+
+    @cached_property
+    def _new_side(self) -> Side:
+        reversed_twins = tuple(twin.reversed for twin in self.twins)
+        return Side(self.new.model, reversed_twins, True, self.guards)
+
+    @cached_property
+    def _shadow(self) -> TableModel:
+        return shadow_model(self.old.model, self.new.model, self.twins)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of both models, by which programs and the table know the migration."""
+        shown = [_described(self.old.model), _described(self.new.model), self.guards]
+        return hashlib.blake2b(json.dumps(shown).encode(), digest_size=12).hexdigest()
+
+    # ---- the migrator ----
+
+    def plan(self, connection: Any, *, rate: float | None = None) -> MigrationPlan:
+        """What each step costs, by the table's present number of items. Changes nothing."""
+        steps = estimate(self.old, self.twins, self._indexes, rate, self)
+        return run(steps, connect(connection))
+
+    def start(self, connection: Any, *, report: Report | None = None) -> State:
+        """Add the new indexes. Programs still read and write as before."""
+        return run(self.migrator(report=report).start(), connect(connection))
+
+    def advance(
+        self, connection: Any, *, rate: float | None = None, report: Report | None = None
+    ) -> State:
+        """Enter the next phase and do its work, at most `rate` items a second."""
+        return run(self.migrator(rate, report).advance(), connect(connection))
+
+    def resume(
+        self, connection: Any, *, rate: float | None = None, report: Report | None = None
+    ) -> State:
+        """Go on with the work of the phase, after a pause or an interruption."""
+        return run(self.migrator(rate, report).resume(), connect(connection))
+
+    def pause(self, connection: Any) -> State:
+        """Let the migrator that is working stop after its present page."""
+        return run(self.migrator().pause(), connect(connection))
+
+    def back(self, connection: Any, *, report: Report | None = None) -> State:
+        """Back to the phase `old`, until the end of `read-new`. Nothing is lost."""
+        return run(self.migrator(report=report).back(), connect(connection))
+
+    def verify(self, connection: Any) -> list[Item]:
+        """The keys of the items whose two forms differ, from a comparison of all."""
+        return run(self.migrator().verify(), connect(connection))
+
+    def finish(self, connection: Any, *, report: Report | None = None) -> State:
+        """Drop the old indexes. From now on, programs can open the new table itself."""
+        return run(self.migrator(report=report).finish(), connect(connection))
+
+    def status(self, connection: Any) -> State:
+        """The table's state."""
+        return run(Ledger(self.old.model).read(), connect(connection))
+
+    def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
+        """The commands as steps."""
+        more: dict[str, Any] = {} if report is None else {"report": report}
+        return Migrator(
+            self._old_side,
+            self._indexes,
+            self.fingerprint,
+            lease_seconds=self.lease_seconds,
+            signature_seconds=self.signature_seconds,
+            rate=rate,
+            **more,
+        )
+
+    @cached_property
+    def _indexes(self) -> Indexes:
+        return Indexes(self.old.model, self.new.model)
+
+
+def _described(model: TableModel) -> list[Any]:
+    """What a program must agree about: the table, and each entity's fields, keys and pairs."""
+    return [
+        model.name,
+        [[str(s), s.name, s.columns, s.project] for s in model.sources],
+        [
+            [
+                entity.name,
+                sorted((n, a, entity.fields[n].tag) for n, a in entity.attributes.items()),
+                [[str(c.template) for c in key.columns] for key in (entity.key, *entity.indexes)],
+                sorted((u.namespace, str(u.template)) for u in entity.unique),
+                sorted((n, p.field) for n, p in getattr(replacement(entity), "pairs", {}).items()),
+            ]
+            for entity in model.entities
+        ],
+    ]

@@ -1,0 +1,301 @@
+"""Taking a table from one phase to the next, and doing the work of each phase.
+
+Whoever changes the phase takes a new term, so that a migrator that was replaced can write nothing
+more. After each change it waits until every program has read the new phase; after a change of what
+programs write, also until no request that was signed before can still arrive.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hashrange.design.execute.steps import ApiCall, Pause, Steps
+from hashrange.design.migrate.backfill import Backfill
+from hashrange.design.migrate.comparison import Comparison
+from hashrange.design.migrate.indexes import Indexes
+from hashrange.design.migrate.ledger import Ledger
+from hashrange.design.migrate.phases import (
+    CANARY,
+    GUARD,
+    ORDER,
+    RECEIPT,
+    MigrationError,
+    Phase,
+    State,
+    own_key,
+)
+from hashrange.design.migrate.requests import identity
+from hashrange.design.migrate.sides import Side
+from hashrange.model.values import Item
+
+CHANGES_EPOCH = frozenset({Phase.DUAL, Phase.CONTRACTING, Phase.OLD})
+"""The phases before which programs write something else."""
+WAITS_FOR_SIGNATURES = frozenset({Phase.DUAL, Phase.CONTRACTING})
+"""Those whose work relies on it that no request of the epoch before can still arrive."""
+BACK_FROM = frozenset({Phase.EXPAND, Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW})
+PASSES_MAX = 3
+SKEW_SECONDS = 1.0
+"""Added to the wait for a lease, for clocks that do not run equally fast."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a migrator is doing. `items` were written so far in this phase."""
+
+    phase: Phase
+    text: str
+    items: int = 0
+
+
+Report = Callable[[Progress], object]
+
+
+class Migrator:
+    """The steps of one migration. `rate` is how many items a second it writes at most."""
+
+    def __init__(
+        self,
+        side: Side,
+        indexes: Indexes,
+        plan: str,
+        *,
+        lease_seconds: float,
+        signature_seconds: float,
+        rate: float | None = None,
+        report: Report = lambda progress: None,
+    ) -> None:
+        self.side = side
+        self.indexes = indexes
+        self.plan = plan
+        self.lease_seconds = lease_seconds
+        self.signature_seconds = signature_seconds
+        self.rate = rate
+        self.report = report
+        self.ledger = Ledger(side.model)
+
+    # ---- commands ----
+
+    def start(self) -> Steps[State]:
+        before = yield from self.ledger.read()
+        if before.active:
+            raise MigrationError(
+                f"the table {self.side.model.name!r} is in the phase {before.phase} of a migration "
+                "already: go on with `advance` or `resume`, or undo it with `back`"
+            )
+        if before.phase is Phase.DONE and before.plan == self.plan:
+            raise MigrationError("this migration has finished")
+        after = State(
+            phase=Phase.EXPAND,
+            epoch=before.epoch,
+            swept_from=before.swept_from,
+            term=before.term + 1,
+            plan=self.plan,
+            settled=False,
+            done=False,
+            guards=self.side.guards,
+        )
+        state = yield from self.ledger.change(before, after)
+        return (yield from self._work(state))
+
+    def advance(self) -> Steps[State]:
+        """Complete the work of the phase, enter the next one, and do its work."""
+        state = yield from self._taken()
+        if state.phase is Phase.CONTRACTING:
+            raise MigrationError("the old items are deleted: end the migration with `finish`")
+        state = yield from self._work(state)
+        following = ORDER[ORDER.index(state.phase) + 1]
+        return (yield from self._entered(state, following))
+
+    def resume(self) -> Steps[State]:
+        """Go on with the work of the phase, after a pause or an interruption."""
+        return (yield from self._work((yield from self._taken())))
+
+    def pause(self) -> Steps[State]:
+        state = yield from self._own_state()
+        return (yield from self.ledger.change(state, state.changed(paused=True)))
+
+    def back(self) -> Steps[State]:
+        """To the phase `old`. Nothing is lost: both items were written until now."""
+        state = yield from self._taken()
+        if state.phase not in BACK_FROM:
+            raise MigrationError(
+                f"in the phase {state.phase}, programs of the new model may have written: plan the "
+                "reverse migration instead"
+            )
+        if state.phase is Phase.READ_NEW:
+            state = yield from self._settled(state)
+            state = yield from self.ledger.change(
+                state, state.changed(phase=Phase.VERIFY, settled=False, done=True)
+            )
+        state = yield from self._settled(state)
+        return (yield from self._entered(state, Phase.OLD))
+
+    def verify(self) -> Steps[list[Item]]:
+        """Compare all items. Returns the keys of those that differ, and changes nothing."""
+        state = yield from self._own_state()
+        if state.phase not in (Phase.VERIFY, Phase.READ_NEW, Phase.NEW):
+            raise MigrationError(f"in the phase {state.phase} there is nothing to compare yet")
+        return (yield from self._compared())
+
+    def finish(self) -> Steps[State]:
+        """Drop the old indexes and what the migration kept for itself. The phase stays `done`."""
+        state = yield from self._taken()
+        if state.phase is not Phase.CONTRACTING:
+            raise MigrationError(f"a migration finishes from contracting, not from {state.phase}")
+        state = yield from self._work(state)
+        yield from self.indexes.drop()
+        state = yield from self.ledger.change(state, state.changed(phase=Phase.DONE, guards=0))
+        for number in range(self.side.guards):
+            yield from self._delete(own_key(self.side.model, GUARD, str(number)))
+        yield from self._delete_leftovers()
+        return state
+
+    # ---- phases ----
+
+    def _own_state(self) -> Steps[State]:
+        """Raises MigrationError if the table is in no migration, or in another one."""
+        state = yield from self.ledger.read()
+        if not state.active:
+            raise MigrationError(f"the table is in the phase {state.phase}: begin with `start`")
+        if state.plan != self.plan:
+            raise MigrationError(
+                "the models are not those that the migration was started with: use the same ones, "
+                "or go back and start again"
+            )
+        return state
+
+    def _taken(self) -> Steps[State]:
+        """The state, with a new term for this migrator."""
+        state = yield from self._own_state()
+        return (
+            yield from self.ledger.change(state, state.changed(term=state.term + 1, paused=False))
+        )
+
+    def _entered(self, state: State, phase: Phase) -> Steps[State]:
+        epoch = state.epoch + (phase in CHANGES_EPOCH)
+        after = state.changed(
+            phase=phase,
+            epoch=epoch,
+            swept_from=epoch if phase is Phase.DUAL else state.swept_from,
+            settled=False,
+            done=False,
+            position="",
+            items=0,
+        )
+        return (yield from self._work((yield from self.ledger.change(state, after))))
+
+    def _settled(self, state: State) -> Steps[State]:
+        if state.settled:
+            return state
+        seconds = self.lease_seconds + SKEW_SECONDS * (self.lease_seconds > 0)
+        if state.phase in WAITS_FOR_SIGNATURES and not self.side.guards:
+            seconds += self.signature_seconds
+        self.report(Progress(state.phase, f"waits {seconds:g} s until every program has followed"))
+        yield Pause(seconds)
+        return (yield from self.ledger.change(state, state.changed(settled=True)))
+
+    def _work(self, state: State) -> Steps[State]:
+        state = yield from self._settled(state)
+        if state.done:
+            return state
+        match state.phase:
+            case Phase.EXPAND:
+                yield from self.indexes.add()
+            case Phase.BACKFILL:
+                state = yield from self._scan(state, "mirrored", self._sweep)
+            case Phase.VERIFY:
+                yield from self._verified(state)
+                yield from self.indexes.try_all(state.term)
+            case Phase.CONTRACTING:
+                state = yield from self._scan(state, "deleted", self._contract)
+        return (yield from self.ledger.change(state, state.changed(done=True)))
+
+    # ---- scans ----
+
+    def _scan(
+        self,
+        state: State,
+        what: str,
+        write: Callable[[Backfill, list[Item]], Steps[int]],
+    ) -> Steps[State]:
+        """Read the table page by page, from where an interrupted scan had come to."""
+        while True:
+            page = yield from self._page(json.loads(state.position) if state.position else None)
+            began = time.monotonic()
+            written = yield from write(Backfill(self.side, state), page["Items"])
+            if self.rate is not None:
+                yield Pause(max(0.0, written / self.rate - (time.monotonic() - began)))
+            after = page.get("LastEvaluatedKey")
+            position = json.dumps(after) if after else ""
+            items = state.items + written
+            self.report(Progress(state.phase, f"{items:,} items {what}", items))
+            state = yield from self.ledger.change(
+                state, state.changed(items=items, position=position)
+            )
+            if not after:
+                return state
+
+    def _page(self, after: Item | None) -> Steps[dict[str, Any]]:
+        request: dict[str, Any] = {"TableName": self.side.model.name, "ConsistentRead": True}
+        if after is not None:
+            request["ExclusiveStartKey"] = after
+        if self.rate is not None:
+            request["Limit"] = max(1, int(self.rate))  # so that the pauses are short
+        return (yield ApiCall("Scan", request))
+
+    def _sweep(self, backfill: Backfill, images: list[Item]) -> Steps[int]:
+        jobs = [job for image in images if (job := backfill.job(image)) is not None]
+        written = yield from backfill.write(jobs)
+        yield from backfill.lone(images)
+        return written
+
+    def _contract(self, backfill: Backfill, images: list[Item]) -> Steps[int]:
+        deleted = 0
+        for image in images:
+            deleted += yield from backfill.contract(image)
+        return deleted
+
+    def _compared(self) -> Steps[list[Item]]:
+        comparison = Comparison(self.side)
+        differing: dict[str, Item] = {}
+        after: Item | None = None
+        while True:
+            page = yield from self._page(after)
+            found = yield from comparison.page(page["Items"])
+            differing |= {identity(key): key for key in found}
+            after = page.get("LastEvaluatedKey")
+            if after is None:
+                return list(differing.values())
+
+    def _verified(self, state: State) -> Steps[None]:
+        """Compare until a whole pass finds nothing, and mend what a pass has found."""
+        for number in range(PASSES_MAX):
+            differing = yield from self._compared()
+            self.report(Progress(state.phase, f"pass {number + 1}: {len(differing)} differ"))
+            if not differing:
+                return
+            yield from Backfill(self.side, state).mend(differing)
+        shown = ", ".join(map(str, differing[:3]))
+        raise MigrationError(
+            f"{len(differing)} items still differ after {PASSES_MAX} passes, e.g. {shown}: a "
+            "program that does not follow the migration writes them; keep it out, and `resume`"
+        )
+
+    # ---- the end ----
+
+    def _delete(self, key: Item) -> Steps[None]:
+        yield ApiCall("DeleteItem", {"TableName": self.side.model.name, "Key": key})
+
+    def _delete_leftovers(self) -> Steps[None]:
+        after: Item | None = None
+        names = [column.attribute for column in self.side.model.table.columns]
+        while True:
+            page = yield from self._page(after)
+            for image in page["Items"]:
+                if image[names[0]].get("S", "").startswith((f"{RECEIPT}#", f"{CANARY}#")):
+                    yield from self._delete({name: image[name] for name in names})
+            after = page.get("LastEvaluatedKey")
+            if after is None:
+                return

@@ -1,0 +1,117 @@
+"""The phases of a migration, and the item of the table that holds the current one.
+
+Programs of the old model write one item in `old` and `expand`, and both from `dual` to `new`.
+They read the new items in `read-new` and `new`. Programs of the new model may run from `new` on.
+In `contracting` they delete the old item with each write. An epoch counts the changes of what is
+written, and a term the migrators.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import DesignError
+from hashrange.model.values import Item
+
+
+class Phase(StrEnum):
+    """See the module."""
+
+    OLD = "old"
+    EXPAND = "expand"
+    DUAL = "dual"
+    BACKFILL = "backfill"
+    VERIFY = "verify"
+    READ_NEW = "read-new"
+    NEW = "new"
+    CONTRACTING = "contracting"
+    DONE = "done"
+
+
+ORDER = tuple(Phase)
+BOTH = frozenset({Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW, Phase.NEW})
+"""The phases in which every write goes to the items of both models."""
+READS_NEW = frozenset({Phase.READ_NEW, Phase.NEW})
+"""The phases in which programs of the old model read the new items."""
+RUNS_OLD = frozenset({Phase.OLD, Phase.EXPAND, *BOTH})
+RUNS_NEW = frozenset({Phase.NEW, Phase.CONTRACTING, Phase.DONE})
+
+STATE = "~migration"
+GUARD = "~guard"
+RECEIPT = "~receipt"
+CANARY = "~canary"
+
+
+class MigrationError(DesignError):
+    """A migration cannot go on like this. The message says how it can."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What the table knows of its migration.
+
+    `settled` is False after a change of the epoch, until no request of the epoch before can still
+    arrive. `done` is True when the work of the phase is complete, and `position` where a work that
+    was interrupted goes on. `guards` is how many items guard an exact fence; 0: there is none.
+    """
+
+    phase: Phase = Phase.OLD
+    epoch: int = 0
+    swept_from: int = 0
+    term: int = 0
+    plan: str = ""
+    settled: bool = True
+    done: bool = True
+    paused: bool = False
+    position: str = ""
+    items: int = 0
+    guards: int = 0
+
+    def changed(self, **changes: Any) -> "State":
+        return replace(self, **changes)
+
+    @property
+    def active(self) -> bool:
+        return self.phase not in (Phase.OLD, Phase.DONE)
+
+
+def own_key(model: TableModel, name: str, number: str = "") -> Item:
+    """The primary key of an item that the migration keeps for itself."""
+    texts = (f"{name}#{number}" if number else name, name)
+    columns = zip(model.table.columns, texts, strict=False)
+    return {column.attribute: {"S": text} for column, text in columns}
+
+
+def own_item(model: TableModel, name: str, number: str = "") -> Item:
+    """As `own_key`, with the type that keeps it out of every pattern."""
+    typed = {} if model.type_attribute is None else {model.type_attribute: {"S": name}}
+    return {**own_key(model, name, number), **typed}
+
+
+def stored(model: TableModel, state: State) -> Item:
+    values: Item = {}
+    for name, value in asdict(state).items():
+        if isinstance(value, bool):
+            values[name] = {"BOOL": value}
+        elif isinstance(value, int):
+            values[name] = {"N": str(value)}
+        else:
+            values[name] = {"S": str(value)}
+    return {**own_item(model, STATE), **values}
+
+
+def loaded(raw: Item | None) -> State:
+    """The state of a stored item. Raises MigrationError for one of a later version."""
+    if raw is None:
+        return State()
+    try:
+        values: dict[str, Any] = {f.name: next(iter(raw[f.name].values())) for f in fields(State)}
+        values["phase"] = Phase(values["phase"])
+        for number in ("epoch", "swept_from", "term", "items", "guards"):
+            values[number] = int(values[number])
+    except (KeyError, ValueError):
+        raise MigrationError(
+            "the table's migration is of another version of hashrange: use that version"
+        ) from None
+    return State(**values)

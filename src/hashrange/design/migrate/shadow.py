@@ -1,0 +1,126 @@
+"""The old model's patterns on the keys of the new one, for programs of the old model.
+
+The shadow of a re-keyed entity has the old entity's class, and the new one's name, keys and
+attributes. Its items are read from the new generation and cannot be told from the old ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import AS_READ, Item
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.templates import Placeholder, Template
+from hashrange.design.errors import DesignError, ItemError
+from hashrange.design.execute.reads.pattern_calls import PatternCall
+from hashrange.design.migrate.following import NewGeneration
+from hashrange.design.migrate.twins import Twin, visible
+from hashrange.model.values import Item as WireItem
+
+
+@dataclass
+class ShadowEntity(Entity):
+    """`twin` is seen from the old model."""
+
+    twin: Twin | None = None
+
+    def load(self, raw: WireItem) -> Item:
+        """An item of the old model, from a stored item of the new one. Raises ItemError."""
+        assert self.twin is not None
+        if self.twin.retyped:
+            image = self.twin.reversed.mirror(visible(raw))
+            return self.twin.own.load(image)
+        stored = self.values(raw)
+        own, mine = self.twin.own.attributes, self.attributes
+        values = {own[name]: stored[mine[name]] for name in mine if mine[name] in stored}
+        try:
+            item = self._validate(values)
+        except ValidationError as error:
+            raise ItemError(f"{self}: {error}", self.key_of(raw)) from error
+        vars(item)[AS_READ] = partial(self.twin.reversed.mirror, visible(raw))
+        return item
+
+
+def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
+    """The old model on the keys of the new one, in which `twins` are the re-keyed entities."""
+    moved = {twin.own.name: twin for twin in twins if not twin.keeps_key}
+    entities = tuple(
+        shadow_entity(moved[entity.name]) if entity.name in moved else entity
+        for entity in old.entities
+    )
+    known = {source.name for source in old.indexes}
+    indexes = (*old.indexes, *(source for source in new.indexes if source.name not in known))
+    return replace(
+        old,
+        name=NewGeneration(old.name),
+        entities=entities,
+        indexes=indexes,
+        clean=old.clean._replace(members=old.clean.members | new.clean.members),
+    )
+
+
+def shadow_entity(twin: Twin) -> ShadowEntity:
+    """Raises DesignError if the new primary key holds a field whose values change."""
+    new = twin.other
+    back = {field.name: name for name, field in twin.fields.items()}
+    retyped = {twin.fields[name].name for name in twin.retyped}
+    held = retyped & set(new.key.fields)
+    if held:
+        raise DesignError(f"{new}: {', '.join(sorted(held))} changes its values and is in the key")
+    keys = [
+        _renamed(key, back)
+        for key in new.indexes
+        if key.when is None and not retyped & set(key.fields)
+    ]
+    own = twin.own
+    return ShadowEntity(
+        model=own.model,
+        name=new.name,
+        fields=own.fields,
+        attributes={name: new.attributes[field.name] for name, field in twin.fields.items()},
+        key=_renamed(new.key, back),
+        indexes=tuple(keys),
+        unique=own.unique,
+        copies=own.copies,
+        type_attribute=own.type_attribute,
+        delimiters=new.delimiters,
+        twin=twin,
+    )
+
+
+def _renamed(key: EntityKey, names: Mapping[str, str]) -> EntityKey:
+    hashes = tuple(_column(column, names) for column in key.hash)
+    ranges = tuple(_column(column, names) for column in key.range)
+    return replace(key, hash=hashes, range=ranges)
+
+
+def _column(column: KeyColumn, names: Mapping[str, str]) -> KeyColumn:
+    def renamed(part: Any) -> Any:
+        return part._replace(field=names[part.field]) if isinstance(part, Placeholder) else part
+
+    template = Template(
+        tuple(renamed(part) for part in column.template.parts),
+        {renamed(part): written for part, written in column.template.formats.items()},
+    )
+    natural = None if column.natural is None else names[column.natural]
+    return replace(column, template=template, natural=natural)
+
+
+def shadows(model: TableModel, patterns: Sequence[Pattern]) -> dict[str, PatternCall]:
+    """Each pattern on the shadow model. Raises Unserved for one that no new key serves."""
+    calls = {pattern.name: PatternCall(pattern, model) for pattern in patterns}
+    for call in calls.values():
+        call.cursor_name += " in the new items"
+    return calls
+
+
+def less_consistent(old: TableModel, new: TableModel, pattern: Pattern) -> bool:
+    """Whether a pattern is served by the table in one model, and by an index in the other."""
+    before, after = PatternCall(pattern, old).complete, PatternCall(pattern, new).complete
+    return before.plan.source.name is None and after.plan.source.name is not None

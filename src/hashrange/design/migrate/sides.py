@@ -1,0 +1,65 @@
+"""What a program knows of a migration: its own model, the other one, and the changed items."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.execute.writes.unique_markers import MARKER_TYPE, OWNER_ATTRIBUTE
+from hashrange.design.migrate.phases import own_key
+from hashrange.design.migrate.requests import identity
+from hashrange.design.migrate.twins import OTHER_OWNER, Twin
+from hashrange.model.values import Item
+
+
+@dataclass(frozen=True)
+class Side:
+    """The view from the old model, or from the new one. `twins` are seen from the own model.
+
+    `guards` is how many items guard an exact fence; 0: there is none.
+    """
+
+    model: TableModel
+    twins: tuple[Twin, ...]
+    is_new: bool
+    guards: int = 0
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.attribute for column in self.model.table.columns)
+
+    def twin_of(self, image: Item) -> Twin | None:
+        """The changed entity of a stored item or a key. Its entity may still be another one."""
+        return next((twin for twin in self.twins if twin.owns(image)), None)
+
+    # ---- unique markers ----
+
+    @cached_property
+    def _namespaces(self) -> tuple[str, ...]:
+        moved = [twin.own for twin in self.twins if not twin.keeps_key]
+        return tuple(f"unique#{u.namespace}#" for entity in moved for u in entity.unique)
+
+    def is_marker(self, key: Item) -> bool:
+        """Whether it is the key of a marker whose owner may be of a re-keyed entity."""
+        texts = [key[name].get("S", "") for name in self.names]
+        named = bool(self._namespaces) and texts[0].startswith(self._namespaces)
+        return named and texts[1:] in ([], [MARKER_TYPE])
+
+    def seen(self, marker: Item) -> Item:
+        """A stored marker as the own model knows it: owned by an item of that model."""
+        if not self.is_new or OTHER_OWNER not in marker:
+            return marker
+        owned = {**marker, OWNER_ATTRIBUTE: marker[OTHER_OWNER]}
+        return {name: value for name, value in owned.items() if name != OTHER_OWNER}
+
+    def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
+        """The stored marker of a marker of the own model.
+
+        `mirrored` has the other model's key for each key of an owner.
+        """
+        owner = marker[OWNER_ATTRIBUTE]
+        other = {"M": mirrored[identity(owner["M"])]}
+        old, new = (other, owner) if self.is_new else (owner, other)
+        return {**marker, OWNER_ATTRIBUTE: old, OTHER_OWNER: new}
+
+    def own_key(self, name: str, number: str = "") -> Item:
+        return own_key(self.model, name, number)

@@ -1,0 +1,163 @@
+"""The two forms of a changed entity's stored items, and how one becomes the other.
+
+A twin is seen from the model of one program, the own one: `mirror` makes the other model's stored
+item, `complete` the item that is stored under the own key. An entity that keeps its key has one
+stored item for both models, with the attributes of both.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import AS_READ, Item
+from hashrange.design.declare.replaces import Convert, Replaces
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.types import single_line
+from hashrange.design.errors import BadValue
+from hashrange.model.values import Item as WireItem
+
+EPOCH = "~epoch"
+"""The attribute that holds the epoch of an item's last write."""
+OTHER_OWNER = "~owner"
+"""The attribute of a unique marker that holds the key of its owner in the new model."""
+HIDDEN = (EPOCH, OTHER_OWNER)
+
+
+def visible(image: WireItem) -> WireItem:
+    """A stored item without what the migration keeps in it."""
+    return {name: value for name, value in image.items() if name not in HIDDEN}
+
+
+def stamp_of(image: WireItem) -> int:
+    """The epoch of an item's last write; -1 if no program that follows has written it."""
+    return int(image[EPOCH]["N"]) if EPOCH in image else -1
+
+
+@dataclass(frozen=True)
+class FieldOf:
+    """The other entity's field for one of the own fields, and the functions there and back."""
+
+    name: str
+    there: Convert | None = None
+    back: Convert | None = None
+
+
+@dataclass(frozen=True)
+class Twin:
+    """`own` and `other` are the entity in the two models. `fields` maps own fields."""
+
+    own: Entity
+    other: Entity
+    fields: Mapping[str, FieldOf]
+    keeps_key: bool
+
+    @cached_property
+    def reversed(self) -> "Twin":
+        fields = {f.name: FieldOf(name, f.back, f.there) for name, f in self.fields.items()}
+        return Twin(self.other, self.own, fields, self.keeps_key)
+
+    @cached_property
+    def retyped(self) -> frozenset[str]:
+        """The own fields whose values change."""
+        return frozenset(name for name, field in self.fields.items() if field.there is not None)
+
+    def owns(self, image: WireItem) -> bool:
+        """Whether a stored item, or only its key, is of the own entity."""
+        attribute = self.own.type_attribute
+        if attribute is not None and attribute in image:
+            return image[attribute] == {"S": self.own.name}
+        return self.own.recognises(image)
+
+    def key_of(self, image: WireItem) -> WireItem:
+        return self.own.key_of(image)
+
+    # ---- conversion ----
+
+    def mirror(self, image: WireItem) -> WireItem:
+        """The other model's stored item. Raises BadValue if the way back leads elsewhere."""
+        item = self.own.load(image)
+        other = self._converted(item)
+        back = self.reversed._converted(other)
+        if not _same(item, back):
+            raise BadValue(
+                f"{self.own} ({single_line(self.own.key_of(image))}): it becomes {other!r}, and "
+                "that does not become the same item again: mend the functions of st.pair",
+            )
+        return {**self._foreign(image), **self.other.dump(other)}
+
+    def complete(self, image: WireItem) -> WireItem:
+        """The stored item with what the other model adds, if both have one item."""
+        if not self.keeps_key:
+            return image
+        bare = {n: v for n, v in image.items() if n not in self._added}
+        item = self.other.load({n: v for n, v in bare.items() if n not in HIDDEN})
+        stored = self.other.dump(item)
+        return {**bare, **{n: v for n, v in stored.items() if n in self._added}}
+
+    @cached_property
+    def _added(self) -> frozenset[str]:
+        """The attributes that only the other model computes."""
+        return self.other.computed_attributes - self.own.owned_attributes
+
+    def _converted(self, item: Item) -> Item:
+        values = {}
+        for name, field in self.fields.items():
+            value = getattr(item, name)
+            values[field.name] = field.there(value) if field.there is not None else value
+        try:
+            return self.other.model.model_validate(values)
+        except ValidationError as error:
+            reason = "; ".join(one["msg"] for one in error.errors())
+            raise BadValue(f"{item!r} cannot become {self.other}: {reason}") from error
+
+    def _foreign(self, image: WireItem) -> WireItem:
+        """The attributes that neither model knows; the mirror keeps them too."""
+        kept = {
+            name: value
+            for name, value in image.items()
+            if name not in self.own.owned_attributes and name not in HIDDEN
+        }
+        for name in kept:
+            if name in self.other.owned_attributes:
+                raise BadValue(
+                    f"{self.own} ({single_line(self.own.key_of(image))}): its attribute {name!r}, "
+                    f"which the model does not know, is one of {self.other}"
+                )
+        return kept
+
+
+def _same(item: Item, other: Item) -> bool:
+    mine, theirs = vars(item), vars(other)
+    return all(mine[name] == theirs[name] for name in mine if name != AS_READ)
+
+
+def replacement(entity: Entity) -> Replaces | None:
+    """The declaration of what a new entity replaces, if it does."""
+    found = [v for base in entity.model.__mro__ for v in vars(base).values()]
+    return next((v for v in found if isinstance(v, Replaces)), None)
+
+
+def twins(old: TableModel, new: TableModel) -> Iterator[Twin]:
+    """The changed entities, seen from the old model. `checks` says which of them are possible."""
+    for entity in new.entities:
+        declared = replacement(entity)
+        if entity.name in old.by_name:
+            yield from _in_place(old.by_name[entity.name], entity)
+        elif declared is not None and declared.entity in old.by_name:
+            yield _rekeyed(old.by_name[declared.entity], entity, declared)
+
+
+def _in_place(old: Entity, new: Entity) -> Iterator[Twin]:
+    if new.computed_attributes != old.computed_attributes:
+        fields = {name: FieldOf(name) for name in old.fields if name in new.fields}
+        yield Twin(old, new, fields, keeps_key=True)
+
+
+def _rekeyed(old: Entity, new: Entity, declared: Replaces) -> Twin:
+    fields = {name: FieldOf(name) for name in old.fields}
+    for name, pair in declared.pairs.items():
+        fields[name] = FieldOf(pair.field, pair.forward, pair.inverse)
+    return Twin(old, new, fields, keeps_key=False)

@@ -1,0 +1,99 @@
+"""What a migration refuses, by name and with what to do instead."""
+
+from datetime import datetime
+from typing import Any, Protocol
+
+import pytest
+
+from hashrange import design as st
+
+from .models import OLD, Device
+
+
+def table(**declared: Any) -> st.Table:
+    """A new model whose entity replaces readings, with some of its parts changed."""
+    namespace: dict[str, Any] = {
+        "__annotations__": {
+            "device": st.Slug,
+            "at": datetime,
+            "value": int,
+            "label": st.Slug | None,
+            "serial": st.Slug,
+            "version": st.Version,
+            "tags": frozenset[str],
+        },
+        "__module__": __name__,
+        "__qualname__": "Sample",
+        "key": st.key("samples#{device}", "{at}"),
+        "replaces": st.replaces("Reading", value=st.pair("value", int, int)),
+        "label": None,
+        "version": 0,
+        "tags": frozenset(),
+        "one_serial": st.unique("serial#{serial}", namespace="serial"),
+        "by_label": st.index("sample-labels", "label#{label}", "{at}"),
+    }
+    more = declared.pop("fields", {})
+    namespace["__annotations__"] |= more
+    namespace |= declared
+    namespace = {name: value for name, value in namespace.items() if value is not Ellipsis}
+    return st.Table("fleet", type("Sample", (st.Item,), namespace), Device)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"key": st.key("day#{device}#{at:%Y-%m-%d}", "{at}")},
+            "begin it with a prefix of its own",
+        ),
+        ({"key": st.key("samples#{device}", "info")}, "lacks at"),
+        ({"by_label": st.index("labels", "label#{label}", "{at}")}, "an index of its own"),
+        ({"one_serial": ...}, "unique texts"),
+        ({"replaces": st.replaces("Readings")}, "does not have"),
+        ({"fields": {"more": int}}, "add the field after"),
+        ({"replaces": st.replaces("Reading", tags=st.pair("device"))}, "two fields"),
+        ({"by_label": ...}, "labelled: the new keys do not serve it"),
+    ],
+    ids=["range", "identity", "index", "unique", "name", "field", "merge", "unserved"],
+)
+def test_a_change_outside_version_one_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(st.DeclarationError, match=message):
+        st.Migration(OLD, table(**changed))
+
+
+def test_the_possible_one_is_accepted() -> None:
+    assert st.Migration(OLD, table()).twins
+
+
+def test_a_pattern_that_becomes_less_consistent_needs_consent() -> None:
+    class Order(st.Item):
+        key = st.key("order#{order}", "info")
+        order: st.Slug
+        user: st.Slug
+
+    class Orders(st.Store, Protocol):
+        def order(self, order: str) -> Order | None: ...
+
+    class UserOrder(st.Item):
+        key = st.key("user#{user}", "order#{order}")
+        by_order = st.index("orders", "order#{order}", "info")
+        replaces = st.replaces("Order")
+        order: st.Slug
+        user: st.Slug
+
+    old, new = st.Table("shop", Orders), st.Table("shop", UserOrder)
+    with pytest.raises(st.DeclarationError, match="--accept order"):
+        st.Migration(old, new)
+    assert st.Migration(old, new, accept=["order"]).twins
+
+
+def test_a_pair_needs_both_functions() -> None:
+    with pytest.raises(TypeError, match="both functions"):
+        st.pair("milli", int)
+
+
+def test_a_split_and_another_table_are_refused() -> None:
+    with pytest.raises(st.DeclarationError, match="stays in one table"):
+        st.Migration(OLD, st.Table("other", Device))
+    with pytest.raises(st.DeclarationError, match="just deploy"):
+        st.Migration(OLD, OLD)

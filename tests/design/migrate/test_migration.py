@@ -1,0 +1,239 @@
+"""A migration from its start to its end, seen by programs of both models."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+import hashrange
+from hashrange import design as st
+
+from .models import NEW, OLD, Device, Reading, Readings, Sample, Samples
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PHASES = ("expand", "dual", "backfill", "verify", "read-new", "new", "contracting")
+
+
+def at(number: int) -> datetime:
+    return START + timedelta(hours=5 * number)
+
+
+@pytest.fixture
+def migration() -> st.Migration:
+    return st.Migration(OLD, NEW, lease_seconds=0, signature_seconds=0)
+
+
+@pytest.fixture
+def readings(database: hashrange.Database, migration: st.Migration) -> Readings:
+    OLD.create(database)
+    db = migration.open(Readings, database)
+    db.put(Device(device="d1"))
+    for n in range(10):
+        label = "odd" if n % 2 else None
+        db.create(Reading(device="d1", at=at(n), value=Decimal(n), label=label, serial=f"s{n}"))
+    return db
+
+
+def advance_to(phase: str, migration: st.Migration, database: hashrange.Database) -> None:
+    if migration.status(database).phase == "old":
+        migration.start(database)
+    while migration.status(database).phase != phase:
+        migration.advance(database)
+
+
+def expect_all(db: Readings) -> None:
+    """Every pattern and every kind of write of an old program does what it always did."""
+    assert [r.value for r in db.of_day("d1", START.date())] == [0, 1, 2, 3, 4]
+    assert db.count("d1", START.date()) == 5
+    assert [r.value for r in db.labelled("odd")] == [1, 3, 5, 7, 9]
+    assert len(list(db.everything())) == 10
+    found = db.reading("d1", at(3))
+    assert found is not None
+    version = found.version
+    with db.edit(db.reading, "d1", at(3)) as edited:
+        edited.tags = frozenset({"a"}) ^ edited.tags
+    db.add(found, tags={"b"})
+    db.discard(found, tags={"b"})
+    again = db.reading("d1", at(3))
+    assert again is not None
+    assert again.version == version + 3
+    with pytest.raises(st.NotUnique):
+        db.create(Reading(device="d2", at=START, serial="s3"))
+    with pytest.raises(st.AlreadyExists):
+        db.create(Reading(device="d1", at=START, serial="other"))
+    with pytest.raises(st.Conflict):
+        db.save(found.replace(label="late"))
+    first = db.of_day("d1", START.date()).page(2)
+    assert [r.value for r in first.items] == [0, 1]
+    rest = db.of_day("d1", START.date()).page(9, first.cursor)
+    assert [r.value for r in rest.items] == [2, 3, 4]
+
+
+def test_old_programs_notice_nothing_until_new_ones_run(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    expect_all(readings)
+    for phase in PHASES[:-1]:
+        advance_to(phase, migration, database)
+        expect_all(readings)
+    advance_to("contracting", migration, database)
+    with pytest.raises(st.MigrationError, match="new model"):
+        readings.reading("d1", START)
+
+
+def test_nothing_is_left_of_the_old_model(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    advance_to("contracting", migration, database)
+    migration.finish(database)
+    with hashrange.connect() as other:
+        NEW.create(other)
+        fresh = NEW.open(Samples, other)
+        fresh.put(Device(device="d1"))
+        for n in range(10):
+            label = "odd" if n % 2 else None
+            fresh.create(Sample(sensor="d1", at=at(n), milli=n * 1000, label=label, serial=f"s{n}"))
+        assert visible(database) == visible(other)
+    described = database.execute("DescribeTable", {"TableName": "fleet"})["Table"]
+    names = [index["IndexName"] for index in described["GlobalSecondaryIndexes"]]
+    assert names == ["sample-labels"]
+    plain = NEW.open(Samples, database)
+    plain.create(Sample(sensor="d9", at=START, milli=1, serial="s99"))
+
+
+def visible(database: hashrange.Database) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for raw in database.execute("Scan", {"TableName": "fleet"})["Items"]:
+        if not raw["pk"]["S"].startswith("~"):
+            shown = {name: value for name, value in raw.items() if not name.startswith("~")}
+            found[f"{raw['pk']} {raw['sk']}"] = shown
+    return found
+
+
+def test_both_models_run_in_new_and_see_each_others_writes(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    samples = migration.open(Samples, database)
+    with pytest.raises(st.MigrationError, match="from the phase new on"):
+        samples.sample("d1", START)
+    advance_to("new", migration, database)
+    sample = samples.sample("d1", at(1))
+    assert sample is not None
+    samples.save(sample.replace(milli=1500, serial="s1b"))
+    reading = readings.reading("d1", at(1))
+    assert reading is not None
+    assert (reading.value, reading.serial) == (Decimal("1.5"), "s1b")
+    readings.create(Reading(device="d1", at=at(20), value=Decimal(20), serial="s1"))
+    with pytest.raises(st.NotUnique):
+        samples.create(Sample(sensor="d1", at=at(21), milli=0, serial="s1"))
+    samples.delete(samples.sample, "d1", at(2))
+    assert readings.reading("d1", at(2)) is None
+    assert [s.milli for s in samples.since("d1", at(8))] == [8000, 9000, 20000]
+    assert migration.verify(database) == []
+
+
+def test_going_back_loses_nothing(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    for phase in PHASES[:5]:
+        advance_to(phase, migration, database)
+        expect_all(readings)
+        assert migration.back(database).phase == "old"
+        expect_all(readings)
+    gone = readings.reading("d1", at(9))
+    assert gone is not None
+    readings.delete(gone)
+    advance_to("new", migration, database)
+    samples = migration.open(Samples, database)
+    assert samples.sample("d1", at(9)) is None
+    with pytest.raises(st.MigrationError, match="reverse migration"):
+        migration.back(database)
+
+
+def test_a_cursor_is_read_in_the_generation_that_it_is_from(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    first = readings.of_day("d1", START.date()).page(2)
+    scanned = readings.everything().page(4)
+    advance_to("read-new", migration, database)
+    rest = readings.of_day("d1", START.date()).page(9, first.cursor)
+    assert [r.value for r in rest.items] == [2, 3, 4]
+    others = readings.everything().page(20, scanned.cursor)
+    assert len({r.value for r in [*scanned.items, *others.items]}) == 10
+    newer = readings.of_day("d1", START.date()).page(2)
+    migration.back(database)
+    with pytest.raises(st.InvalidCursor):
+        readings.of_day("d1", START.date()).page(2, newer.cursor)
+
+
+def test_a_transaction_with_a_token_is_applied_once_in_any_phase(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    for phase in (None, "dual", "new"):
+        if phase is not None:
+            advance_to(phase, migration, database)
+        reading = readings.reading("d1", START)
+        assert reading is not None
+        with readings.transaction(token="once") as t:
+            t.add(reading, tags={"t"})
+    found = readings.reading("d1", START)
+    assert found is not None
+    assert found.version == 2
+
+
+def test_an_exact_fence_checks_guards(database: hashrange.Database) -> None:
+    migration = st.Migration(OLD, NEW, lease_seconds=60, signature_seconds=0, guards=3)
+    OLD.create(database)
+    stale = migration.open(Readings, database)
+    stale.create(Reading(device="d1", at=START, serial="s0"))
+    quick = st.Migration(OLD, NEW, lease_seconds=0, signature_seconds=0, guards=3)
+    advance_to("dual", quick, database)
+    stale.create(Reading(device="d1", at=at(1), serial="s1"))  # its lease is not over
+    keys = {item["pk"]["S"] for item in database.execute("Scan", {"TableName": "fleet"})["Items"]}
+    assert "samples#d1" in keys
+
+
+def test_stray_writes_are_found_and_mended(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    advance_to("verify", migration, database)
+    stray = OLD.open(Readings, database)
+    reading = stray.reading("d1", START)
+    assert reading is not None
+    stray.save(reading.replace(value=Decimal(77)))
+    [differing] = migration.verify(database)
+    assert differing["pk"] == {"S": "day#d1#2026-01-01"}
+
+
+def test_a_batch_and_its_reads_follow(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    advance_to("read-new", migration, database)
+    found = readings.get_many(readings.reading, [("d1", at(0)), ("d1", at(99)), ("d1", at(2))])
+    assert [r and r.value for r in found] == [0, None, 2]
+    with readings.read_transaction() as t:
+        one = t.get(readings.reading, "d1", at(4))
+    assert one.item is not None
+    assert one.item.value == 4
+    with readings.batch() as batch:
+        batch.put(Device(device="d2", place="roof"))
+    device = readings.device("d2")
+    assert device is not None
+    assert device.place == "roof"
+
+
+def test_two_migrators_and_other_models_are_refused(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    with pytest.raises(st.MigrationError, match="begin with `start`"):
+        migration.advance(database)
+    migration.start(database)
+    with pytest.raises(st.MigrationError, match="already"):
+        migration.start(database)
+    other = st.Migration(OLD, NEW, guards=5)
+    with pytest.raises(st.MigrationError, match="models are not those"):
+        other.advance(database)
+    with pytest.raises(st.MigrationError, match="other models"):
+        other.open(Readings, database).reading("d1", START)
+    assert migration.pause(database).paused
+    assert not migration.resume(database).paused
