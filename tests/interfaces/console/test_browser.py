@@ -66,9 +66,9 @@ def test_the_token_leaves_the_address(page: Any, console: Browserless) -> None:
 
 def test_every_page_is_shown_wide_and_narrow(page: Any, console: Browserless) -> None:
     for path in PAGES:
+        visit(page, console, path)
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 800})
-            visit(page, console, path)
             assert page.locator("main").is_visible()
             over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert over <= 0, f"{path} is wider than {width}"

@@ -53,7 +53,6 @@ CASES = [
     ({**ANN, **filtered("not_exists")}, ["profile"]),
     ({**ANN, **filtered("type", "N", "S")}, orders(*range(shop.ORDERS))),
     ({**ANN, **filtered("begins_with", "op", "S"), "fname": "status"}, orders(0, 3, 6, 9)),
-    ({**ANN, **filtered("contains", "hip", "S"), "fname": "status", "limit": "3"}, orders(1, 2)),
     ({**ANN, **filtered("not_contains", "e", "S"), "fname": "status"}, ["profile"]),
     ({**ANN, **filtered("=", "4"), "fname": "lines.cup"}, orders(4)),
     ({**ANN, **filtered("=", '{"M": {"cup": {"N": "4"}}}', "JSON"), "fname": "lines"}, orders(4)),
@@ -167,7 +166,7 @@ def test_the_cost_is_that_of_the_answer(console: Browserless) -> None:
     assert f"{shop.ORDERS + 2} items read" in shown
     assert "1 returned" in shown
     page = asked(console, "", {**filtered("=", "20"), "run": "1"})
-    assert re.search(r"14 items read, 1 returned, [\d.]+ read unit", page)
+    assert re.search(r"14 items read, 1 on this page, [\d.]+ read unit", page)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,9 @@ class Filter:
     second: str
 
 
+EMPTY_FILTER = Filter("", "=", "S", "", "")
+
+
 @dataclass
 class Request:
     """A Query, or a Scan if no partition key is given. `members` are as boto3 takes them."""

@@ -4,6 +4,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from hashrange.interfaces.console import builder
+from hashrange.interfaces.console.found import found
 from hashrange.interfaces.console.results import lay_out
 from hashrange.interfaces.console.shapes import Source, TableShape
 from hashrange.interfaces.console.values import cursor, key_at
@@ -18,13 +20,26 @@ def show(visit: Visit) -> Response:
     shape = visit.console.table(visit.path["table"])
     if visit.given.get("view") == "side":
         return visit.page("side.html", shape=shape)
-    return visit.page("items.html", shape=shape, side=False, **_page(visit, shape))
+    source = named(visit, shape)
+    form: dict[str, Any] = {
+        "builder": builder,
+        "filters": builder.filters_of(visit) or [builder.EMPTY_FILTER],
+        "shape": shape,
+        "source": source,
+    }
+    limit = visit.number("limit", ITEMS_DEFAULT, 1, ITEMS_MAX)
+    try:
+        request = builder.request_of(visit, shape, source, limit)
+    except Mistake as mistake:
+        return visit.page("items.html", 400, mistake=str(mistake), **form)
+    template = "found.html" if visit.partial and visit.given.get("round") else "items.html"
+    return visit.page(template, mistake=None, **form | found(visit, shape, source, request))
 
 
 def rows(visit: Visit) -> Response:
     """The rows alone: one pane of those that are side by side."""
     shape = visit.console.table(visit.path["table"])
-    return visit.page("pane.html", shape=shape, side=True, **_page(visit, shape))
+    return visit.page("pane.html", shape=shape, **_page(visit, shape))
 
 
 def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:

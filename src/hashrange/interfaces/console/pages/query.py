@@ -6,11 +6,11 @@ from starlette.responses import Response
 
 from hashrange.interfaces.console import builder
 from hashrange.interfaces.console.console import Console
+from hashrange.interfaces.console.found import found
 from hashrange.interfaces.console.pages.items import ITEMS_DEFAULT, ITEMS_MAX, named
-from hashrange.interfaces.console.results import lay_out
 from hashrange.interfaces.console.shapes import Source, TableShape
 from hashrange.interfaces.console.snippets import LANGUAGES, snippets
-from hashrange.interfaces.console.values import cursor, key_at, plain
+from hashrange.interfaces.console.values import plain
 from hashrange.interfaces.console.visits import Mistake, Page, Route, Visit
 from hashrange.model.errors import ApiError
 
@@ -22,8 +22,9 @@ def show(visit: Visit) -> Response:
     form = _form(visit, shape, source)
     result: dict[str, Any] = {}
     if visit.given.get("run") and not form["mistake"]:
-        result = _run(visit, shape, source, form["request"])
-    return visit.page("query.html", shape=shape, source=source, **form, **result)
+        result = found(visit, shape, source, form["request"])
+    template = "found.html" if visit.partial and visit.given.get("round") else "query.html"
+    return visit.page(template, **form | {"shape": shape, "source": source} | result)
 
 
 def preview(visit: Visit) -> Response:
@@ -35,8 +36,7 @@ def preview(visit: Visit) -> Response:
 
 def filter_row(visit: Visit) -> Response:
     """One more filter."""
-    empty = builder.Filter("", "=", "S", "", "")
-    return visit.page("filter.html", each=empty, builder=builder)
+    return visit.page("filter.html", each=builder.EMPTY_FILTER, builder=builder)
 
 
 def _form(visit: Visit, shape: TableShape, source: Source) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _form(visit: Visit, shape: TableShape, source: Source) -> dict[str, Any]:
     endpoint = name if visit.console.target.kind == "server" else None
     return {
         "builder": builder,
-        "filters": builder.filters_of(visit) or [builder.Filter("", "=", "S", "", "")],
+        "filters": builder.filters_of(visit) or [builder.EMPTY_FILTER],
         "request": request,
         "mistake": mistake,
         "cost": cost,
@@ -69,23 +69,6 @@ def explained(console: Console, request: builder.Request) -> dict[str, Any] | No
         return database.explain(request.operation, plain(request.members))
     except ApiError as error:
         raise Mistake(f"{error.code}: {error.message}") from None
-
-
-def _run(
-    visit: Visit, shape: TableShape, source: Source, request: builder.Request
-) -> dict[str, Any]:
-    after = visit.given.get("after")
-    start = {"ExclusiveStartKey": key_at(after)} if after else {}
-    asked = {**request.members, **start, "ReturnConsumedCapacity": "TOTAL"}
-    found = visit.console.call(request.method, **asked)
-    last = found.get("LastEvaluatedKey")
-    return {
-        "results": lay_out(visit.console, shape, source, found["Items"]),
-        "read": found["ScannedCount"],
-        "units": found.get("ConsumedCapacity", {}).get("CapacityUnits"),
-        "next": cursor(last) if last else None,
-        "after": after,
-    }
 
 
 PATH = "/table/{table}/query"

@@ -1,6 +1,8 @@
 """PartiQL: one statement, and its result."""
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import ClientError, ParamValidationError
@@ -8,6 +10,7 @@ from starlette.responses import Response
 
 from hashrange.interfaces.console.console import ReadOnly, selects
 from hashrange.interfaces.console.results import lay_out
+from hashrange.interfaces.console.searching import Portion, Search, search
 from hashrange.interfaces.console.shapes import Source, TableShape
 from hashrange.interfaces.console.visits import Page, Route, Visit
 
@@ -25,7 +28,8 @@ def show(visit: Visit) -> Response:
     table = visit.given.get("table", "")
     statement = f'SELECT * FROM "{table}"' if table else ""
     names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
-    return visit.page("statement.html", statement=statement, tables=names, mistake=None, ran=None)
+    context = {"statement": statement, "tables": names, "mistake": None, "search": None}
+    return visit.page("statement.html", **context)
 
 
 def run(visit: Visit) -> Response:
@@ -33,37 +37,61 @@ def run(visit: Visit) -> Response:
     statement = visit.given.get("statement", "")
     if not visit.console.write and not selects(statement):
         raise ReadOnly
-    asked: dict[str, Any] = {"Statement": statement, "ReturnConsumedCapacity": "TOTAL"}
-    if selects(statement):
-        asked["Limit"] = ITEMS_MAX
-    if token := visit.given.get("next"):
-        asked["NextToken"] = token
+    goes_on = Search.of(visit, ITEMS_MAX) if selects(statement) else Search(1, 0, 0, 0, None, 1)
     try:
-        found = visit.console.call("execute_statement", **asked)
+        read = _reading(visit, statement)
+        done = search(read, goes_on) if selects(statement) else _once(read, goes_on)
     except ParamValidationError:
         return _page(visit, statement, "Write a statement first.")
     except ClientError as error:
         told = error.response["Error"]
         return _page(visit, statement, f"{told['Code']}: {told.get('Message', '')}")
-    return _page(visit, statement, None, found)
+    return _page(visit, statement, None, done)
+
+
+def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
+    """A function for `search`. An answer does not tell how many items were read: it was as many
+    as the limit, unless the end was reached."""
+
+    def read(limit: int, after: str | None) -> Portion:
+        asked: dict[str, Any] = {"NextToken": after} if after else {}
+        if selects(statement):
+            asked["Limit"] = limit
+        answer = visit.console.call(
+            "execute_statement", Statement=statement, ReturnConsumedCapacity="TOTAL", **asked
+        )
+        units = answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0)
+        items, next = answer["Items"], answer.get("NextToken")
+        return Portion(items, limit if next else len(items), units, next)
+
+    return read
+
+
+def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
+    """A statement that writes is sent once."""
+    return replace(new, items=tuple(read(1, None).items))
 
 
 def _page(
-    visit: Visit, statement: str, mistake: str | None, found: dict[str, Any] | None = None
+    visit: Visit, statement: str, mistake: str | None, done: Search | None = None
 ) -> Response:
-    shape, results = None, None
-    if found is not None and (found["Items"] or selects(statement)):
+    shape, results, total = None, None, None
+    if done is not None and (done.items or selects(statement)):
         shape, source = _table(visit, statement)
-        results = lay_out(visit.console, shape, source, found["Items"])
+        results = lay_out(visit.console, shape, source, done.items)
+        total = source.items
+    partial = visit.partial and visit.given.get("round") and results
     return visit.page(
-        "statement.html",
+        "selected_by_statement.html" if partial else "statement.html",
         400 if mistake else 200,
         statement=statement,
         tables=(),
         mistake=mistake,
-        ran=found,
+        search=done,
         of=shape,
         results=results,
+        total=total,
+        round=bool(visit.given.get("round")),
     )
 
 

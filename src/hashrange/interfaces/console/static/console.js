@@ -32,10 +32,13 @@ const keys = {
   Enter: () => current()?.querySelector("a")?.click(),
 };
 
+// With its button, so that what the button says is sent.
+const submit = (form) => form?.requestSubmit(form.querySelector("button:not([type=button])"));
+
 document.addEventListener("keydown", (event) => {
   const at = event.target;
   if (event.key === "Escape" && typing(at)) return at.blur();
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return at.form?.requestSubmit();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submit(at.form);
   if (event.ctrlKey || event.metaKey || event.altKey || typing(at)) return;
   if (event.key === "Enter" && at.matches("a, button, summary")) return; // what has the focus wins
   if (document.querySelector("dialog[open]") || !keys[event.key]) return;
@@ -57,6 +60,15 @@ document.addEventListener("click", (event) => {
   if (copied) {
     navigator.clipboard.writeText(document.querySelector(copied.dataset.copy).textContent);
     copied.textContent = "Copied";
+  }
+  const stopped = found("[data-stop]");
+  if (stopped) {
+    const going = stopped.closest(".going");
+    htmx.trigger(going, "htmx:abort");
+    for (const name of ["hx-get", "hx-post"]) going.removeAttribute(name);
+    for (const field of going.querySelectorAll("[name=round], [name=found], [name=step]")) field.remove();
+    going.querySelector("[data-go-on]").hidden = false;
+    stopped.remove();
   }
   const removed = found("[data-remove]");
   if (removed) removed.closest(removed.dataset.remove).remove();
