@@ -101,6 +101,20 @@ def test_rows_of_several_slots_are_read_under_locks(
     run(dsn, scenario, stores=2)
 
 
+def test_a_transaction_answers_a_read_of_one_moment(dsn: str) -> None:
+    """Without its locks, because the transaction compares what was read when it ends."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*ONE, value_of(1)), Put(*OTHER, value_of(2)))
+        for locking in False, True:
+            transaction = await store.begin(locking)
+            [found] = await transaction.read([Get((ONE, OTHER), weight_max=1000)])
+            assert found == [value_of(1), value_of(2)]
+            await transaction.confirm()
+
+    run(dsn, scenario)
+
+
 def test_a_row_that_is_deleted_unread_may_not_be_visible_yet(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

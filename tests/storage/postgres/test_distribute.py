@@ -7,7 +7,7 @@ import pytest
 from waiting import SECONDS_MAX, wait_for_indexes
 
 import hashrange
-from hashrange.kv import Add, Counters, CreateSpace, Get, Put
+from hashrange.kv import Add, Counters, CreateSpace, Get, Put, StoreError
 from hashrange.storage.postgres import PostgresStore
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
@@ -37,6 +37,12 @@ CITUS = (
     END $$""",
     """CREATE FUNCTION citus.create_reference_table(t regclass) RETURNS void
     LANGUAGE sql AS $$ INSERT INTO citus.pg_dist_partition VALUES (t, 'n', 'everywhere') $$""",
+    "CREATE TABLE citus.pg_dist_local_group (groupid int)",
+    "INSERT INTO citus.pg_dist_local_group VALUES (0)",
+    "CREATE TABLE citus.nodes (nodename text, nodeport int, success boolean, result text)",
+    "INSERT INTO citus.nodes VALUES ('node1', 5432, true, '10s'), ('node2', 5432, true, '10s')",
+    """CREATE FUNCTION citus.run_command_on_workers(command text) RETURNS SETOF citus.nodes
+    LANGUAGE sql AS $$ SELECT * FROM citus.nodes WHERE command = 'SHOW lock_timeout' $$""",
     """CREATE FUNCTION citus.truncate_local_data_after_distributing_table(t regclass) RETURNS void
     LANGUAGE sql AS $$ UPDATE citus.pg_dist_partition SET way = way || ', truncated'
         WHERE logicalrelid = t $$""",
@@ -150,6 +156,41 @@ def test_requests_to_a_distributed_database(postgres_server: PostgresServer) -> 
         )
         assert entries["Count"] == client.scan(TableName="table")["Count"] == 9
         assert list(database.check()) == []
+
+
+def refusal(dsn: str) -> str:
+    with pytest.raises(StoreError) as refused, hashrange.connect(dsn):
+        pass
+    return str(refused.value)
+
+
+def test_nodes_whose_locks_have_no_timeout_are_refused(postgres_server: PostgresServer) -> None:
+    """A node that is away is not looked at, so that a server starts without it."""
+    dsn, name = database_with_citus(postgres_server)
+    assert told(dsn).returncode == 0
+    lacking = "UPDATE citus.nodes SET result = '0' WHERE nodename = 'node2'"
+    postgres_server.run(lacking, database=name)
+    line = refusal(dsn)
+    assert "node2:5432" in line
+    assert "node1" not in line
+    assert "SET lock_timeout = '10s'" in line
+    postgres_server.run(
+        "UPDATE citus.nodes SET success = false, result = 'away' WHERE nodename = 'node2'",
+        database=name,
+    )
+    with hashrange.connect(dsn) as database:
+        assert database.execute("ListTables", {})["TableNames"] == []
+
+
+def test_a_worker_is_refused(postgres_server: PostgresServer) -> None:
+    """It has shards and copies of the tables, but not the version of the tables."""
+    dsn, name = database_with_citus(postgres_server)
+    postgres_server.run(
+        "UPDATE citus.pg_dist_local_group SET groupid = 1",
+        "CREATE TABLE rows_102008 ()",
+        database=name,
+    )
+    assert "is a worker of a Citus cluster; give the coordinator's address" in refusal(dsn)
 
 
 def test_without_the_extension(postgres_server: PostgresServer) -> None:

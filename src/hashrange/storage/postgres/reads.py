@@ -130,9 +130,13 @@ def statement(parts: tuple[int, ...], values: bool) -> str:
 
 
 class Question:
-    """The keys and ranges of several reads, and the rows that were found."""
+    """The keys and ranges of several reads, and the rows that were found.
 
-    def __init__(self, reads: Sequence[Read]) -> None:
+    Those that are `compared` at the end of their transaction need no `bounds`.
+    """
+
+    def __init__(self, reads: Sequence[Read], compared: bool = False) -> None:
+        self._compared = compared
         self.keys: dict[Key, int] = {}
         """The place of each key among those that are asked for."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
@@ -158,7 +162,7 @@ class Question:
     def _add(self, read: Read) -> None:
         match read:
             case Get():
-                if read.weight_max is not None or self.bounds:
+                if not self._compared and (read.weight_max is not None or self.bounds):
                     self._bound(read, read.weight_max)
                 for key in read.keys:
                     self.keys.setdefault(key, len(self.keys))

@@ -79,6 +79,7 @@ async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     Raises StoreError. A server with `fsync` off is refused unless `unsynced`.
     """
     await _check_server(connection, name, unsynced)
+    await _refuse_worker(connection, name)
     state = await _state(connection, name)
     if state is None or state[0] < VERSION:
         begun = connection.is_in_transaction()  # behind pgbouncer it always is
@@ -121,6 +122,16 @@ async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
         )
     if server["schema"] is None:
         raise StoreError(f"{name}: no schema of the search_path exists, or this user may use none")
+
+
+async def _refuse_worker(connection: Any, name: str) -> None:
+    """A worker of Citus has shards and copies of the tables, but not `hashrange_schema`."""
+    if not await connection.fetchval("SELECT to_regclass('pg_dist_local_group') IS NOT NULL"):
+        return
+    if await connection.fetchval("SELECT groupid FROM pg_dist_local_group"):
+        raise StoreError(
+            f"{name}: this node is a worker of a Citus cluster; give the coordinator's address"
+        )
 
 
 async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
@@ -171,6 +182,25 @@ async def is_distributed(connection: Any) -> bool:
             "WHERE logicalrelid = to_regclass('rows') AND partmethod = 'h'"
         )
     )
+
+
+async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
+    """Raises StoreError if the nodes of a cluster let a statement wait for a lock without limit.
+
+    Settings of a connection to the coordinator do not reach the other nodes; those of the role do.
+    Nodes that are away are not looked at.
+    """
+    nodes = await connection.fetch(
+        "SELECT nodename, nodeport, current_user AS role "
+        "FROM run_command_on_workers('SHOW lock_timeout') WHERE success AND result = '0'"
+    )
+    if nodes:
+        named = ", ".join(f"{node['nodename']}:{node['nodeport']}" for node in nodes)
+        role = nodes[0]["role"].replace('"', '""')
+        raise StoreError(
+            f"{name}: the role has no lock_timeout on {named}; run on every node: "
+            f"ALTER ROLE \"{role}\" SET lock_timeout = '{lock_seconds}s'"
+        )
 
 
 async def _check_rights(connection: Any, name: str) -> None:

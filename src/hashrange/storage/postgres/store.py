@@ -19,10 +19,16 @@ from hashrange.storage.postgres.address import (
     pool_size,
     without_option,
 )
-from hashrange.storage.postgres.pool import COMMIT_SECONDS_MAX, PLANS, Pool, limits
+from hashrange.storage.postgres.pool import (
+    COMMIT_SECONDS_MAX,
+    LOCK_SECONDS_MAX,
+    PLANS,
+    Pool,
+    limits,
+)
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question, ask
-from hashrange.storage.postgres.schema import is_distributed, prepare
+from hashrange.storage.postgres.schema import check_nodes, is_distributed, prepare
 from hashrange.storage.postgres.transaction import (
     HeldSnapshot,
     PostgresSnapshot,
@@ -98,7 +104,9 @@ class PostgresStore:
             try:
                 async with self.pool.connection() as connection:
                     self.namespace = await prepare(connection, self.name, self._unsynced)
-                    self.citus = self.citus or await is_distributed(connection)
+                    if await is_distributed(connection):
+                        await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
+                        self.citus = True
             except ERRORS as error:
                 raise self.explained(error) from None
             if self.citus:  # a generic plan does not know the shard

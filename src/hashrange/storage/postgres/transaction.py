@@ -115,7 +115,7 @@ class PostgresTransaction:
         if self._locking:
             question = await self._read_locked(reads)
         else:
-            question = Question(reads)
+            question = Question(reads, compared=True)
             if self._was_read and self._snapshot is None:
                 self._snapshot = await self._store.hold_snapshot()
                 await self._compare(self._snapshot)
@@ -127,7 +127,7 @@ class PostgresTransaction:
 
     async def _read_locked(self, reads: Sequence[Read]) -> Question:
         store = self._store
-        question = Question(reads)
+        question = Question(reads, compared=True)
         try:
             if self._connection is None:
                 self._connection = await store.take()
