@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import socket
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 from running_workers import WORKERS, client, create, metric, workers, workers_of
-from test_command_line import Serving, serving
+from test_command_line import Serving, command, serving
 from test_ends_of_workers import Writers, restarted, stored
 from waiting import SECONDS_MAX, wait_until
 
@@ -158,3 +160,71 @@ def test_workers_end_although_one_is_stopped(path: Path) -> None:
         status, said = server.end(signal.SIGTERM)
     assert status == 1
     assert re.search("worker [12] has done nothing for 3 seconds\n", said)
+
+
+LATE = """
+import os, signal, time
+from hashrange.interfaces.service import alone, channel, supervisor
+
+supervisor.LOOK_SECONDS = 0.1
+supervisor.START_LOOKS_MAX = 20
+start = {where}
+
+
+def hanging(*arguments, **options):
+    try:
+        os.remove({flag!r})
+    except FileNotFoundError:
+        return start(*arguments, **options)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    {hangs}
+
+
+{where} = hanging
+"""
+"""A worker that finds the flag goes no further while it starts, and does not hear SIGTERM."""
+
+
+@pytest.mark.parametrize(
+    "where", ["channel.receive_first", "alone.opened_service", "alone.Service.serve"]
+)
+def test_a_worker_that_hangs_while_it_starts_is_replaced(path: Path, where: str) -> None:
+    flag = path.with_name("hang")
+    code = LATE.format(flag=str(flag), where=where, hangs=HANGS)
+    with workers(path, **patched(path.parent, code)) as server:
+        flag.touch()
+        _, second = workers_of(server)
+        os.kill(second, signal.SIGKILL)
+        wait_until(lambda: not flag.exists())
+        wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
+        status, said = server.end(signal.SIGTERM)
+    assert status == 0
+    assert re.search("worker [12] has done nothing for 2 seconds\n", said)
+
+
+@pytest.mark.parametrize("stops", [STOPPED, HANGS], ids=["stopped", "hangs"])
+def test_a_server_ends_while_its_first_worker_hangs(path: Path, stops: str) -> None:
+    flag = path.with_name("hang")
+    flag.touch()
+    code = LATE.format(flag=str(flag), where="alone.opened_service", hangs=stops)
+    variables = patched(path.parent, code)
+    arguments = ("serve", "--port", 0, path, "--workers", WORKERS)
+    process = subprocess.Popen(
+        command(*arguments), stderr=subprocess.PIPE, text=True, env=os.environ | variables
+    )
+    with process:
+        wait_until(lambda: not flag.exists())
+        process.terminate()
+        _, said = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 1
+    assert "worker 1 has done nothing for 2 seconds" in said
+    assert "Traceback" not in said
+
+
+def test_a_server_ends_quietly_beside_clients_of_the_admin_port(path: Path) -> None:
+    with workers(path) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.admin_port)) for _ in range(8)]
+        assert metric(server, "hashrange_workers") == WORKERS
+        assert server.end(signal.SIGTERM) == (0, "")
+        for each in silent:
+            each.close()

@@ -19,7 +19,8 @@ from hashrange.interfaces.admin.routes import Answer, Routes, text_answer
 from hashrange.wire import NO_ORIGINS, ForeignHostError, Origins
 
 CONNECTIONS_MAX = 16
-"""How many clients are connected at once; one above that is disconnected."""
+"""How many clients are connected at once. Above that, the client that has sent no whole request for
+the longest time is disconnected; if all have sent one, the new client is."""
 
 HEAD_BYTES_MAX = 8 * 1024
 TRANSFER_SECONDS_MAX = 10
@@ -49,7 +50,9 @@ class AdminPort:
         self._origins = origins
         self._authorization = f"Bearer {token}".encode()
         self._threads = ThreadPoolExecutor(_THREADS, "hashrange-admin")
-        self._serving: set[asyncio.Task[None] | None] = set()
+        self._serving: set[asyncio.Task[None]] = set()
+        self._strangers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        """Those whose request is not there yet, the oldest first."""
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(
@@ -60,19 +63,21 @@ class AdminPort:
         """Answer nothing more."""
         self._server.close()
         for task in self._serving:
-            if task:
-                task.cancel()
+            task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._serving) >= CONNECTIONS_MAX:
+        if len(self._serving) >= CONNECTIONS_MAX and not self._turn_away():
             writer.transport.abort()
             return
         task = asyncio.current_task()
+        assert task is not None, "a connection is served by a task"
         self._serving.add(task)
+        self._strangers[task] = writer
         try:
             async with asyncio.timeout(TRANSFER_SECONDS_MAX):
                 request = _read(await reader.readuntil(b"\r\n\r\n"))
+            self._strangers.pop(task, None)
             answer = await self._answer(request)
             async with asyncio.timeout(TRANSFER_SECONDS_MAX):
                 writer.write(_rendered(request, answer))
@@ -81,9 +86,22 @@ class AdminPort:
                 await writer.wait_closed()
         except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError):
             pass  # the client has gone, or is too slow, or sends too much
+        except asyncio.CancelledError:
+            pass  # the port is closed: asyncio would log a task that is cancelled
         finally:
             self._serving.discard(task)
+            self._strangers.pop(task, None)
             writer.transport.abort()
+
+    def _turn_away(self) -> bool:
+        """Disconnect the oldest stranger. Returns whether there is one."""
+        if not self._strangers:
+            return False
+        task, writer = next(iter(self._strangers.items()))
+        del self._strangers[task]
+        self._serving.discard(task)
+        writer.transport.abort()
+        return True
 
     async def _answer(self, request: "_Request | None") -> Answer:
         if request is None:

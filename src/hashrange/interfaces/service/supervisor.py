@@ -38,6 +38,9 @@ turn of its event loop takes milliseconds, so even a worker that gets a hundredt
 heard in time. Others wait for its write lock for thirty seconds, so it has been replaced before any
 of their requests fails. Looks are counted, not the time between them, because the supervisor may
 have been stopped as well, or the machine suspended."""
+START_LOOKS_MAX = 30
+"""The same for a worker without any heartbeat: it starts, or ends. It is not held against the first
+worker of a server, which may have to upgrade a large file, unless the server ends."""
 
 _log = logging.getLogger("hashrange")
 
@@ -192,8 +195,10 @@ class Supervisor:
     def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
         """The last heartbeat, and how many looks have found the same one."""
         beat = self._shared.last_beat(process.number)
-        looks = looks + 1 if beat and beat == before else 0
-        if looks == SILENT_LOOKS_MAX:
+        looks = looks + 1 if beat == before else 0
+        if not beat and not (self._first_has_served() or self._ending.is_set()):
+            looks = 0
+        if looks == (SILENT_LOOKS_MAX if beat else START_LOOKS_MAX):
             seconds = looks * LOOK_SECONDS
             _log.error("worker %d has done nothing for %g seconds", process.number, seconds)
             process.popen.kill()
