@@ -11,9 +11,12 @@ DOCS := $(VENV)/docs
 export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
+# Exact versions, so that a release of a library turns nothing red; empty: the newest ones.
+CONSTRAINTS ?= constraints
+exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot bench fuzz soak docs package clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot bench fuzz soak docs package newest lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 26
@@ -63,17 +66,29 @@ package: $(READY)  ## The wheel and the sdist in dist/, checked and installed as
 	$(BIN)/python $(PIP_INSTALL) -e '.[package]'
 	$(BIN)/python scripts/check_package.py
 
+newest:  ## The tests with the newest libraries instead of the exact versions in constraints/
+	$(MAKE) VENV=.venv-newest CONSTRAINTS= check test test-python-clients
+
+lock:  ## Write the newest versions of all libraries to constraints/
+	$(MAKE) VENV=.venv-newest CONSTRAINTS= .venv-newest/.ready .venv-newest/clients/.ready .venv-newest/docs/.ready
+	for name in dev clients docs; do \
+	    python=.venv-newest/$${name#dev}/bin/python; \
+	    { echo "# Exact versions, which \`make lock\` writes."; \
+	      $$python -m pip list --format=freeze | grep -vE '^(hashrange|pip|setuptools|wheel)=='; \
+	    } > constraints/$$name.txt; \
+	done
+
 clean:  ## Remove the environment and the caches; what is built in .peers/ and .clients/ stays
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-newest build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The first Python that is new enough makes the environment.
-$(READY): pyproject.toml
+$(READY): pyproject.toml constraints/dev.txt
 	@for python in python3.11 python3 python3.13 python3.12; do \
 	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	        set -e; \
 	        echo "Setting up $(VENV) with $$($$python --version) ..."; \
 	        $$python -m venv --clear $(VENV); \
-	        $(BIN)/python $(PIP_INSTALL) -e '.[dev]'; \
+	        $(BIN)/python $(PIP_INSTALL) $(call exact,dev) -e '.[dev]'; \
 	        touch $@; \
 	        exit 0; \
 	    fi; \
@@ -82,10 +97,10 @@ $(READY): pyproject.toml
 
 $(CLIENTS)/.ready: $(READY)
 	$(BIN)/python -m venv --clear $(CLIENTS)
-	$(CLIENTS)/bin/python $(PIP_INSTALL) -e '.[clients]'
+	$(CLIENTS)/bin/python $(PIP_INSTALL) $(call exact,clients) -e '.[clients]'
 	touch $@
 
 $(DOCS)/.ready: $(READY) docs/requirements.txt
 	$(BIN)/python -m venv --clear $(DOCS)
-	$(DOCS)/bin/python $(PIP_INSTALL) -r docs/requirements.txt
+	$(DOCS)/bin/python $(PIP_INSTALL) $(call exact,docs) -r docs/requirements.txt
 	touch $@
