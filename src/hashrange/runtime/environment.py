@@ -26,12 +26,18 @@ class Environment(NamedTuple):
     commit_seconds: float = 0.0
     """How many seconds after its `now` a decision may still be committed; decisions with a later
     `now` may have been committed by then."""
-    indexes_follow: bool = False
-    """Whether the global indexes of new tables follow from a log."""
+    awaited: kv.AsyncStore | None = None
+    """The store, if it is asynchronous."""
     back_pressure: BackPressure | None = None
     """Throttles writes to tables whose indexes are too far behind."""
     views: Views = NO_VIEWS
     """What searches of vectors keep in memory."""
+
+    @property
+    def indexes_follow(self) -> bool:
+        """Whether the global indexes of new tables follow from a log. It becomes true when the
+        tables of a running server are distributed."""
+        return self.awaited is not None and self.awaited.indexes_follow
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
         """The tables known as of `head`, and a time that is not before anything stored by then."""

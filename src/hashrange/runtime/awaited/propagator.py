@@ -70,6 +70,8 @@ class Propagator:
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
         """A batch has landed: carry out the records that it has appended."""
+        if not self._environment.indexes_follow:
+            return
         appended = {(write.space, write.slot) for write in writes if type(write) is kv.Append}
         if not appended:
             return

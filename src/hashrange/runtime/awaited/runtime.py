@@ -81,15 +81,14 @@ class AsyncRuntime(BaseRuntime):
         _check_processes(settings)
         self._store = store
         self._loop = loop
-        self._opened = False
+        self._opened = self._logs_opened = False
         meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
         times = Clock.of(clock or store)
-        follow = store.indexes_follow
         environment = Environment(
             *(Catalog(), times, settings, meter),
             commit_seconds=store.commit_seconds_max,
-            indexes_follow=follow,
-            back_pressure=BackPressure(self._lags) if follow else None,
+            awaited=store,
+            back_pressure=BackPressure(self._lags),
             views=VectorViews(settings.vector_cache_bytes),
         )
         threads = StoreOnLoop(store, loop)
@@ -99,19 +98,20 @@ class AsyncRuntime(BaseRuntime):
         self._tasks: set[Task[None]] = set()
         common: Any = (store, loop, environment, jobs, self._spawn, self.open)
         self._reads = Reads(*common)
-        self._propagator = Propagator(store, environment, self._spawn) if follow else None
-        committed = self._propagator.committed if self._propagator is not None else None
-        common = (*common, wake_upkeep, committed)
+        self._propagator = Propagator(store, environment, self._spawn)
+        common = (*common, wake_upkeep, self._propagator.committed)
         self._writes = Writes(*common)
         forks.watch(self)
 
     async def open(self) -> None:
-        """Upgrade the stored rows before the first request."""
+        """Upgrade the stored rows before the first request. If indexes follow, open their logs,
+        also if the tables of a running server have been distributed."""
         if not self._opened:
             await bring_up_to_date_async(self._store)
-            if self.environment.indexes_follow:
-                await self._open_index_logs()
             self._opened = True
+        if self._store.indexes_follow and not self._logs_opened:
+            await self._open_index_logs()
+            self._logs_opened = True
 
     async def _open_index_logs(self) -> None:
         submission = submission_of(OPEN_INDEX_LOGS, None, b"", DEFAULT_CALLER)
@@ -179,8 +179,7 @@ class AsyncRuntime(BaseRuntime):
         if self._closed:
             return
         self._closed = True
-        if self._propagator is not None:
-            self._propagator.closing = True
+        self._propagator.closing = True
         end = self._loop.time() + CLOSING_SECONDS_MAX
         while self._is_busy() and (left := end - self._loop.time()) > 0:
             await asyncio.sleep(0 if self._tasks else 0.01)
@@ -191,11 +190,11 @@ class AsyncRuntime(BaseRuntime):
 
     def _is_busy(self) -> bool:
         """A read has been answered when its snapshot is still to be closed."""
-        waiting = (self._reads, self._writes, self._propagator or ())
-        return bool(self._tasks) or any(map(len, waiting))
+        waiting = len(self._reads) + len(self._writes) + len(self._propagator)
+        return bool(self._tasks) or waiting > 0
 
     def _lags(self) -> dict[str, float]:
-        return self._propagator.lags() if self._propagator is not None else {}
+        return self._propagator.lags()
 
     def after_fork_in_child(self) -> None:
         """The loop and the connections are the parent's."""

@@ -79,7 +79,7 @@ class Writes:
         spawn: Spawn,
         prepare: Callable[[], Coroutine[Any, Any, None]],
         wake_upkeep: Callable[[], None],
-        committed: Callable[[Sequence[kv.Write]], None] | None,
+        committed: Callable[[Sequence[kv.Write]], None],
     ) -> None:
         self.refusal = ""
         """Why all writes are refused; empty if they are not."""
@@ -159,8 +159,7 @@ class Writes:
             batch.fail(error)
         else:
             writes = await run_batch(batch, self._store, first)
-            if self._committed is not None:
-                self._committed(writes)
+            self._committed(writes)
 
     def _end(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
         self._batches -= 1

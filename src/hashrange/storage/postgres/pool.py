@@ -65,6 +65,9 @@ class Pool:
         self._dsn = dsn
         self._name = name
         self._idle: list[Any] = []
+        self._taken: set[Any] = set()
+        self._outdated: set[Any] = set()
+        """Those that are in use, and have earlier settings."""
         self.configure(settings)
         self._free = asyncio.Semaphore(size)
         # Callers that may want a second connection never hold all of them, so that they cannot wait
@@ -74,7 +77,8 @@ class Pool:
         self._closed = False
 
     def configure(self, settings: dict[str, str]) -> None:
-        """Use other settings for all connections, none of which may be in use."""
+        """Use other settings for all connections. Those in use are closed when they come back."""
+        self._outdated |= self._taken
         self._options: dict[str, Any] = {"server_settings": settings}
         self._settings = ""
         if self.pgbouncer:
@@ -134,11 +138,9 @@ class Pool:
         try:
             await self._wait(self._free)
             try:
-                while self._idle:
-                    connection = self._idle.pop()
-                    if not connection.is_closed():
-                        return connection
-                return await self._connect()
+                connection = await self._idle_or_new()
+                self._taken.add(connection)
+                return connection
             except BaseException:
                 self._free.release()
                 raise
@@ -146,6 +148,13 @@ class Pool:
             if wants_two:
                 self._with_two.release()
             raise
+
+    async def _idle_or_new(self) -> Any:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+        return await self._connect()
 
     async def _wait(self, places: asyncio.Semaphore) -> None:
         self.waiting += 1
@@ -159,6 +168,9 @@ class Pool:
 
     def give(self, connection: Any, sound: bool = True, wants_two: bool = False) -> None:
         """Give a connection back, with the same `wants_two` as it was taken with."""
+        sound = sound and connection not in self._outdated
+        self._taken.discard(connection)
+        self._outdated.discard(connection)
         if sound and not self._closed and not connection.is_closed():
             self._idle.append(connection)
         else:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+import asyncpg
+
 from hashrange.kv import Answer, Durability, Read, StoreError, check_durability
 from hashrange.storage.postgres import check, routed, schema, settle
 from hashrange.storage.postgres.address import (
@@ -242,6 +244,8 @@ class PostgresStore:
             await settle.forget_old(self.pool, self.milliseconds(), self.citus)
 
     def explained(self, error: BaseException) -> BaseException:
+        if isinstance(error, asyncpg.FeatureNotSupportedError) and not self.citus:
+            self._opened = False  # the tables may have just been distributed
         return explain(error, self.name) if isinstance(error, ERRORS) else error
 
     async def _fetch(self, statement: str, *arguments: Any) -> Any:
