@@ -1,6 +1,8 @@
 """Connections that are lost, at any moment, and a server that goes away and comes back."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
@@ -159,6 +161,31 @@ def test_idle_connections_that_were_ended_are_replaced(postgres_server: Postgres
 def number_in(answers: list[Answer]) -> int:
     [[value]] = cast(list[list[bytes]], answers)
     return int.from_bytes(value[4:8], "big")
+
+
+def test_a_lost_question_about_an_outcome_does_not_answer_the_next_one(postgres_dsn: str) -> None:
+    """The question leaves the id of the commit behind, as the commit would have done."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await store.open()
+        fresh = store.pool.fresh
+        lost = 0
+
+        @asynccontextmanager
+        async def lost_once() -> AsyncIterator[Any]:
+            nonlocal lost
+            async with fresh() as connection:
+                yield connection
+            lost += 1
+            if lost == 1:
+                raise ConnectionResetError
+
+        store.pool.fresh = lost_once  # type: ignore[method-assign]
+        asked = settle.PLAIN_SLOT, settle.new_id(store.milliseconds()), store.pool, store.name
+        assert not await settle._was_committed(*asked)
+        assert lost == 2
+
+    run(postgres_dsn, scenario)
 
 
 def test_a_server_that_is_killed_under_load_loses_nothing(

@@ -28,6 +28,7 @@ KEPT_MILLISECONDS = 10 * 60 * 1000
 _TIME_BYTES = 6
 
 MARK = "INSERT INTO batches (slot, id) VALUES ($1, $2)"
+_MARKS = "SELECT count(*) FROM batches WHERE slot = $1 AND id = $2"
 PLAIN_SLOT = 0
 """The slot of all ids, unless the database is distributed by slots."""
 
@@ -67,12 +68,21 @@ async def commit(
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
+    """Insert the id, so that the transaction cannot commit any more, unless it has.
+
+    The connection of this question may be lost too, after it has inserted the id. So it inserts
+    another id with it, which tells the next question who inserted the first.
+    """
+    own = id_[:-1] + bytes([id_[-1] ^ 1])
     deadline = time.monotonic() + SETTLE_SECONDS_MAX
     while True:
         try:
-            async with pool.fresh() as connection:
+            async with pool.fresh() as connection, connection.transaction():
                 status = await connection.execute(MARK + " ON CONFLICT DO NOTHING", slot, id_)
-                return bool(status == "INSERT 0 0")
+                if status == "INSERT 0 1":
+                    await connection.execute(MARK, slot, own)
+                    return False
+                return not await connection.fetchval(_MARKS, slot, own)
         except (*ERRORS, StoreError):
             if time.monotonic() > deadline:
                 raise OutcomeUnknown(
