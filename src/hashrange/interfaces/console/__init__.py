@@ -5,7 +5,8 @@
 
 `console` has the state that all pages share, `visits` the request and the answer of a page, `app`
 joins the pages, `security` is the guard in front of them, and `serving` runs it. `values`,
-`entities` and `shapes` turn values, items and tables into something that templates can show. `tour`
+`entities` and `shapes` turn values, items and tables into something that templates can show.
+`searching` reads on until a page is full, and `ways` has the links from what a page shows. `tour`
 has the tables of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for
 a picture, `stream_tails` reads streams, and `watching` asks the admin port of a server.
 

@@ -29,6 +29,7 @@ from hashrange.interfaces.console.visits import (
     fields,
     table_path,
 )
+from hashrange.interfaces.console.ways import Ways, lit
 from hashrange.runtime.mistaken_calls import Closed
 
 BODY_BYTES_MAX = 8 * 2**20
@@ -74,6 +75,8 @@ def _environment(console: Console, pages: list[Page]) -> Environment:
         "table_path": table_path,
         "address": address,
         "cursor": values.cursor,
+        "Ways": Ways,
+        "lit": lit,
         "dumps": values.dumps,
         "CSRF_FIELD": CSRF_FIELD,
         "CSRF_HEADER": CSRF_HEADER,

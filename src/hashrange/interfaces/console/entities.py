@@ -24,6 +24,21 @@ def entity_of(item: Item, source: Source) -> str:
     return " · ".join(dict.fromkeys(filter(None, found)))
 
 
+def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
+    """What all items of the item's type have: an attribute, an operator, a text."""
+    for name, value in item.items():
+        if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
+            return [(name, "=", value["S"])]
+    texts = {name: item.get(name, {}).get("S", "") for name in source.keys}
+    conditions = []
+    for name, text in texts.items():
+        if prefix := _PREFIX.match(text):
+            conditions.append((name, "begins_with", prefix[0]))
+        elif text.isalpha():
+            conditions.append((name, "=", text))
+    return conditions
+
+
 def _prefix(text: str) -> str:
     """`order#7` has the prefix order; a text without digits and separators is its own."""
     found = _PREFIX.match(text)

@@ -50,8 +50,8 @@ class Collection:
 class Results:
     source: Source
     collections: list[Collection]
-    entities: list[tuple[str, int, int]]
-    """Of each entity type its name, its colour and how many there are."""
+    entities: list[tuple[str, int, int, Item]]
+    """Of each entity type its name, its colour, how many there are, and one of them."""
     count: int
 
 
@@ -64,7 +64,11 @@ def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence
         key = cursor(shape.key_of(item)) if whole else ""
         rows.append(Row(item, key, entity, colours.of(entity)))
     counted = Counter((row.entity, row.colour) for row in rows if row.entity)
-    entities = [(entity, colour, count) for (entity, colour), count in counted.most_common(20)]
+    examples = {row.entity: row.item for row in reversed(rows)}
+    entities = [
+        (entity, colour, count, examples[entity])
+        for (entity, colour), count in counted.most_common(20)
+    ]
     return Results(source, list(_collections(shape, source, rows)), entities, len(rows))
 
 

@@ -1,8 +1,9 @@
 """The ring of partitions: a table or an index as `Database.inspect` tells it, laid out to draw."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin
+from itertools import product
+from math import cos, dist, pi, sin
 from typing import Any
 
 from hashrange.interfaces.console.values import typed
@@ -10,19 +11,23 @@ from hashrange.interfaces.console.values import typed
 WHOLE = 1 << 64
 """Ranges of the hash are written with 16 hexadecimal digits or more."""
 DIGITS = 16
-RADIUS, LABELS, DOTS = 100, 66, 100
-"""Of the circle, of the numbers within it, and of the keys upon it."""
+LABELS, DOTS = (66, 42), (100, 122)
+"""The radii at which numbers of partitions and keys are drawn. The circle's is 100."""
+APART, TURN = 21, 0.036
+"""How far two numbers are apart, and about the same as a part of the circle."""
+LABELLED = 24
+"""Up to so many partitions are numbered."""
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A partition. `start` and `length` are thousandths of the circle, x and y are its label's."""
+    """A partition. `start` and `length` are thousandths of the circle. It has no label
+    if there are many partitions."""
 
     number: int
     start: float
     length: float
-    x: float
-    y: float
+    label: tuple[float, float] | None
     found: Mapping[str, Any]
 
 
@@ -50,10 +55,9 @@ class Ring:
 
 def ring(source: Mapping[str, Any]) -> Ring:
     """The ring of a table or an index. `source` is as `Database.inspect` returns it."""
-    arcs = [_arc(partition) for partition in source["partitions"]]
+    arcs = _arcs(source["partitions"])
     largest = sorted(source["collections"]["largest"], key=lambda each: str(each["hash"]))
-    dots = [_dot(number, each, arcs) for number, each in enumerate(largest, 1)]
-    return Ring(arcs, dots, source["collections"]["complete"])
+    return Ring(arcs, _dots(largest, arcs), source["collections"]["complete"])
 
 
 def _place(hexadecimal: str | None) -> float:
@@ -67,21 +71,37 @@ def _at(place: float, radius: float) -> tuple[float, float]:
     return round(radius * cos(angle), 1), round(radius * sin(angle), 1)
 
 
-def _arc(partition: Mapping[str, Any]) -> Arc:
-    start, end = _place(partition["from"]), _place(partition["to"])
-    middle = _at((start + end) / 2, LABELS)
-    return Arc(partition["number"], start * 1000, (end - start) * 1000, *middle, partition)
+def _apart(place: float, radii: Sequence[float], taken: list[tuple[float, float]]) -> None:
+    """Add the point nearest to a place on the circle that hides none of those that are taken."""
+    for turn in range(len(taken) + 1):
+        for shift, radius in product({turn * TURN, -turn * TURN}, radii):
+            point = _at(place + shift, radius)
+            if all(dist(point, other) >= APART for other in taken):
+                taken.append(point)
+                return
+    raise AssertionError("each point that is taken covers less than two turns")
 
 
-def _dot(number: int, found: Mapping[str, Any], arcs: list[Arc]) -> Dot:
-    place = _place(found["hash"])
-    partition = max((arc for arc in arcs if arc.start <= place * 1000), key=lambda arc: arc.start)
-    return Dot(
-        number,
-        *_at(place, DOTS),
-        found["hash"],
-        partition.number,
-        {name: typed(value, name) for name, value in found["key"].items()},
-        found["items"],
-        found["bytes"],
-    )
+def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
+    labels: list[tuple[float, float]] = []
+    arcs = []
+    for partition in partitions:
+        start, end = _place(partition["from"]), _place(partition["to"])
+        if len(partitions) <= LABELLED:
+            _apart((start + end) / 2, LABELS, labels)
+        at = labels[-1] if labels else None
+        arcs.append(Arc(partition["number"], start * 1000, (end - start) * 1000, at, partition))
+    return arcs
+
+
+def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
+    points: list[tuple[float, float]] = []
+    dots = []
+    for number, each in enumerate(largest, 1):
+        place = _place(each["hash"])
+        _apart(place, DOTS, points)
+        partition = max((arc for arc in arcs if arc.start <= place * 1000), key=lambda a: a.start)
+        key = {name: typed(value, name) for name, value in each["key"].items()}
+        size = each["items"], each["bytes"]
+        dots.append(Dot(number, *points[-1], each["hash"], partition.number, key, *size))
+    return dots

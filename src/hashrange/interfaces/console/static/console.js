@@ -12,11 +12,16 @@ function move(step) {
   const all = rows();
   const at = all.findIndex((row) => row.classList.contains("current"));
   const row = all[Math.max(0, Math.min(all.length - 1, at + step))];
-  if (!row) return;
+  if (!row) return document.querySelector(`[data-step="${step}"]`)?.click();
   all[at]?.classList.remove("current");
   row.classList.add("current");
   (row.querySelector("a") ?? row).focus();
   row.scrollIntoView({ block: "nearest" });
+}
+
+function across(step) {
+  const links = [...(current()?.querySelectorAll("td a") ?? [])];
+  links[Math.max(0, links.indexOf(document.activeElement) + step)]?.focus();
 }
 
 const current = () => document.querySelector("[data-row].current");
@@ -26,6 +31,9 @@ const keys = {
   "?": () => document.getElementById("help").showModal(),
   j: () => move(1),
   k: () => move(-1),
+  h: () => across(-1),
+  l: () => across(1),
+  u: () => document.querySelector("[data-back]")?.click(),
   n: () => first("[data-next]")?.click(),
   e: () => first("[data-edit]")?.click(),
   x: () => current()?.querySelector("input[type=checkbox]")?.click(),
@@ -70,6 +78,10 @@ document.addEventListener("click", (event) => {
     going.querySelector("[data-go-on]").hidden = false;
     stopped.remove();
   }
+  if (found("a[data-item]")) {
+    const links = [...document.querySelectorAll("a[data-item]")].map((link) => link.getAttribute("href"));
+    keep({ list: location.href, links });
+  }
   const removed = found("[data-remove]");
   if (removed) removed.closest(removed.dataset.remove).remove();
 });
@@ -93,3 +105,35 @@ document.addEventListener("change", (event) => {
     for (const number of shown.querySelectorAll("[data-count]")) number.textContent = count;
   }
 });
+
+// The list that an item was opened from: the way back, and to the items beside it.
+const keep = (place) => sessionStorage.setItem("place", JSON.stringify(place));
+
+document.addEventListener("DOMContentLoaded", () => {
+  const place = JSON.parse(sessionStorage.getItem("place"));
+  const shown = document.querySelector("[data-place]");
+  const key = new URLSearchParams(location.search).get("key");
+  const at = place?.links.findIndex((link) => link.endsWith(`?key=${key}`));
+  if (shown && at >= 0) {
+    shown.hidden = false;
+    shown.querySelector("[data-back]").href = place.list;
+    shown.querySelector("[data-at]").textContent = `${at + 1} of ${place.links.length} in the list`;
+    for (const link of shown.querySelectorAll("[data-step]")) {
+      const href = place.links[at + Number(link.dataset.step)];
+      if (href) link.href = href;
+      else link.hidden = true;
+    }
+    keep({ ...place, last: place.links[at] });
+  } else if (place?.last && place.list === location.href) {
+    const link = document.querySelector(`a[data-item][href="${CSS.escape(place.last)}"]`);
+    link?.closest("[data-row]").classList.add("current");
+    link?.focus();
+    link?.scrollIntoView({ block: "center" });
+  }
+});
+
+// What is wider than its place fades at the side on which there is more.
+const hint = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+const hints = () => document.querySelectorAll(".scroll").forEach(hint);
+addEventListener("scroll", ({ target }) => target.classList?.contains("scroll") && hint(target), true);
+for (const event of ["load", "resize", "htmx:afterSettle"]) addEventListener(event, hints);
