@@ -16,7 +16,7 @@ CONSTRAINTS ?= constraints
 exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot bench fuzz soak docs package newest lock clean
+.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot demo-migrate bench fuzz soak docs package newest lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 26
@@ -47,6 +47,9 @@ demo: $(READY)  ## Sensor management on a real server; EXIT=1 ends it after the 
 
 demo-hot: $(READY)  ## An index with one hot key, live, until its table refuses writes
 	$(BIN)/python examples/partitions/demo_hot.py
+
+demo-migrate: $(READY)  ## The key of sensors' measurements changes while a program writes them
+	$(BIN)/python examples/migrate/demo_migrate.py
 
 bench: $(READY)  ## Ours beside the peers, in one run; ARGS="--quick", ARGS="--help"
 	$(BIN)/python -m benchmarks $(ARGS)

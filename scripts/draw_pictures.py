@@ -39,7 +39,7 @@ def pictures() -> dict[Path, str]:
             found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
     found[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
     found[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
-    for module in ("svg_boxes", "svg_load"):
+    for module in ("svg_boxes", "svg_load", "svg_migration"):
         for name, picture in import_module(module).pictures().items():
             found[PICTURES / f"{name}.svg"] = picture
     return found

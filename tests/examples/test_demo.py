@@ -33,3 +33,13 @@ def test_the_demo_reports_eight_access_patterns_and_ends() -> None:
     ]
     [path] = re.findall(r"file +(\S+)", ran.stdout)
     assert not Path(path).exists()
+
+
+def test_the_demo_changes_a_key_under_a_running_program() -> None:
+    demo = DEMO.parent / "migrate" / "demo_migrate.py"
+    environment = {**os.environ, "HOURS": "30"}
+    command = [sys.executable, str(demo)]
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX, check=True
+    )
+    assert "every answer was right, and nothing is lost" in ran.stdout

@@ -41,7 +41,7 @@ class Migration:
 
     `lease_seconds` is how long a program relies on a phase that it has read, `signature_seconds`
     how long a signed request may be under way. With `guards` (1 to 99), each write also checks one
-    of as many items, and no clock is relied on for it. These three are the same in all programs.
+    of as many items, and no clock is relied on for it. All programs have the same guards and lease.
     `accept` names patterns of the old model that may become less consistent.
 
     Raises DeclarationError with every reason why version one cannot do this change.
@@ -127,7 +127,8 @@ class Migration:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of both models, by which programs and the table know the migration."""
-        shown = [_described(self.old.model), _described(self.new.model), self.guards]
+        settings = [self.guards, self.lease_seconds]  # a shorter wait than a lease is no fence
+        shown = [_described(self.old.model), _described(self.new.model), settings]
         return hashlib.blake2b(json.dumps(shown).encode(), digest_size=12).hexdigest()
 
     # ---- the migrator ----

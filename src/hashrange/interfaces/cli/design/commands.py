@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hashrange.interfaces.cli.commands import command
-from hashrange.interfaces.cli.design import cost, diff, draw, exchange, infer
+from hashrange.interfaces.cli.design import cost, diff, draw, exchange, infer, migrate
 from hashrange.interfaces.cli.design.model_files import add_endpoint, add_model, client, tables_of
 from hashrange.interfaces.failing import fail
 
@@ -39,6 +39,7 @@ def add(commands: "Commands") -> None:
     exchange.add_export_arguments(command(tools, exchange.export))
     exchange.add_import_arguments(command(tools, exchange.import_))
     infer.add_arguments(command(tools, infer.infer))
+    migrate.add(tools)
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:

@@ -1,0 +1,65 @@
+"""The requests that a step of a migration would send, without sending those that write."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Connection, Pause, Steps, T
+
+READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan", "DescribeTable"})
+Show = Callable[[str, dict[str, Any]], object]
+
+
+def dry_run(steps: Steps[T], connection: Connection, show: Show) -> T:
+    """Run the steps: reads are sent, and writes are shown and answered as if they had succeeded.
+
+    Waits are left out. An index that would be created answers as if it were there.
+    """
+    pretended = _Pretended(connection, show)
+    try:
+        request = next(steps)
+        while True:
+            if isinstance(request, Pause):
+                request = steps.send({})
+                continue
+            try:
+                response = pretended.call(request)
+            except ApiFailure as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+class _Pretended:
+    def __init__(self, connection: Connection, show: Show) -> None:
+        self.connection = connection
+        self.show = show
+        self.created: set[str] = set()
+        self.deleted: set[str] = set()
+
+    def call(self, request: ApiCall) -> dict[str, Any]:
+        operation, payload = request.operation, request.payload
+        if operation not in READS:
+            self.show(operation, payload)
+            for change in payload.get("GlobalSecondaryIndexUpdates", []):
+                [(kind, index)] = change.items()
+                names = self.created if kind == "Create" else self.deleted
+                names.add(index["IndexName"])
+            return {}
+        if operation == "Query":
+            return {"Items": [{}]}  # the canary of an index that is not there
+        response = self.connection.call(operation, payload)
+        if operation == "DescribeTable":
+            self._add_indexes(response["Table"])
+        return response
+
+    def _add_indexes(self, table: dict[str, Any]) -> None:
+        there = table.setdefault("GlobalSecondaryIndexes", [])
+        kept = [index for index in there if index["IndexName"] not in self.deleted]
+        known = {index["IndexName"] for index in kept}
+        added = [
+            {"IndexName": name, "IndexStatus": "ACTIVE"} for name in sorted(self.created - known)
+        ]
+        table["GlobalSecondaryIndexes"] = kept + added
