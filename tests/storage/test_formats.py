@@ -1,6 +1,7 @@
 """Files of older formats are upgraded completely or not at all, and never misread."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,13 @@ def test_an_older_file_is_upgraded_completely_or_not_at_all(
     monkeypatch.setattr(file_format, "VERSION", newest)
     with pytest.raises(Damaged, match="install a newer one"):
         open_store()
+
+
+def test_the_page_about_the_bytes_is_of_these_versions() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "keyspace.md").read_text()
+    assert f"in version {upgrade.VERSION} of their" in page
+    *_, last = re.findall(r"^\| (\d+) \| (\d+) \|", page, re.MULTILINE)
+    assert tuple(map(int, last)) == (file_format.VERSION, upgrade.VERSION)
 
 
 # ---- what the engine has stored ----
