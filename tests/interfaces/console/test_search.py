@@ -43,7 +43,7 @@ def _item(number: int) -> dict[str, Any]:
 @pytest.fixture
 def page(browser: Any, console: Browserless, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A window whose searches begin one request in each round."""
-    monkeypatch.setattr(searching.search, "__defaults__", (0.0, None))
+    monkeypatch.setattr(searching.search, "__defaults__", (0.0,))
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(1000 * SECONDS_MAX)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.interfaces.console.shapes import Item, TableShape
-from hashrange.interfaces.console.values import TYPES, ValueMistake, plain, pretty, typed
+from hashrange.interfaces.console.values import TYPES, ValueMistake, entered, plain, pretty, typed
+from hashrange.model.errors import ValidationException
+from hashrange.model.numbers import canonical
 
 ESCAPED = "escaped"
 KINDS = {**TYPES, ESCAPED: 'String, in quotes: "a\\nb"'}
@@ -27,6 +29,7 @@ class Field:
     kind: str
     text: str
     locked: bool = False
+    fault: str = ""
 
     @property
     def lines(self) -> int:
@@ -55,16 +58,38 @@ def _field(name: str, value: dict[str, Any], locked: bool) -> Field:
     return Field(name, kind, pretty(content), locked)
 
 
+class FieldMistakes(ValueMistake):
+    """Faults of fields, by the number of their row."""
+
+    def __init__(self, faults: dict[int, str]) -> None:
+        super().__init__("; ".join(faults.values()))
+        self.faults = faults
+
+
 def item_of_fields(names: list[str], kinds: list[str], texts: list[str]) -> Item:
-    """The item that was entered. Rows without a name are left out. Raises `ValueMistake`."""
+    """The item that was entered. Rows without a name are left out. Raises `FieldMistakes`."""
     item: Item = {}
-    for name, kind, text in zip(names, kinds, texts, strict=False):
+    faults: dict[int, str] = {}
+    for row, (name, kind, text) in enumerate(zip(names, kinds, texts, strict=False)):
         if not name:
             continue
-        if name in item:
-            raise ValueMistake(f"{name}: occurs twice")
-        item[name] = _value(name, kind, text.replace("\r\n", "\n"))
+        try:
+            if name in item:
+                raise ValueMistake(f"{name}: occurs twice")
+            item[name] = _value(name, kind, text.replace("\r\n", "\n"))
+        except ValueMistake as mistake:
+            faults[row] = str(mistake)
+    if faults:
+        raise FieldMistakes(faults)
     return item
+
+
+def _number(name: str, text: str) -> str:
+    try:
+        canonical(text)
+    except ValidationException as error:
+        raise ValueMistake(f"{name}: {error.message}") from None
+    return text
 
 
 def _value(name: str, kind: str, text: str) -> dict[str, Any]:
@@ -72,14 +97,16 @@ def _value(name: str, kind: str, text: str) -> dict[str, Any]:
         return {"S": text}
     if kind not in KINDS:
         raise ValueMistake(f"{name}: {kind} is not a type")
-    if kind in ("N", "B"):
+    if kind == "N":
+        return {"N": _number(name, text.strip())}
+    if kind == "B":
         return typed({kind: text.strip()}, name)
     if kind == "NULL":
         return {"NULL": True}
     try:
-        content = json.loads(text)
+        content = entered(text) if kind in ("M", "L") else json.loads(text)
     except (ValueError, RecursionError) as problem:
         needed = {"BOOL": "true or false", ESCAPED: 'a text in quotes, "a\\nb"'}
-        wanted = needed.get(kind, "DynamoDB JSON without the type")
+        wanted = needed.get(kind, "JSON")
         raise ValueMistake(f"{name}: {KINDS[kind]} needs {wanted}; {problem}") from None
     return typed({"S" if kind == ESCAPED else kind: content}, name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from hashrange.interfaces.amounts import size
 from hashrange.interfaces.console.shapes import Item
-from hashrange.interfaces.console.values import Value, pretty
+from hashrange.interfaces.console.values import Value, pretty, start_of
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000
@@ -58,7 +58,7 @@ def _text(kind: str, content: Any) -> tuple[str, str]:
     if kind in ("BOOL", "NULL"):
         return ("null" if kind == "NULL" else str(content).lower()), ""
     if len(content) > TEXT_CHARS:
-        return content[:TEXT_CHARS], f"of {size(len(content.encode()))}"
+        return start_of(content, TEXT_CHARS), f"of {size(len(content.encode()))}"
     return content, ""
 
 

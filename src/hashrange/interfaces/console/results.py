@@ -36,6 +36,11 @@ class Run:
     more: int
     rows: list[Row]
 
+    @property
+    def numeric(self) -> set[str]:
+        """The columns that have only numbers."""
+        return {name for name in self.columns if all("N" in row.item[name] for row in self.rows)}
+
 
 @dataclass(frozen=True)
 class Collection:

@@ -78,7 +78,6 @@ def search(
     read: Callable[[int, str | None], Portion],
     search: Search,
     seconds: float = SECONDS,
-    read_max: int | None = None,
 ) -> Search:
     """One round. `read` sends a request for at most so many items, from a place on.
 
@@ -88,10 +87,9 @@ def search(
     start = time.monotonic()
     while True:
         room = search.limit - search.found
-        step = search.step if read_max is None else min(search.step, read_max - search.read)
-        portion = read(step, search.after)
+        portion = read(search.step, search.after)
         units = search.units + portion.units
-        if len(portion.items) > room and step > room:
+        if len(portion.items) > room and search.step > room:
             search = replace(search, units=units, step=room)
             continue
         search = replace(
@@ -100,9 +98,8 @@ def search(
             found=search.found + len(portion.items),
             units=units,
             after=portion.next,
-            step=search.limit if portion.items else min(step * 4, STEP_MAX),
+            step=search.limit if portion.items else min(search.step * 4, STEP_MAX),
             items=search.items + tuple(portion.items),
         )
-        full = not search.goes_on or search.read == read_max
-        if full or time.monotonic() - start > seconds:
+        if not search.goes_on or time.monotonic() - start > seconds:
             return search

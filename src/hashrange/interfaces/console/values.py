@@ -31,11 +31,17 @@ TYPES = {
 CELL_CHARS = 160
 """The limits of a value in a cell."""
 
+_EMOJI = "[\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff]"
 _UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    f"(?<!{_EMOJI})\u200d|\u200d(?!{_EMOJI})|"
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-"""Characters that cannot be seen, or that change how the text around them is shown."""
+"""Characters that cannot be seen, or that change how the text around them is shown. U+200D between
+emoji is seen: it makes one picture of two."""
+
+_JOINED = re.compile("[\u0300-\u036f\u200d\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
+"""Characters that are drawn as one with the character before them."""
 
 
 # JSON has no line end within a text, so none is matched.
@@ -79,6 +85,64 @@ def item_of(text: str) -> Item:
     if not isinstance(found, dict):
         raise ValueMistake('an item is an object: {"name": {"S": "value"}}')
     return {name: typed(value, name) for name, value in found.items()}
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of plain JSON, as it was written."""
+
+    text: str
+
+
+def entered_item(text: str) -> Item:
+    """The item that a user wrote, in DynamoDB JSON or in plain JSON. Raises `ValueMistake`."""
+    found = entered(text)
+    if not isinstance(found, dict):
+        raise ValueMistake('an item is an object: {"name": "value"} or {"name": {"S": "value"}}')
+    return {name: typed(value, name) for name, value in found.items()}
+
+
+def entered(text: str) -> Any:
+    """The content of a map or a list that a user wrote, its members in DynamoDB JSON.
+
+    It is plain JSON if none of its members has a type: {"cup": 6}, but {"cup": {"N": "6"}} is not.
+    """
+    try:
+        found = json.loads(
+            text, parse_int=_Number, parse_float=_Number, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError) as problem:
+        raise ValueMistake(f"this is not JSON: {problem}") from None
+    if not isinstance(found, dict | list):
+        return found
+    if any(map(_has_type, found.values() if isinstance(found, dict) else found)):
+        return found
+    if isinstance(found, list):
+        return [_of_plain(each) for each in found]
+    return {name: _of_plain(each) for name, each in found.items()}
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is not a value")
+
+
+def _has_type(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in TYPES
+
+
+def _of_plain(value: Any) -> dict[str, Any]:
+    match value:
+        case None:
+            return {"NULL": True}
+        case bool():
+            return {"BOOL": value}
+        case _Number():
+            return {"N": value.text}
+        case str():
+            return {"S": value}
+        case list():
+            return {"L": [_of_plain(each) for each in value]}
+    return {"M": {name: _of_plain(each) for name, each in value.items()}}
 
 
 def typed(value: Any, where: str) -> dict[str, Any]:
@@ -172,12 +236,22 @@ class Cell:
         return self.kind == "N"
 
 
+def start_of(text: str, most: int) -> str:
+    """The first characters of a text; one that is joined to others is left out, not cut."""
+    end = most
+    while 0 < end < len(text) and (_JOINED.match(text, end) or text[end - 1] == "\u200d"):
+        end -= 1
+    return text[: end or most]
+
+
 def cell(value: Value) -> Cell:
     [(kind, content)] = value.items()
     text = "".join(_pieces(value, [CELL_CHARS]))
     if kind == "S":
         cut = len(content) > CELL_CHARS
-        return Cell(kind, content[:CELL_CHARS], f"of {size(len(content.encode()))}" if cut else "")
+        return Cell(
+            kind, start_of(content, CELL_CHARS), f"of {size(len(content.encode()))}" if cut else ""
+        )
     if kind == "B":
         return Cell(kind, text, size(len(content)))
     if kind in ("BOOL", "NULL", "N"):

@@ -7,13 +7,20 @@ from starlette.responses import Response
 
 from hashrange.interfaces.console import writing
 from hashrange.interfaces.console.entities import entity_of
-from hashrange.interfaces.console.fields import KINDS, Field, fields_of, item_of_fields
+from hashrange.interfaces.console.fields import (
+    KINDS,
+    Field,
+    FieldMistakes,
+    fields_of,
+    item_of_fields,
+)
 from hashrange.interfaces.console.outline import difference, outline
 from hashrange.interfaces.console.shapes import Item, TableShape
 from hashrange.interfaces.console.values import (
     ValueMistake,
     cursor,
     dumps,
+    entered_item,
     item_bytes,
     item_of,
     key_at,
@@ -146,7 +153,7 @@ def review(visit: Visit) -> Response:
         item = _entered(visit)
         _check_keys(shape, read, item)
     except ValueMistake as mistake:
-        return _mistaken(visit, shape, read, str(mistake))
+        return _mistaken(visit, shape, read, mistake)
     return visit.page("review.html", **_review(shape, read, item))
 
 
@@ -166,7 +173,7 @@ def _review(shape: TableShape, read: Item | None, item: Item) -> dict[str, Any]:
 def _entered(visit: Visit) -> Item:
     given = visit.given
     if "json" in given:
-        return item_of(given["json"])
+        return entered_item(given["json"])
     return item_of_fields(given.getlist("name"), given.getlist("kind"), given.getlist("text"))
 
 
@@ -178,15 +185,21 @@ def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
             raise ValueMistake(f"{name}: a key cannot change; save the item as a new one instead")
 
 
-def _mistaken(visit: Visit, shape: TableShape, read: Item | None, mistake: str) -> Response:
+def _mistaken(
+    visit: Visit, shape: TableShape, read: Item | None, mistake: ValueMistake
+) -> Response:
     """The form as it was sent, with its faults."""
     given = visit.given
     rows = None
     if "json" not in given:
         columns = given.getlist("name"), given.getlist("kind"), given.getlist("text")
         locked = shape.table.keys if read else ()
-        rows = [Field(n, k, t, n in locked) for n, k, t in zip(*columns, strict=False)]
-    return _form_of(visit, shape, read, rows, given.get("json", ""), mistake)
+        faults = mistake.faults if isinstance(mistake, FieldMistakes) else {}
+        rows = [
+            Field(name, kind, text, name in locked, faults.get(row, ""))
+            for row, (name, kind, text) in enumerate(zip(*columns, strict=False))
+        ]
+    return _form_of(visit, shape, read, rows, given.get("json", ""), str(mistake))
 
 
 def save(visit: Visit) -> Response:

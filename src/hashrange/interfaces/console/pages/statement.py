@@ -13,6 +13,7 @@ from hashrange.interfaces.console.results import lay_out
 from hashrange.interfaces.console.searching import Portion, Search, search
 from hashrange.interfaces.console.shapes import Source, TableShape
 from hashrange.interfaces.console.visits import Page, Route, Visit
+from hashrange.interfaces.shell.faults import failure
 
 ITEMS_MAX = 100
 TABLES_MAX = 50
@@ -44,8 +45,7 @@ def run(visit: Visit) -> Response:
     except ParamValidationError:
         return _page(visit, statement, "Write a statement first.")
     except ClientError as error:
-        told = error.response["Error"]
-        return _page(visit, statement, f"{told['Code']}: {told.get('Message', '')}")
+        return _page(visit, statement, str(failure(error, statement)))
     return _page(visit, statement, None, done)
 
 

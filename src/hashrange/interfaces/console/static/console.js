@@ -91,7 +91,7 @@ document.addEventListener("input", (event) => {
   const { filter } = event.target.dataset;
   if (!filter) return;
   const words = event.target.value.toLowerCase();
-  for (const row of document.querySelectorAll(`${filter} [data-row]`))
+  for (const row of document.querySelectorAll(`${filter} tbody tr`))
     row.hidden = !row.textContent.toLowerCase().includes(words);
 });
 
