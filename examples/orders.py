@@ -36,7 +36,7 @@ class CartLine(st.Item):
     key = st.key("customer#{customer_id}", "cart#{product_id}")
 
     customer_id: st.Slug
-    product_id: st.Slug
+    product_id: Annotated[st.Slug, st.ref("Product")]
     quantity: int
     expires: st.TTL | None = None
 

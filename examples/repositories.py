@@ -78,7 +78,7 @@ class PullRequest(st.Item):
 
     owner: Login
     name: Name
-    number: Count
+    number: Annotated[Count, st.ref(Issue)]
     title: str
     author: Annotated[Login, st.ref(User)]
     opened: datetime = st.now(create=True)
@@ -92,7 +92,7 @@ class Comment(st.Item):
 
     owner: Login
     name: Name
-    number: Count
+    number: Annotated[Count, st.ref(Issue), st.ref(PullRequest)]
     comment_id: st.Slug = st.ulid()
     written: datetime = st.now(create=True)
     author: Annotated[Login, st.ref(User)]

@@ -76,7 +76,7 @@ class Assignment(st.Item):
 
     tenant_id: Id
     project_id: Id
-    task_id: Id
+    task_id: Annotated[Id, st.ref(Task)]
     user_id: Id
     user_name: str = st.copy(User, "name", sync="batch")
 
@@ -105,7 +105,7 @@ class Reservation(st.Item):
 
     tenant_id: Id
     project_id: Id
-    task_id: Id
+    task_id: Annotated[Id, st.ref(Task)]
     part_id: Annotated[Id, st.ref(Part)]
     count: Annotated[int, Field(gt=0)]
 

@@ -11,6 +11,7 @@ BELOW = {
     "execute": {"execute", "plan", "declare"},
     "tools": {"tools", "streams", "execute", "plan", "declare"},
     "streams": {"streams", "execute", "plan", "declare"},
+    "migrate": {"migrate", "tools", "execute", "plan", "declare"},
     "drawing": {"drawing", "tools", "execute", "plan", "declare"},
     "source": {"source", "tools", "execute", "plan", "declare"},
     "inference": {"inference", "source", "tools", "execute", "plan", "declare"},

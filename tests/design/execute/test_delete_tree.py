@@ -43,7 +43,7 @@ class Use(st.Item):
 
     key = st.key("badge#{badge_id}#{floor_id}#{site_id}", "use#{n:04d}")
 
-    badge_id: st.Slug
+    badge_id: Annotated[st.Slug, st.ref(Badge, "badge_id")]
     floor_id: st.Slug
     site_id: st.Slug
     n: int

@@ -170,6 +170,12 @@ PATTERNS: dict[str, Pair] = {
         + item("C", "'c#{c}', 'i'", "c: st.Slug; z: str", "u = st.unique('{z}', namespace='n')")
         + patterns(GET_A, table=", B, C"),
     ),
+    "R08": tuple(  # type: ignore[dict-item]
+        item("C", "st.attr('c'), 'info'", "c: st.Slug")
+        + item("O", "st.attr('c'), 'o#{o}'", f"c: {c}; o: st.Slug")
+        + patterns(ORDERS, table=", C")
+        for c in ("st.Slug", "Annotated[st.Slug, st.ref(C)]")
+    ),
     "R06": (
         item("A", "'a#{id}', 'i'", "id: st.Slug; tenant_id: st.Slug") + patterns(GET_A),
         item("A", "'t#{tenant_id}#a#{id}', 'i'", "id: st.Slug; tenant_id: st.Slug") + patterns(),

@@ -44,7 +44,10 @@ class Delimited:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The field holds `field`, a part of the primary key of `entity` (default: its last part)."""
+    """The field holds `field`, a part of the primary key of `entity` (default: its last part).
+
+    An `entity` of None says that the field refers to nothing.
+    """
 
     entity: Any
     field: str | None = None
@@ -81,7 +84,9 @@ def ref(entity: Any, field: str | None = None) -> Ref:
     """The field is the identity of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
 
     `entity` is a class or its name. If its primary key has several fields, `field` says which of
-    them this one is; the default is the last one.
+    them this one is; the default is the last one. A field that can be of several entities has an
+    st.ref for each. `st.ref(None)` says that the field refers to nothing, although its name and
+    place in a key look as if it did.
     """
     return Ref(entity, field)
 

@@ -34,6 +34,7 @@ class Facts:
     scan: str | None = None
     where: str | None = None
     through: type[Item] | None = None
+    through_field: str | None = None
     counted: tuple[type[Item], ...] = ()
     using: str | None = None
 
@@ -83,9 +84,15 @@ def where(condition: str) -> Callable[[F], F]:
     return lambda function: _fact(function, where=condition)
 
 
-def through(relation: type[Item]) -> Callable[[F], F]:
-    """Read the items of `relation`, then get the items whose keys they contain."""
-    return lambda function: _fact(function, through=_entity(relation, "through", function))
+def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
+    """Read the items of `relation`, then get the items whose keys they contain.
+
+    If the relation refers to the result several times, the reference that the arguments do not
+    know is followed, or the one with `field`.
+    """
+    return lambda function: _fact(
+        function, through=_entity(relation, "through", function), through_field=field
+    )
 
 
 def using(index: Index) -> Callable[[F], F]:

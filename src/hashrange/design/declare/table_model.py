@@ -11,6 +11,7 @@ from hashrange.design.declare.draft import NAME, Draft
 from hashrange.design.declare.entity import Entity, Rival
 from hashrange.design.declare.item import Index, Item, View, viewed
 from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
+from hashrange.design.declare.references import References
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import field_type
@@ -57,36 +58,9 @@ class TableModel:
                     return entity.attributes[name]
         return None
 
-    def referred(self, entity: Entity, name: str) -> tuple[Entity, str] | None:
-        """The entity, and the field of its primary key, that an st.ref field holds."""
-        ref = entity.fields[name].ref
-        if ref is None:
-            return None
-        wanted = ref.entity if isinstance(ref.entity, str) else ref.entity.__name__
-        other = next((e for e in self.entities if str(e) == wanted), None)
-        return None if other is None else (other, ref.field or other.key.fields[-1])
-
-    def identity_in(self, entity: Entity, other: Entity) -> dict[str, str]:
-        """The entity's fields that hold the primary key of another entity, by its key fields.
-
-        A field with st.ref, or without one a field of the same name. Some may be missing.
-        """
-        names = (entity.name, other.name)
-        if names not in self._identities:
-            self._identities[names] = self._identity_in(entity, other)
-        return self._identities[names]
-
     @cached_property
-    def _identities(self) -> dict[tuple[str, str], dict[str, str]]:
-        return {}
-
-    def _identity_in(self, entity: Entity, other: Entity) -> dict[str, str]:
-        found = {name: name for name in other.key.fields if name in entity.fields}
-        for name in entity.fields:
-            referred = self.referred(entity, name)
-            if referred is not None and referred[0] is other:
-                found[referred[1]] = name
-        return found
+    def references(self) -> References:
+        return References(self.entities)
 
     def hidden(self, raw: WireItem) -> bool:
         """Whether reads leave a stored item out, because it has expired."""
@@ -189,20 +163,20 @@ def _expect_references(model: TableModel) -> None:
     names = [str(entity) for entity in model.entities]
     for entity in model.entities:
         for name, kind in entity.fields.items():
-            found = model.referred(entity, name)
-            if kind.ref is not None and isinstance(kind.ref.entity, str) and found is None:
-                wanted = kind.ref.entity
-                raise DeclarationError(
-                    f"{name}: {wanted} is not an entity of {model.name!r}{suggest(wanted, names)}",
-                    at=entity.model,
-                )
-            if found is not None and found[1] not in found[0].key.fields:
-                other, field = found
-                raise DeclarationError(
-                    f"{name}: {field!r} is not in the primary key of {other}"
-                    f"{suggest(field, other.key.fields)}",
-                    at=entity.model,
-                )
+            for ref in kind.refs:
+                if isinstance(ref.entity, str) and ref.entity not in names:
+                    raise DeclarationError(
+                        f"{name}: {ref.entity} is not an entity of {model.name!r}"
+                        f"{suggest(ref.entity, names)}",
+                        at=entity.model,
+                    )
+            for other, part in model.references.named(entity, name):
+                if part not in other.key.fields:
+                    raise DeclarationError(
+                        f"{name}: {part!r} is not in the primary key of {other}"
+                        f"{suggest(part, other.key.fields)}",
+                        at=entity.model,
+                    )
 
 
 def _expect_owners(model: TableModel) -> None:

@@ -52,7 +52,7 @@ class FieldType:
     expires: bool = False
     bounds: tuple[tuple[str, Decimal], ...] = ()
     """(">=", ">", "<=" or "<", number) for each declared bound of a number."""
-    ref: Ref | None = None
+    refs: tuple[Ref, ...] = ()
 
 
 def field_type(info: FieldInfo, at: object) -> FieldType:
@@ -73,7 +73,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
         delimited=any(isinstance(m, Delimited) for m in metadata),
         counts=any(isinstance(m, Counts) for m in metadata),
         expires=expires,
-        ref=next((m for m in metadata if isinstance(m, Ref)), None),
+        refs=tuple(m for m in metadata if isinstance(m, Ref)),
         bounds=bounds_of(metadata) if tag == "N" and not expires else (),
     )
 

@@ -124,9 +124,9 @@ def _field_lines(table: Table, entity: Entity) -> Iterator[tuple[str, str, bool]
         if name in entity.copies:
             copy = entity.copies[name]
             text += f" = {copy.owner.__name__}.{copy.field}"
-        referred = table.model.referred(entity, name)
-        if referred is not None:
-            text += f" → {referred[0]}"
+        referred = table.model.references.named(entity, name)
+        if referred:
+            text += f" → {' | '.join(str(other) for other, _ in referred)}"
         yield name, text, name in entity.key_fields
 
 

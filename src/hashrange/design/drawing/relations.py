@@ -41,12 +41,12 @@ def relations(model: TableModel, volumes: Volumes) -> list[Relation]:
 
 
 def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
-    if parent is child or parent.key_fields != model.identity_in(child, parent).keys():
+    if not model.references.between(child, parent):
         return False
-    if child.key_fields == parent.key_fields:  # the same thing in two items: the first one leads
-        entities = [*model.entities]
-        return entities.index(parent) < entities.index(child)
-    return not child.key_fields < parent.key_fields
+    if not model.references.between(parent, child):
+        return True
+    entities = [*model.entities]  # the same thing in two items: the first one leads
+    return entities.index(parent) < entities.index(child)
 
 
 def _reaches(start: Entity, goal: Entity, parents: Mapping[str, list[Entity]]) -> bool:
@@ -63,14 +63,14 @@ def _reaches(start: Entity, goal: Entity, parents: Mapping[str, list[Entity]]) -
 
 
 def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity) -> Relation:
-    held = model.identity_in(child, parent)
+    found = model.references.between(child, parent)
     each = volumes.per(child, parent)
     count = f"{each.mean:g}, at most {each.max:,}" if each is not None else ""
     return Relation(
         parent,
         child,
-        child.key_fields == parent.key_fields,
-        any(child.fields[name].optional for name in held.values()),
+        any(one.fields == child.key_fields for one in found),
+        any(child.fields[name].optional for one in found for name in one.fields),
         count,
     )
 

@@ -1,7 +1,7 @@
 """The entities below another entity, and the ways to find the children of an item.
 
-The children of an entity are those whose primary key contains its primary key: fields of the same
-names, or fields with st.ref. If the child's key has no further field, only st.ref makes it a child.
+The children of an entity are those whose primary key contains its primary key, by a reference. If
+the child's key has no further field, only st.ref makes it a child.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.patterns import Argument, Facts, Pattern
+from hashrange.design.declare.references import Reference
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError
 from hashrange.design.plan.planner import Plan, plan_given
@@ -16,9 +17,10 @@ from hashrange.design.plan.planner import Plan, plan_given
 
 @dataclass(frozen=True)
 class Children:
-    """One entity's items below an item of `parent`. `held` maps the parent's key fields to theirs.
+    """One entity's items below an item of `parent`, by one of its references.
 
-    `plan` takes the parent's key fields as arguments; it is None if no key finds all the items.
+    `held` maps the parent's key fields to theirs. `plan` takes the parent's key fields as
+    arguments; it is None if no key finds all the items.
     """
 
     parent: Entity
@@ -30,42 +32,57 @@ class Children:
 def children_of(model: TableModel, parent: Entity) -> list[Children]:
     """The entities below `parent`, those with the longest keys first."""
     found = [
-        Children(parent, entity, held, _plan(model, parent, entity, held))
-        for entity, held in _below(model, parent)
+        Children(parent, one.child, one.held, _plan(model, parent, one.child, one.held))
+        for one in _below(model, parent)
     ]
     return sorted(found, key=lambda one: -len(one.entity.key_fields))
 
 
-def orphans_of(model: TableModel, root: Entity) -> list[Children]:
-    """The entities below `root` that are found neither from it nor from the items between."""
-    reached: set[str] = set()
-    lost: list[Children] = []
-    waiting = [root]
+@dataclass(frozen=True)
+class Tree:
+    """What is below an entity: `lost` are the children that nothing finds.
+
+    `doubts` has (the entity, why it is unclear whether it is below, and below what).
+    """
+
+    lost: list[Children]
+    doubts: list[tuple[Entity, str]]
+
+
+def tree_of(model: TableModel, root: Entity) -> Tree:
+    """The children that are found neither from an item of `root` nor from the items between."""
+    reached: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+    lost: list[tuple[Children, frozenset[tuple[str, str]]]] = []
+    doubts: dict[tuple[str, str], tuple[Entity, str]] = {}
+    waiting = [(root, frozenset((name, name) for name in root.key_fields))]
     while waiting:
-        entity = waiting.pop()
-        if entity.name not in reached:
-            reached.add(entity.name)
-            for child in children_of(model, entity):
-                if child.plan is None:
-                    lost.append(child)
-                else:
-                    waiting.append(child.entity)
-    return [child for child in lost if child.entity.name not in reached]
-
-
-def _below(model: TableModel, parent: Entity) -> Iterator[tuple[Entity, Mapping[str, str]]]:
-    for entity in model.entities:
-        held = model.identity_in(entity, parent)
-        fields = set(held.values())
-        if entity is parent or held.keys() != parent.key_fields or not fields <= entity.key_fields:
+        entity, names = waiting.pop()
+        if (entity.name, names) in reached:
             continue
-        if fields < entity.key_fields or all(_refers(model, entity, f, parent) for f in fields):
-            yield entity, held
+        reached.add((entity.name, names))
+        for other in model.entities:
+            doubt = model.references.doubt(other, entity)
+            if doubt is not None:
+                doubts[other.name, doubt] = other, doubt
+        for child in children_of(model, entity):
+            theirs = frozenset((name, child.held[field]) for name, field in names)
+            if child.plan is None:
+                lost.append((child, theirs))
+            else:
+                waiting.append((child.entity, theirs))
+    unfound = [child for child, names in lost if (child.entity.name, names) not in reached]
+    return Tree(unfound, list(doubts.values()))
 
 
-def _refers(model: TableModel, entity: Entity, field: str, parent: Entity) -> bool:
-    referred = model.referred(entity, field)
-    return referred is not None and referred[0] is parent
+def _below(model: TableModel, parent: Entity) -> Iterator[Reference]:
+    for entity in model.entities:
+        for one in model.references.between(entity, parent):
+            declared = all(
+                any(other is parent for other, _ in model.references.named(entity, field))
+                for field in one.fields
+            )
+            if one.fields < entity.key_fields or (one.fields == entity.key_fields and declared):
+                yield one
 
 
 def _plan(

@@ -173,15 +173,18 @@ class _Planner:
         """The relation's fields that hold the followed entity's primary key."""
         if self.followed is None:
             return {}
-        held = self.model.identity_in(self.entities[0], self.followed)
-        for name in self.followed.key.fields:
-            if name not in held:
-                raise DeclarationError(
-                    f"{self.entities[0]} has no field with {name} of a {self.followed}: "
-                    f"declare it with st.ref({self.followed}, {name!r})",
-                    at=self.pattern.function,
-                )
-        return held
+        relation, followed = self.entities[0], self.followed
+        found = self.model.references.between(relation, followed)
+        wanted = self.pattern.facts.through_field
+        if wanted is not None:
+            found = tuple(one for one in found if wanted in one.fields)
+        elif len(found) > 1:  # one that the arguments know would return one item again and again
+            known = {a.field for a in self.pattern.arguments if a.operator == "="}
+            found = tuple(one for one in found if not one.fields <= known)
+        if len(found) == 1:
+            return found[0].held
+        text = self.model.references.fault(relation, followed, wanted, several=len(found) > 1)
+        raise DeclarationError(text, at=self.pattern.function)
 
     # ---- arguments ----
 

@@ -1,6 +1,6 @@
 """Generated items that fit together: parents exist and keys are distinct.
 
-An entity is the parent of another if the other has all of its key fields, by name or st.ref.
+An entity is the parent of another that refers to it, and of its copies.
 Ids are short and share prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in
 prefixes and ranges.
 """
@@ -128,20 +128,20 @@ class _Inventor:
 
     def _above(self, other: Entity, entity: Entity) -> bool:
         """Whether the entity's items hold the primary key of one of the other's items."""
-        return (
-            other is not entity
-            and other.key_fields == self.model.identity_in(entity, other).keys()
-            and not entity.key_fields < other.key_fields
-        )
+        references = self.model.references
+        if not references.between(entity, other):
+            return False
+        return not references.between(other, entity) or not entity.key_fields < other.key_fields
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
         """Whether each parent still has no more items than declared."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
-            names = [n for n in parent.key_fields if n in entity.fields]
-            same = [o for o in others if all(getattr(o, n) == getattr(item, n) for n in names)]
-            if len(same) >= each.max:
-                return False
+            for one in self.model.references.between(entity, parent):
+                same = [o for o in others if all(getattr(o, n) == getattr(item, n)
+                                                 for n in one.fields)]  # fmt: skip
+                if len(same) >= each.max:
+                    return False
         return True
 
     def _one(self, entity: Entity, above: Sequence[Entity], number: int) -> Item | None:
@@ -184,11 +184,11 @@ class _Inventor:
     def _inherited(self, entity: Entity, above: Sequence[Entity]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for parent in above:
-            held = self.model.identity_in(entity, parent)
-            fitting = [p for p in self.made[parent.name] if self._agrees(p, held, values)]
-            if fitting:
-                chosen = self.chance.choice(fitting)
-                values |= {held[name]: getattr(chosen, name) for name in parent.key_fields}
+            for one in self.model.references.between(entity, parent):
+                fitting = [p for p in self.made[parent.name] if self._agrees(p, one.held, values)]
+                if fitting:
+                    chosen = self.chance.choice(fitting)
+                    values |= {field: getattr(chosen, name) for name, field in one.held.items()}
         return values
 
     @staticmethod

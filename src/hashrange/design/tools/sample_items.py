@@ -28,10 +28,10 @@ def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:
     entity = table.model.entity(type(item))
     copied = {}
     for name, copy in entity.copies.items():
-        held = table.model.identity_in(entity, table.model.entity(copy.owner))
+        key = table.model.entity(copy.owner).key.fields
         for owner in items:
             if type(owner) is copy.owner and all(
-                getattr(owner, theirs) == getattr(item, mine) for theirs, mine in held.items()
+                getattr(owner, name) == getattr(item, name) for name in key
             ):
                 copied[name] = getattr(owner, copy.field)
                 break

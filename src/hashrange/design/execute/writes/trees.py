@@ -5,7 +5,8 @@ found from the root, and a second call continues it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -18,30 +19,49 @@ from hashrange.design.execute.reads.request_builder import RequestBuilder
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.writes.commit import commit
 from hashrange.design.execute.writes.writer import Writer
-from hashrange.design.plan.children import Children, children_of, orphans_of
+from hashrange.design.plan.children import Children, children_of, tree_of
 from hashrange.model.values import Item as WireItem
 
 
 def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str, int]]:
     """Delete the item and all items below it, or only count them; returns numbers by entity.
 
-    Raises BadValue, before anything is deleted, if some of the items cannot be found.
+    Raises BadValue, before anything is deleted, if some of the items cannot be found, or if it is
+    not clear which items are below it.
     """
     entity = writer.entity(root)
-    for child in orphans_of(writer.model, entity):
+    tree = tree_of(writer.model, entity)
+    for other, doubt in tree.doubts:
+        raise BadValue(
+            f"deleting a {entity}: it is unclear whether {other} items are below it, because "
+            f"{doubt}: say which with st.ref, or st.ref(None)"
+        )
+    for child in tree.lost:
         raise BadValue(
             f"deleting a {entity} would leave {child.entity} items behind, since no key finds "
             f"them by {', '.join(child.held.values())}"
         )
-    tree = _Tree(writer, preview)
-    yield from tree.below(entity, vars(root), frozenset({entity.name}))
+    deletion = _Deletion(writer, preview)
+    key = {name: getattr(root, name) for name in entity.key_fields}
+    yield from deletion.below(entity, vars(root), (_Known(entity, key),))
     raw = yield from writer.copying.read(entity.primary_key(vars(root)))
     if raw is not None:
-        yield from tree.delete(entity, [raw])
-    return dict(tree.counts)
+        yield from deletion.delete(entity, [raw])
+    return dict(deletion.counts)
 
 
-class _Tree:
+@dataclass(frozen=True)
+class _Known:
+    """The items of an entity whose fields have these values."""
+
+    entity: Entity
+    values: Mapping[str, Any]
+
+    def contains(self, other: "_Known") -> bool:
+        return self.entity is other.entity and self.values.items() <= other.values.items()
+
+
+class _Deletion:
     def __init__(self, writer: Writer, preview: bool) -> None:
         self.writer = writer
         self.model = writer.model
@@ -56,13 +76,13 @@ class _Tree:
         return self.children[entity.name]
 
     def below(
-        self, entity: Entity, values: Mapping[str, Any], covered: frozenset[str]
+        self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
-        """Delete the items below an item, without entities whose items an ancestor finds."""
-        found = [c for c in self._children(entity) if c.plan and c.entity.name not in covered]
-        covered |= {child.entity.name for child in found}
-        for child in found:
-            deeper = any(c.entity.name not in covered for c in self._children(child.entity))
+        """Delete the items below an item, without those that an ancestor finds: `covered`."""
+        found = list(self._uncovered(entity, values, covered))
+        covered += tuple(known for _, known in found)
+        for child, known in found:
+            deeper = any(self._uncovered(child.entity, known.values, covered))
             assert child.plan is not None
             builder = RequestBuilder(child.plan, self.model)
             reader = PlanReader(builder, {name: values[name] for name in child.held}, None)
@@ -74,6 +94,16 @@ class _Tree:
                     for item in (yield from self._whole(child, mine)):
                         yield from self.below(child.entity, vars(item), covered)
                 yield from self.delete(child.entity, mine)
+
+    def _uncovered(
+        self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
+    ) -> Iterator[tuple[Children, _Known]]:
+        """The children of an item, of whose fields only some may be known."""
+        for child in self._children(entity):
+            held = {field: values[name] for name, field in child.held.items() if name in values}
+            known = _Known(child.entity, held)
+            if child.plan is not None and not any(one.contains(known) for one in covered):
+                yield child, known
 
     def _whole(self, child: Children, raws: Sequence[WireItem]) -> Steps[list[Item]]:
         """The items, read from the table if the index does not hold all of their fields."""

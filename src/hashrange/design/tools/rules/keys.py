@@ -292,20 +292,22 @@ def partial_identity(c: Context) -> Iterator[Found]:
         if key.source.name is None:
             continue
         fields = {p.field for col in key.hash for p in col.template.placeholders if not p.shards}
-        for name in sorted(fields):
-            referred = c.model.referred(entity, name)
-            if referred is None or referred[0] is entity:
-                continue
-            other = referred[0]
-            held = c.model.identity_in(entity, other)
-            if any(held.get(part) not in fields for part in other.key.fields):
-                *parents, child = other.key.fields
-                identity = f"{', '.join(parents)} and {child}"
-                yield (
-                    named(entity, key),
-                    f"{key.hash[0].template} for a {other}, which is {identity}",
-                )
-                break
+        for other in _partly_known(c, entity, fields)[:1]:
+            *parents, child = other.key.fields
+            identity = f"{', '.join(parents)} and {child}"
+            yield named(entity, key), f"{key.hash[0].template} for a {other}, which is {identity}"
+
+
+def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
+    """The entities to whose identity some of the fields refer, but not all parts of it."""
+    references = c.model.references
+    return [
+        other
+        for name in sorted(fields)
+        for other, _ in references.named(entity, name)
+        if other is not entity
+        and any(fields.isdisjoint(part) for part in references.parts(entity, other).values())
+    ]
 
 
 @rule(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hashrange.design.declare.templates import Template
 from hashrange.design.execute.writes.copies import copy_route
-from hashrange.design.plan.children import orphans_of
+from hashrange.design.plan.children import tree_of
 from hashrange.design.tools.rules.rule import (
     Context,
     Found,
@@ -82,7 +82,7 @@ def wrong_side(c: Context) -> Iterator[Found]:
 )
 def orphans(c: Context) -> Iterator[Found]:
     for parent in c.entities:
-        for child in orphans_of(c.model, parent):
+        for child in tree_of(c.model, parent).lost:
             if child.parent is parent:  # the others are reported with their own parent
                 names = ", ".join(child.held.values())
                 yield str(child.entity), f"no key finds the items of a deleted {parent} by {names}"
@@ -137,6 +137,21 @@ def different_templates(c: Context) -> Iterator[Found]:
             first, known = seen.setdefault(unique.namespace, (where, text))
             if known != text:
                 yield where, f"{unique.template} in the namespace {unique.namespace!r} of {first}"
+
+
+@rule(
+    "R08",
+    "warning",
+    "it is unclear which item another belongs to",
+    "A key has fields of another entity's key, and nothing says whether, or how, they refer to it, "
+    "so db.delete_tree is refused. Declare st.ref(...), or st.ref(None) if they refer to nothing.",
+)
+def unclear_reference(c: Context) -> Iterator[Found]:
+    for child in c.entities:
+        for parent in c.entities:
+            doubt = c.model.references.doubt(child, parent)
+            if doubt is not None:
+                yield str(child), doubt
 
 
 def _shape(template: Template) -> str:

@@ -87,7 +87,8 @@ class Context:
         found = [
             (len(parent.key_fields), -each.max, each)
             for parent in self.entities
-            if parent is not entity and self._names(entity, parent) <= set(known)
+            if parent is not entity
+            and any(names <= set(known) for names in self._identities(entity, parent))
             if (each := volumes.per(entity, parent)) is not None
         ]
         if found:
@@ -95,7 +96,7 @@ class Context:
         if len(volumes.of(entity).each) == 1:
             [only] = volumes.of(entity).each
             parent = next(e for e in self.entities if str(e) == only.parent)
-            names = self._names(entity, parent)
+            names = frozenset[str]().union(*self._identities(entity, parent))
             if names & set(known) or not names <= entity.fields.keys():
                 return only  # a part of the parent's key, or its fields have other names here
         count = volumes.count(entity) if not known else None
@@ -103,10 +104,13 @@ class Context:
             return Each("", count, int(count))
         return self._number(rule, f"most {entity} items for each {', '.join(sorted(known))}", None)
 
-    def _names(self, entity: Entity, parent: Entity) -> set[str]:
-        """The fields of the entity that hold the parent's key."""
-        held = self.model.identity_in(entity, parent)
-        return {held.get(name, name) for name in parent.key.fields}
+    def _identities(self, entity: Entity, parent: Entity) -> list[frozenset[str]]:
+        """The fields of the entity that hold the parent's key, for each of its references.
+
+        Declared volumes relate the two too, by the names of the fields if there is no reference.
+        """
+        found = self.model.references.between(entity, parent)
+        return [one.fields for one in found] or [parent.key_fields]
 
     def unknown(self, rule: str, what: str) -> None:
         self.unchecked.add((rule, what))

@@ -128,7 +128,7 @@ def _fewest(c: Context, entity: Entity, names: set[str]) -> Entity | None:
     holders = [
         (count, other)
         for other in c.entities
-        if names <= {*c.model.identity_in(entity, other).values()}
+        if any(names <= one.fields for one in c.model.references.between(entity, other))
         if (count := c.table.volumes.count(other)) is not None
     ]
     return min(holders, key=lambda one: one[0])[1] if holders else None

@@ -1,0 +1,211 @@
+"""Which fields of an entity hold the primary key of another entity.
+
+A field with st.ref refers to what it names, and one with st.ref(None) to nothing. Without it, a
+field refers to a key field of the same name if both follow the same text in a key, such as `user#`.
+If st.ref names one part of a primary key, or the entity has copies of that owner, the fields of the
+same names are the other parts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.schema import EntityKey
+from hashrange.design.declare.templates import Template
+from hashrange.design.errors import suggest
+
+Origin = tuple[str, tuple[str, ...]]
+"""The nearest constant text before a placeholder, and the fields between the two."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Fields of `child` that together hold the primary key of `parent`.
+
+    `held` maps the parent's key fields to the child's fields.
+    """
+
+    child: Entity
+    parent: Entity
+    held: Mapping[str, str]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        return frozenset(self.held.values())
+
+
+class References:
+    """The references between the entities of a table."""
+
+    def __init__(self, entities: Sequence[Entity]) -> None:
+        self.entities = entities
+        self._origins = {e.name: _origins((e.key, *e.indexes)) for e in entities}
+        self._own = {e.name: _origins((e.key,)) for e in entities}
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], tuple[Reference, ...]]:
+        return {}
+
+    def between(self, child: Entity, parent: Entity) -> tuple[Reference, ...]:
+        """Every reference: a follower and a followed user are two. None of itself is among them."""
+        names = (child.name, parent.name)
+        if names not in self._known:
+            found = () if child is parent else tuple(self._between(child, parent))
+            self._known[names] = found
+        return self._known[names]
+
+    def named(self, entity: Entity, field: str) -> list[tuple[Entity, str]]:
+        """The entities, and the fields of their primary keys, that st.ref names."""
+        return [
+            (other, ref.field or other.key.fields[-1])
+            for ref in entity.fields[field].refs
+            for other in self.entities
+            if str(other) == getattr(ref.entity, "__name__", ref.entity)
+        ]
+
+    def parts(self, child: Entity, parent: Entity) -> dict[str, list[str]]:
+        """The child's fields that can hold each part of the parent's primary key."""
+        parts = {
+            part: [name for name in child.fields if self._refers(child, name, parent, part)]
+            for part in parent.key.fields
+        }
+        declared = self._declares(child, parent)
+        for part, fields in parts.items():
+            if not fields and part in child.fields and self._shares(child, parent, part, declared):
+                fields.append(part)
+        return parts
+
+    def doubt(self, child: Entity, parent: Entity) -> str | None:
+        """Why it is unclear whether, or how, the child's primary key holds the parent's."""
+        if child is parent:
+            return None
+        several = [f for f in self.parts(child, parent).values() if len(f) > 1]
+        if len(several) > 1 and all(child.key_fields.issuperset(fields) for fields in several):
+            names = " and ".join("/".join(fields) for fields in several)
+            return f"{names} can be combined in several ways to the key of a {parent}"
+        if any(one.fields < child.key_fields for one in self.between(child, parent)):
+            twin = self._twin(child, parent)
+            return None if twin is None else f"it can belong to a {parent} or to a {twin}"
+        names = ", ".join(parent.key.fields)
+        if parent.key_fields < child.key_fields and self._unclear(child, parent):
+            return f"{names} can be the key of a {parent} or something else"
+        return None
+
+    def fault(
+        self, relation: Entity, followed: Entity, wanted: str | None, *, several: bool
+    ) -> str:
+        """Why a pattern through `relation` does not know which reference to follow."""
+        parts = self.parts(relation, followed)
+        for name, fields in parts.items():
+            if not fields:
+                return (
+                    f"{relation} has no field with {name} of a {followed}: "
+                    f"declare it with st.ref({followed}, {name!r})"
+                )
+        fields = [field for fields in parts.values() for field in fields if len(fields) > 1]
+        if wanted is not None and not several:
+            return f"{wanted!r} does not refer to a {followed}{suggest(wanted, fields)}"
+        example = f"@st.through({relation}, {fields[0] if fields else '...'!r})"
+        return f"{relation} refers to a {followed} by {' and by '.join(fields)}: write {example}"
+
+    # ---- how fields refer ----
+
+    def _between(self, child: Entity, parent: Entity) -> Iterator[Reference]:
+        parts = self.parts(child, parent)
+        several = [part for part, fields in parts.items() if len(fields) > 1]
+        if not all(parts.values()) or len(several) > 1 or not self._is_meant(child, parent):
+            return
+        one = {part: fields[0] for part, fields in parts.items()}
+        if not several:
+            yield Reference(child, parent, one)
+        for part in several:
+            for field in parts[part]:
+                yield Reference(child, parent, {**one, part: field})
+
+    def _is_meant(self, child: Entity, parent: Entity) -> bool:
+        """Whether the key is the parent's own, and not only that of an entity above both."""
+        if self._declares(child, parent):
+            return True
+        if any(self._refers(child, part, parent, part) for part in parent.key.fields
+               if part in child.fields):  # fmt: skip
+            return True
+        alike = all(self._follows(child, parent, part) for part in parent.key.fields)
+        return alike and not self._is_extension(parent)
+
+    def _declares(self, child: Entity, parent: Entity) -> bool:
+        if any(copy.owner is parent.model for copy in child.copies.values()):
+            return True
+        return any(one is parent for name in child.fields for one, _ in self.named(child, name))
+
+    def _is_extension(self, entity: Entity) -> bool:
+        """Whether the entity's whole key is declared to be that of another entity."""
+        return any(
+            self._declares(entity, other)
+            and any(one.fields == entity.key_fields for one in self.between(entity, other))
+            for other in self.entities
+            if other is not entity
+        )
+
+    def _refers(self, child: Entity, field: str, parent: Entity, part: str) -> bool:
+        if child.fields[field].refs:
+            return (parent, part) in self.named(child, field)
+        own = field == part and not parent.fields[part].refs
+        return own and self._follows(child, parent, part)
+
+    def _shares(self, child: Entity, parent: Entity, part: str, declared: bool) -> bool:
+        """Whether the child's field of the same name is a part without declaration."""
+        if not child.fields[part].refs:
+            return declared or self._follows(child, parent, part)
+        return any(self._refers(parent, part, *named) for named in self.named(child, part))
+
+    def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
+        """Whether the field follows the same text in a key of both."""
+        mine = self._origins[child.name].get(part, set())
+        return bool(mine & self._own[parent.name].get(part, set()))
+
+    def _unclear(self, child: Entity, parent: Entity) -> bool:
+        """Whether names are equal, but no text in the keys says what the fields are."""
+        return all(
+            not child.fields[name].refs
+            and not (self._origins[child.name].get(name) and self._own[parent.name].get(name))
+            for name in parent.key.fields
+        )
+
+    def _twin(self, child: Entity, parent: Entity) -> Entity | None:
+        """Another entity with the same key, to which the child may belong just as well."""
+        for other in self.entities if not self._declares(child, parent) else ():
+            same = other.key_fields == parent.key_fields and other not in (child, parent)
+            if same and self.between(child, other) and not self._declares(child, other):
+                return other
+        return None
+
+
+def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
+    """For each field of a key, where it stands in its columns; none for natural attributes."""
+    found: dict[str, set[Origin]] = {}
+    for key in keys:
+        for column in key.columns:
+            for field, origin in _places(column.template):
+                found.setdefault(field, set()).add(origin)
+    return found
+
+
+def _places(template: Template) -> Iterator[tuple[str, Origin]]:
+    for number, part in enumerate(template.parts):
+        if isinstance(part, str) or part.shards:
+            continue
+        before = template.parts[number - 1 :: -1] if number else ()
+        between = [*takewhile(lambda one: not isinstance(one, str) or not _label(one), before)]
+        if len(between) < len(before):
+            label = before[len(between)]
+            assert isinstance(label, str)
+            fields = tuple(str(one) for one in reversed(between) if not isinstance(one, str))
+            yield part.field, (_label(label), fields)
+
+
+def _label(constant: str) -> str:
+    """The text without the delimiters around it: `#user#` and `user@` are one label."""
+    letters = [n for n, char in enumerate(constant) if char.isalnum()]
+    return constant[letters[0] : letters[-1] + 1] if letters else ""
