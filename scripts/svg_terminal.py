@@ -35,7 +35,7 @@ def terminal(model: Path) -> str:
         show("design", "prove", name)
         lines.append(("typed", "hashrange serve shop.db &"))
         lines.append(("said", greeting))
-        show("design", "create", name, "--endpoint", URL)
+        show("design", "create", name, URL)
     return screen([(kind, line) for kind, text in lines for line in _wrapped(kind, text)])
 
 

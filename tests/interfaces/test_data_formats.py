@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hashrange.interfaces.data import s3_export, tables
+from hashrange.interfaces.data.csv_columns import Hints
 from hashrange.interfaces.data.files import Input, write_whole
 from hashrange.interfaces.data.formats import FORMATS, for_input, for_output
 from hashrange.interfaces.data.items import DataError, decode, encode
@@ -24,7 +25,7 @@ def read(path: Path, format: str | None = None, **types: str) -> list[Item]:
     chosen = for_input(path, format)
     assert chosen is not None
     with Input(path) as source:
-        return [decode(record.item) for record in chosen.read(source, types)]
+        return [decode(record.item) for record in chosen.read(source, Hints(types))]
 
 
 def normal(items: list[Item]) -> list[Item]:

@@ -131,17 +131,20 @@ def test_the_last_of_several_items_with_one_key_is_stored(folder: Path, run: Run
 
 
 def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([0.0, 10.0, 10.1, 20.0, 20.0, 20.0])
+    times = iter([0.0, 0.0, 10.0, 20.0, 20.0, 20.0])
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(progress, "_EVERY_SECONDS", 60)
     terminal, file = io.StringIO(), io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     with progress.Progress(lambda items: items / 4000, stream=terminal) as told:
         told.advance(1000)
-        told.advance(1)  # too early to tell it again
-        told.advance(999)
+        told.tell()
+        told.advance(1000)
+        told.tell()
     lines = [line.removesuffix("\x1b[K") for line in terminal.getvalue().split("\r")]
     assert lines == [
         "",
+        "0 items, 0/s, 0%",
         "1,000 items, 100/s, 25%, 0:30 left",
         "2,000 items, 100/s, 50%, 0:20 left",
         "",
@@ -212,10 +215,10 @@ def test_writing_to_aws_needs_a_yes(
         client = boto3.client("dynamodb", "eu-west-1")
         assert client.list_tables()["TableNames"] == []
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-        monkeypatch.setattr("builtins.input", lambda said: "n")
-        assert fault(run(*into)) == "nothing was written"
+        monkeypatch.setattr(sys.stdin, "readline", lambda: "n\n")
+        assert fault(run(*into)).endswith("[y/N] hashrange: nothing was written")
         assert client.list_tables()["TableNames"] == []
-        monkeypatch.setattr("builtins.input", lambda said: "y")
+        monkeypatch.setattr(sys.stdin, "readline", lambda: "y\n")
         assert run(*into).status == 0
         assert run(*into, "--yes").status == 0
         assert client.scan(TableName="table")["Count"] == 1

@@ -75,38 +75,37 @@ def unconfigured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.mark.usefixtures("unconfigured")
 def test_create_on_a_server_needs_no_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     with hashrange.serve() as server:
-        design.create(SENSORS, server.url, None)
+        design.create(SENSORS, server.url, False)
         assert server.database.execute("ListTables", {})["TableNames"] == ["sensor-management"]
     assert "sensor-management" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("environment", "endpoint", "told"),
+    ("environment", "db", "told"),
     [
-        ({}, None, "no region: give one with --region or AWS_DEFAULT_REGION"),
-        ({"AWS_DEFAULT_REGION": "x"}, "localhost:8000", "Invalid endpoint: localhost:8000"),
-        ({"AWS_PROFILE": "absent"}, None, "The config profile (absent) could not be found"),
+        ({}, "aws", "aws: no region; name it: aws@eu-west-1"),
+        ({"AWS_DEFAULT_REGION": "x"}, "http://", "Invalid endpoint: http://"),
+        ({"AWS_PROFILE": "absent"}, "aws", "aws: The config profile (absent) could not be found"),
+        ({}, "aws:absent@eu-west-1", "The config profile (absent) could not be found"),
     ],
 )
 def test_create_without_a_place(
-    environment: dict[str, str],
-    endpoint: str | None,
-    told: str,
-    unconfigured: pytest.MonkeyPatch,
+    environment: dict[str, str], db: str, told: str, unconfigured: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
         unconfigured.setenv(name, value)
     with pytest.raises(SystemExit, match=r"^hashrange: ") as ended:
-        design.create(SENSORS, endpoint, None)
-    assert str(ended.value.code) == f"hashrange: {told}"
+        design.create(SENSORS, db, False)
+    assert str(ended.value.code).endswith(told)
 
 
 def test_create_looks_at_the_model_first(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no such file"):
-        design.create(tmp_path / "absent.py", None, None)
+        design.create(tmp_path / "absent.py", str(tmp_path / "a.db"), False)
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_create_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(SystemExit, match=r"pip install 'hashrange\[boto3\]'"):
-        design.create(SENSORS, None, None)
+        design.create(SENSORS, "aws", False)

@@ -121,7 +121,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     told = command("plan", str(broken))
     assert (told.returncode, told.stderr.count("\n")) == (1, 1)
     assert "broken.py" in told.stderr
-    nowhere = command("create", sensors, "--endpoint", "http://127.0.0.1:9", "--region", "none")
+    nowhere = command("create", sensors, "http://127.0.0.1:9")
     assert (nowhere.returncode, nowhere.stderr.count("\n")) == (1, 1)
     ignoring = tmp_path / "ignoring.py"
     ignoring.write_text(

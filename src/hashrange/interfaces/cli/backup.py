@@ -41,7 +41,7 @@ def backup(path: Path, target: Path, compact: bool) -> None:
 
     with told_in_one_line(), hashrange.connect(existing(path)) as database:
         database.backup(target, compact=compact)
-    print(f"copied {path} to {target}")
+        print(f"copied {path} to {target}", flush=True)
 
 
 def restore(source: Path, path: Path, replace: bool) -> None:

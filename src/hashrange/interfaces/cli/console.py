@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.interfaces.cli.commands import DB_HELP, command, port_number
 from hashrange.interfaces.cli.design.model_files import tables_of
+from hashrange.interfaces.cli.transfers import add_yes, ask_before_writing
 from hashrange.interfaces.failing import console_room, fail, told_in_one_line
 
 if TYPE_CHECKING:
@@ -49,9 +50,12 @@ def add(commands: "Commands") -> None:
         default=PORT_DEFAULT,
         help=f"the port of 127.0.0.1 to listen on, default: {PORT_DEFAULT}; 0 takes any free port",
     )
+    add_yes(parser)
 
 
-def console(db: str, write: bool, model: Path | None, admin: str | None, port: int) -> None:
+def console(
+    db: str, write: bool, model: Path | None, admin: str | None, port: int, yes: bool
+) -> None:
     """Look at the tables and items of a database in a browser, until Ctrl-C."""
     room = console_room()
     from hashrange.interfaces.target import TargetError, open_target
@@ -60,15 +64,13 @@ def console(db: str, write: bool, model: Path | None, admin: str | None, port: i
     inspect = _inspecting(admin) if admin else None
     may = "may write" if write else "read only"
     try:
-        with (
-            told_in_one_line(),
-            open_target(db, **CONFIG) as target,
-            room.serving(
-                room.Console(target, write=write, inspect=inspect, models=models), port
-            ) as url,
-        ):
-            print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
-            until_ended()
+        with told_in_one_line(), open_target(db, **CONFIG) as target:
+            if write:
+                ask_before_writing(target, "Let the pages of the console write", yes)
+            page = room.Console(target, write=write, inspect=inspect, models=models)
+            with room.serving(page, port) as url:
+                print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
+                until_ended()
     except TargetError as error:
         fail(error)
 

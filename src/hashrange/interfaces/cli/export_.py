@@ -1,11 +1,13 @@
 """hashrange export"""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashrange.interfaces.amounts import counted
 from hashrange.interfaces.cli.commands import DB_HELP, command
 from hashrange.interfaces.cli.transfers import add_speed, between, threads, told
+from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
@@ -23,7 +25,8 @@ def add(commands: "Commands") -> None:
         metavar="FILE",
         type=Path,
         required=True,
-        help="a file that does not exist yet; compressed if its name ends in .gz",
+        help="a file that does not exist yet, compressed if its name ends in .gz; - is standard "
+        "output",
     )
     parser.add_argument(
         "--format",
@@ -44,14 +47,19 @@ def export_(
     """
     from hashrange.interfaces.data import formats
     from hashrange.interfaces.data.exporting import export
+    from hashrange.interfaces.data.standard_streams import STANDARD, printed_file
     from hashrange.interfaces.target import open_target
 
-    with told("run the same command again to go on"):
-        chosen = formats.for_output(output, format)
+    to_stdout = output == STANDARD
+    if to_stdout and format == formats.S3_EXPORT:
+        fail("a folder cannot be written to standard output; name it")
+    with told("run the same command again to go on"), printed_file(output) as file:
+        chosen = formats.for_output(file, format or (FORMATS[0] if to_stdout else None))
         with open_target(db) as target:
-            done = export(target, table, output, chosen, threads(target, parallel), rate)
+            done = export(target, table, file, chosen, threads(target, parallel), rate)
     again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
     print(
-        f"{output}: {counted(done.items)}{again} of {table} {done.speed}, "
-        f"{between(done.began, done.ended)}"
+        f"{'standard output' if to_stdout else output}: {counted(done.items)}{again} of {table} "
+        f"{done.speed}, {between(done.began, done.ended)}",
+        file=sys.stderr if to_stdout else sys.stdout,
     )

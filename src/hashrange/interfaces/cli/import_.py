@@ -29,7 +29,10 @@ def add(commands: "Commands") -> None:
     parser.add_argument("db", metavar="DB", help=DB_HELP)
     parser.add_argument("table", metavar="TABLE", help="the table to write to")
     parser.add_argument(
-        "path", metavar="FILE", type=Path, help="a file, or the folder of an export of DynamoDB"
+        "path",
+        metavar="FILE",
+        type=Path,
+        help="a file, the folder of an export of DynamoDB, or - for standard input",
     )
     parser.add_argument(
         "--format", choices=FORMATS, help="default: by the name and the first bytes of FILE"
@@ -81,28 +84,31 @@ def import_(
     twice.
     """
     from hashrange.interfaces.data import formats, importing
+    from hashrange.interfaces.data.csv_columns import Hints
+    from hashrange.interfaces.data.standard_streams import named_file
     from hashrange.interfaces.target import kind_of, open_target
 
-    with told("run the same command again to go on"):
-        chosen = formats.for_input(path, format)
+    with told("run the same command again to go on"), named_file(path) as (source, name):
+        chosen = formats.for_input(source, format, name)
         if kind_of(db) == "file" and not Path(db).exists():
             if create is None:
                 fail(f"{db}: no such file; --create makes it")
             _try_to_create(table, path, create)
         with open_target(db, create=create is not None) as target:
-            ask_before_writing(target, f"Write the items of {path} to {table}", yes)
-            found = _table(target, table, path, create)
+            ask_before_writing(target, f"Write the items of {name} to {table}", yes)
+            info = _table(target, table, path, create)
             done = importing.import_(
                 target,
-                found,
-                path,
+                info,
+                source,
                 chosen,
-                found.types | types,
+                Hints(info.types | types, info.key),
                 threads(target, parallel),
                 rate,
+                name,
             )
     again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
-    print(f"{table}: {counted(done.items)}{again} of {path} {done.speed}")
+    print(f"{table}: {counted(done.items)}{again} of {name} {done.speed}")
 
 
 def _table(target: "Target", name: str, path: Path, create: Path | None) -> "TableInfo":

@@ -11,7 +11,7 @@ from hashrange.interfaces.failing import fail, told_in_one_line
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
 
-_OF_THE_EXTRA = ("boto3", "botocore", "prompt_toolkit", "rich")
+_EXTRAS = {"boto3": "boto3", "botocore": "boto3", "prompt_toolkit": "shell", "rich": "shell"}
 _PATIENCE: dict[str, Any] = {
     "connect_timeout": 5,
     "retries": {"mode": "standard", "total_max_attempts": 3},
@@ -19,19 +19,30 @@ _PATIENCE: dict[str, Any] = {
 
 
 @contextmanager
-def opened_target(db: str) -> Iterator["Target"]:
-    """The database `db`, or one line that says why it cannot be used."""
+def opened_target(db: str, *, create: bool = False) -> Iterator["Target"]:
+    """The database `db`, or one line that says why it cannot be used.
+
+    `create` lets a file be made that does not exist.
+    """
     from hashrange.interfaces.target import TargetError, open_target
 
     try:
-        with told_in_one_line(), open_target(db, **_PATIENCE) as target:
+        with installed(), told_in_one_line(), open_target(db, create=create, **_PATIENCE) as target:
             yield target
     except TargetError as error:
         fail(error)
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Turn a missing library of an extra into one line that says how to install it."""
+    try:
+        yield
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _OF_THE_EXTRA:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
             raise
-        fail(f"{error.name} is not installed: pip install 'hashrange[shell]'")
+        fail(f"{error.name} is not installed: pip install 'hashrange[{extra}]'")
 
 
 def positive(text: str) -> int:

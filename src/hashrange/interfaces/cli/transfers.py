@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from hashrange.interfaces.cli.targets import installed
 from hashrange.interfaces.failing import fail, told_in_one_line
 
 if TYPE_CHECKING:
@@ -58,11 +59,13 @@ def threads(target: "Target", given: int | None) -> int:
 
 def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
     """Writing to AWS costs money and changes what others rely on: ask first."""
-    if target.kind != "aws" or yes:
+    if not target.is_aws or yes:
         return
     if not sys.stdin.isatty():
         fail(f"{target.name}: writing to AWS needs --yes if there is no terminal to ask at")
-    if input(f"{what} at {target.client.meta.endpoint_url}? [y/N] ").strip().lower() != "y":
+    question = f"{what} at {target.name}, {target.client.meta.endpoint_url}? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         fail("nothing was written")
 
 
@@ -73,7 +76,7 @@ def told(again: str) -> Iterator[None]:
     from hashrange.interfaces.target import TargetError
 
     try:
-        with told_in_one_line():
+        with installed(), told_in_one_line():
             yield
     except (DataError, TargetError) as error:
         fail(error)

@@ -2,7 +2,8 @@
 
 The items are first collected in `FILE.partial`, from which the file is made at the end. So an
 export of any format can be interrupted and goes on from there, and a format that needs to know all
-items first, such as CSV, needs no memory for them. `FILE.progress` says how far the export is.
+items first, such as CSV, needs no memory for them. `FILE.progress` says how far the export is. The
+file gets its name when all else is done, apart from the removal of these two.
 """
 
 import os
@@ -16,7 +17,7 @@ import msgspec
 
 from hashrange.interfaces.data import s3_export, tables
 from hashrange.interfaces.data.connection import connection
-from hashrange.interfaces.data.files import check_absent, write_whole
+from hashrange.interfaces.data.files import check_absent, unfinished, write_whole
 from hashrange.interfaces.data.formats import DYNAMODB_JSON, Format
 from hashrange.interfaces.data.pace import Pace
 from hashrange.interfaces.data.progress import Bookmark, Progress
@@ -57,12 +58,16 @@ def export(
     Raises DataError, and OSError for a full disk. Then, or if it is interrupted, the next call with
     the same arguments goes on.
     """
-    check_absent(output)
+    beside = output.with_name(f"{output.name}.progress")
+    if not beside.exists():
+        check_absent(output)
     table = tables.describe(target.client, target.name, table_name)
-    bookmark = Bookmark(
-        output.with_name(f"{output.name}.progress"),
-        {"export": table_name, "from": target.name, "id": table.id},
-    )
+    bookmark = Bookmark(beside, {"export": table_name, "from": target.name, "id": table.id})
+    if (state := _finished(bookmark, output)) is not None:
+        _clean(bookmark, _partial(output))
+        ended = output.stat().st_mtime
+        return Exported(state.items, state.items, state.began, ended, "in all")
+    check_absent(output)
     collection = _Collection(bookmark, output, segments)
     resumed, began = collection.state.items, collection.state.began
     reading = connection(target, segments)
@@ -74,11 +79,28 @@ def export(
         collection.spool.close()
         reading.close()
     found = tables.description(target.client, target.name, table_name)
-    _write(collection.spool, output, format, table, began)
     tables.write(tables.beside(output), found)
-    collection.spool.path.unlink(missing_ok=True)
-    bookmark.remove()
+    _write(collection.spool, output, format, table, began)
+    _clean(bookmark, collection.spool.path)
     return Exported(collection.state.items, resumed, began, time.time(), progress.speed())
+
+
+def _partial(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
+def _finished(bookmark: Bookmark, output: Path) -> "_State | None":
+    """The state of an export that was ended between the naming of its file and its own end."""
+    saved = bookmark.load()
+    if saved is None or not output.exists() or unfinished(output).exists():
+        return None
+    state = msgspec.convert(saved, _State)
+    return state if all(position.done for position in state.positions) else None
+
+
+def _clean(bookmark: Bookmark, partial: Path) -> None:
+    partial.unlink(missing_ok=True)
+    bookmark.remove()
 
 
 class _Collection:
@@ -86,11 +108,12 @@ class _Collection:
 
     def __init__(self, bookmark: Bookmark, output: Path, segments: int) -> None:
         saved = bookmark.load()
-        if saved is None:
+        partial = _partial(output)
+        if saved is None or not partial.exists():
             self.state = _State([Position() for _ in range(segments)], 0, 0, time.time())
         else:
             self.state = msgspec.convert(saved, _State)
-        self.spool = Spool(output.with_name(f"{output.name}.partial"), self.state.bytes)
+        self.spool = Spool(partial, self.state.bytes)
         self._bookmark = bookmark
 
     def collect(self, scan: Scan, progress: Progress) -> None:

@@ -19,12 +19,14 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 class Input:
     """A file that is read from its beginning to its end, unpacked if its content is gzip.
 
-    `name` is for messages. `packed` says whether it is gzip. Raises DataError.
+    `name` is for messages. `packed` says whether it is gzip. `doing` says what the file is read
+    for, if it is not yet for its items. Raises DataError.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
-        self.name = str(path)
+        self.name = name or str(path)
+        self.doing = ""
         try:
             self._file = open(path, "rb")  # noqa: SIM115  `close` closes it
             self.size = os.fstat(self._file.fileno()).st_size
@@ -52,7 +54,14 @@ class Input:
 
     def consumed(self) -> float:
         """The share of the file that has been read, from 0 to 1."""
-        return self._file.tell() / self.size if self.size else 1.0
+        try:
+            return self._file.tell() / self.size if self.size else 1.0
+        except ValueError:  # it was closed meanwhile
+            return 1.0
+
+    def rewind(self) -> None:
+        """Read from the beginning again."""
+        self.stream.seek(0)
 
     def read(self, size: int) -> bytes:
         try:
@@ -110,22 +119,27 @@ def open_new(path: Path) -> IO[bytes]:
     return open(path, "xb")
 
 
+def unfinished(path: Path) -> Path:
+    """The name of a file or folder until it is complete."""
+    return path.with_name(f"{path.name}.unfinished")
+
+
 @contextmanager
 def appearing(path: Path) -> Iterator[IO[bytes]]:
     """A file to be written that gets its name when it is complete and on disk.
 
     Until then it is `NAME.unfinished`, which is removed after an error.
     """
-    unfinished = path.with_name(f"{path.name}.unfinished")
+    growing = unfinished(path)
     try:
-        with open_new(unfinished) as file:
+        with open_new(growing) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        os.replace(growing, path)
     except BaseException:
         with suppress(OSError):
-            unfinished.unlink()
+            growing.unlink()
         raise
 
 
@@ -137,6 +151,13 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
                 packed.writelines(chunks)
         else:
             file.writelines(chunks)
+
+
+def not_utf8(name: str, line: int, byte: int) -> DataError:
+    return DataError(
+        f"{name}:{line}: not UTF-8 (byte 0x{byte:02X}); if the file is Latin-1, convert it with "
+        "iconv -f LATIN1 -t UTF-8"
+    )
 
 
 def check_absent(path: Path) -> None:

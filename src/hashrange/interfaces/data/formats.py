@@ -4,25 +4,24 @@ A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and re
 bytes. Some writers read the items twice, and need an iterable that can begin again, such as a list.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from hashrange.interfaces.data import csv_, dynamodb_json, parquet, plain_json, yaml_
+from hashrange.interfaces.data.csv_columns import Hints
 from hashrange.interfaces.data.files import Input, head
 from hashrange.interfaces.data.items import DataError, Record
-
-Types = Mapping[str, str]
 
 
 class Format(NamedTuple):
     """`suffixes` are of the files that have the format unless another is named. A `text` file may
-    be packed by gzip. `read` is given the types of attributes that the file does not tell.
+    be packed by gzip. `read` takes hints for a file that does not tell the types of attributes.
     `library` imports the package that the format needs, and raises DataError if it is missing."""
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Input, Types], Iterator[Record]]
+    read: Callable[[Input, Hints], Iterator[Record]]
     write: Callable[[Iterable[bytes]], Iterator[bytes]]
     media_type: str
     text: bool = True
@@ -31,8 +30,8 @@ class Format(NamedTuple):
 
 def _untyped(
     read: Callable[[Input], Iterator[Record]],
-) -> Callable[[Input, Types], Iterator[Record]]:
-    return lambda source, types: read(source)
+) -> Callable[[Input, Hints], Iterator[Record]]:
+    return lambda source, hints: read(source)
 
 
 DYNAMODB_JSON = Format(
@@ -99,8 +98,11 @@ def for_output(path: Path, name: str | None) -> Format | None:
     return _installed(found)
 
 
-def for_input(path: Path, name: str | None) -> Format | None:
-    """The format of a file to read; None for a folder. Raises DataError."""
+def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
+    """The format of a file to read, which messages call `shown`; None for a folder.
+
+    Raises DataError.
+    """
     if name == S3_EXPORT or (name is None and path.is_dir()):
         return None
     if name:
@@ -109,7 +111,7 @@ def for_input(path: Path, name: str | None) -> Format | None:
     if found is None or found.name in ("dynamodb-json", "json"):
         found = _by_content(path) or found
     if found is None:
-        raise DataError(f"{path}: the format is not known; give one with --format")
+        raise DataError(f"{shown or path}: the format is not known; give one with --format")
     return _installed(found)
 
 

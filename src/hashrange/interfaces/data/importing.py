@@ -1,10 +1,12 @@
 """From a file to a table.
 
 An item replaces the one with its key, so the same file may be imported again. `FILE.progress` says
-which records are stored, so that an import that was interrupted goes on from there.
+how many records are stored. An import that was interrupted goes on behind them, unless the file
+does not begin with these records any more, or the table has lost one of them.
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -14,23 +16,29 @@ import msgspec
 
 from hashrange.interfaces.data import s3_export, tables
 from hashrange.interfaces.data.connection import connection
+from hashrange.interfaces.data.csv_columns import Hints
 from hashrange.interfaces.data.files import Input
 from hashrange.interfaces.data.formats import Format
 from hashrange.interfaces.data.items import Record
 from hashrange.interfaces.data.pace import Pace
+from hashrange.interfaces.data.presence import GROUP_ITEMS, Presence
 from hashrange.interfaces.data.progress import Bookmark, Progress
-from hashrange.interfaces.data.sink import Sink
+from hashrange.interfaces.data.sink import Sink, grouped
 
 if TYPE_CHECKING:
     from hashrange.interfaces.target import Target
 
 
 class _State(msgspec.Struct):
-    """`records` of file number `file` are stored, and all of the files before it."""
+    """The first `items` records, which have this digest, are stored in the table with this id."""
 
-    file: int = 0
-    records: int = 0
+    table: str
     items: int = 0
+    digest: str = ""
+
+
+class _Changed(Exception):
+    """The records that are stored are not those with which the file begins."""
 
 
 class Imported(NamedTuple):
@@ -49,14 +57,15 @@ def import_(
     table: tables.TableInfo,
     path: Path,
     format: Format | None,
-    types: Mapping[str, str],
+    hints: Hints,
     threads: int,
     rate: float,
+    name: str,
 ) -> Imported:
     """Write all items of a file to a table, or of a folder if there is no format.
 
-    Raises DataError. The records before the fault are stored then. If the file is repaired from
-    there on, the next call goes on.
+    `name` is what messages call the file. Raises DataError. The records before the fault are stored
+    then. If the file is repaired from there on, the next call goes on.
     """
     if format is None:
         sources = [_Source(data.path, data) for data in s3_export.data_files(path)]
@@ -65,76 +74,134 @@ def import_(
         Input(path).close()
     bookmark = Bookmark(
         path.with_name(f"{path.name}.progress"),
-        {"import": str(path.resolve()), "to": target.name, "table": table.name, "id": table.id},
+        {"import": str(path.resolve()), "to": target.name, "table": table.name},
     )
-    state = msgspec.convert(bookmark.load() or {}, _State)
-    resumed = state.items
+    state = msgspec.convert(bookmark.load() or {"table": table.id}, _State)
     writing = connection(target, threads)
-    sink = Sink(writing, table, str(path), Pace(rate))
-    reading = _Reading(sources, format, types)
+    pace = Pace(rate)
+    reading = _Reading(sources, format, hints, name)
+    sink, presence = Sink(writing, table, str(path), pace), Presence(writing, table, pace)
     try:
-        with Progress(reading.share, resumed) as progress:
-            for count in _store(reading, sink, state):
-                progress.advance(count)
-                if bookmark.due():
-                    _save(bookmark, state)
-    except BaseException:
-        _save(bookmark, state)
-        raise
+        with Progress(reading.share, state.items, doing=reading.doing) as progress:
+            reading.say = progress.say
+            try:
+                if state.table != table.id:
+                    raise _Changed
+                resumed = state.items
+                _run(_Import(reading, sink, presence, state), bookmark, progress)
+            except _Changed:
+                progress.say(
+                    f"{bookmark.path}: {name} or {table.name} has changed since the import "
+                    "that was interrupted; beginning again"
+                )
+                progress.begin_again()
+                state, resumed = _State(table.id), 0
+                _run(_Import(reading, sink, presence, state), bookmark, progress)
     finally:
         writing.close()
     bookmark.remove()
     return Imported(state.items, resumed, progress.speed())
 
 
-def _store(reading: "_Reading", sink: Sink, state: _State) -> Iterator[int]:
-    """Store the rest of the items. Yields the number of items of each group that was stored."""
-    for source, records in reading.records(state.file):
-        sink.place = str(source.path)
-        for group in sink.groups(islice(records, state.records, None)):
-            state.records += len(group)
-            state.items += len(group)
-            yield len(group)
-        state.file, state.records = state.file + 1, 0
+def _run(running: "_Import", bookmark: Bookmark, progress: Progress) -> None:
+    try:
+        for count in running.groups():
+            progress.advance(count)
+            if bookmark.due():
+                _save(bookmark, running.state)
+    except _Changed:
+        raise
+    except BaseException:
+        _save(bookmark, running.state)
+        raise
+
+
+class _Import:
+    """Verifies the records that `state` says are stored, and stores those after them."""
+
+    def __init__(self, reading: "_Reading", sink: Sink, presence: Presence, state: _State) -> None:
+        self.state = state
+        self._reading = reading
+        self._sink = sink
+        self._presence = presence
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def groups(self) -> Iterator[int]:
+        """Yields how many records of each group were stored. Raises _Changed."""
+        left = self.state.items
+        for source, records in self._reading.records():
+            self._sink.place = self._reading.name if source.data is None else str(source.path)
+            for group in grouped(islice(records, left), GROUP_ITEMS):
+                left -= len(group)
+                self._verify(group, left)
+            for group in self._sink.groups(records) if not left else ():
+                self._note(group)
+                self.state.items += len(group)
+                self.state.digest = self._digest.hexdigest()
+                yield len(group)
+        if left:
+            raise _Changed
+
+    def _verify(self, group: list[Record], left: int) -> None:
+        self._reading.verifying = bool(left)
+        self._note(group)
+        if not left and self._digest.hexdigest() != self.state.digest:
+            raise _Changed
+        if not self._presence.has_all(group):
+            raise _Changed
+
+    def _note(self, group: list[Record]) -> None:
+        self._digest.update(b"\n".join([record.item for record in group]) + b"\n")
 
 
 class _Reading:
-    """The files to read, and how much of them has been read."""
+    """The files to read, and how much of them has been read. `name` is what messages call them."""
 
     def __init__(
-        self, sources: list[_Source], format: Format | None, types: Mapping[str, str]
+        self, sources: list[_Source], format: Format | None, hints: Hints, name: str
     ) -> None:
+        self.name = name
+        self.verifying = False
+        self.say = hints.say
         self._sources = sources
         self._format = format
-        self._types = types
+        self._hints = hints
         self._sizes = [source.path.stat().st_size for source in sources]
         self._number = 0
         self._opened: Input | None = None
 
-    def records(self, first: int) -> Iterator[tuple[_Source, Iterator[Record]]]:
-        """Each file from number `first` on, with its records."""
-        for number, source in enumerate(self._sources[first:], first):
+    def records(self) -> Iterator[tuple[_Source, Iterator[Record]]]:
+        """Each file with its records."""
+        hints = self._hints._replace(say=self.say)
+        for number, source in enumerate(self._sources):
             self._number = number
-            with Input(source.path) as opened:
+            with Input(source.path, "" if source.data else self.name) as opened:
                 self._opened = opened
-                yield source, _records(opened, source, self._format, self._types)
+                yield source, _records(opened, source, self._format, hints)
             self._opened = None
+
+    def doing(self) -> str:
+        """What is done before records are stored, for the line of progress."""
+        if self._opened is not None and self._opened.doing:
+            return self._opened.doing
+        return "looking for the records that are stored" if self.verifying else ""
 
     def share(self, items: int) -> float:
         """How much of all bytes has been read, from 0 to 1."""
         done = float(sum(self._sizes[: self._number]))
-        if self._opened is not None:
-            done += self._opened.consumed() * self._opened.size
+        opened = self._opened
+        if opened is not None:
+            done += opened.consumed() * opened.size
         return done / (sum(self._sizes) or 1)
 
 
 def _records(
-    opened: Input, source: _Source, format: Format | None, types: Mapping[str, str]
+    opened: Input, source: _Source, format: Format | None, hints: Hints
 ) -> Iterator[Record]:
     if source.data is not None:
         return s3_export.read_file(source.data, opened)
     assert format is not None
-    return format.read(opened, types)
+    return format.read(opened, hints)
 
 
 def _save(bookmark: Bookmark, state: _State) -> None:

@@ -30,10 +30,10 @@ from hashrange.interfaces.data.items import (
     encode,
     one_line,
 )
+from hashrange.interfaces.data.parquet_sizes import opened, pieces, rows_at_once
 
 GROUP_ROWS = 20_000
 GROUP_BYTES = 32 * 1024 * 1024
-_READ_ROWS = 1_000
 _META = b"dynamodb"
 _INT64 = range(-(1 << 63), 1 << 63)
 _DECIMAL_DIGITS = 38
@@ -204,31 +204,37 @@ class _Sink:
 def read(source: Input) -> Iterator[Record]:
     arrow = library()
     try:
-        # `memory_map` off and small batches: memory does not grow with the file.
-        file = arrow.parquet.ParquetFile(source.path, pre_buffer=False)
+        file = opened(arrow, source.path)
         kinds = [_known(field) for field in file.schema_arrow]
         names = file.schema_arrow.names
+        rows = rows_at_once(file.metadata, any(kinds))
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{source.name}: not a Parquet file: {one_line(error)}") from None
     number = 0
     with file:
-        batches = file.iter_batches(batch_size=_READ_ROWS)
+        batches = file.iter_batches(batch_size=rows)
         while True:
             try:
                 batch = next(batches, None)
                 if batch is None:
                     return
-                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
-            except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
-                # Times beyond the year 9999 and texts that are not UTF-8 are found here.
+                parts = list(pieces(arrow, batch))
+            except (arrow.ArrowException, OSError, ValueError) as error:
                 raise DataError(f"{source.name}: damaged: {one_line(error)}") from None
-            for at in range(batch.num_rows):
-                number += 1
+            for part in parts:
                 try:
-                    item = _item(names, kinds, columns, at)
-                except (ValueError, TypeError, RecursionError) as error:
-                    raise DataError(f"{source.name}: row {number:,}: {one_line(error)}") from None
-                yield Record(encode(item), number)
+                    columns = [part.column(at).to_pylist() for at in range(part.num_columns)]
+                except (arrow.ArrowException, ValueError, OverflowError) as error:
+                    # Times beyond the year 9999 and texts that are not UTF-8 are found here.
+                    raise DataError(f"{source.name}: damaged: {one_line(error)}") from None
+                for at in range(part.num_rows):
+                    number += 1
+                    try:
+                        item = _item(names, kinds, columns, at)
+                    except (ValueError, TypeError, RecursionError) as error:
+                        where = f"{source.name}: row {number:,}"
+                        raise DataError(f"{where}: {one_line(error)}") from None
+                    yield Record(encode(item), number)
 
 
 class _Meta(msgspec.Struct):

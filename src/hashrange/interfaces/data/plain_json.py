@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from hashrange.interfaces.data.files import Input
+from hashrange.interfaces.data.files import Input, not_utf8
 from hashrange.interfaces.data.items import (
     ITEM_JSON_BYTES_MAX,
     DataError,
@@ -33,6 +33,8 @@ def read_lines(source: Input, line: int = 1) -> Iterator[Record]:
     for number, text in source.lines(line):
         try:
             item = encode(from_plain(_decoder.decode(text.decode())))
+        except UnicodeDecodeError as error:
+            raise not_utf8(source.name, number, text[error.start]) from None
         except _FAULTS as error:
             raise DataError(
                 f"{source.name}:{number}: not an item in JSON: {_what(error)}"
@@ -117,7 +119,9 @@ class _Text:
         try:
             text = self._decoder.decode(chunk, self._ended)
         except UnicodeDecodeError as error:
-            raise self.fault(f"not UTF-8: {one_line(error)}") from None
+            before = self._window.count("\n", self._at) + error.object.count(b"\n", 0, error.start)
+            byte = error.object[error.start]
+            raise not_utf8(self._source.name, self.line + before, byte) from None
         self._window = self._window[self._at :] + text
         self._at = 0
         return not self._ended

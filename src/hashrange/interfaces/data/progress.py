@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,21 +21,33 @@ _SAVED_EVERY_SECONDS = 1.0
 class Progress:
     """One line on a terminal, written again and again; nothing if stderr is not a terminal.
 
-    `share` tells of a number of items how much that is of the whole, from 0 to 1.
+    `share` tells of a number of items how much that is of the whole, from 0 to 1. `doing` says what
+    is done, if it is not the transfer itself.
     """
 
     def __init__(
-        self, share: Callable[[int], float], items: int = 0, stream: TextIO | None = None
+        self,
+        share: Callable[[int], float],
+        items: int = 0,
+        stream: TextIO | None = None,
+        doing: Callable[[], str] = str,
     ) -> None:
         self.items = items
         self._before = items
         self._share = share
+        self._doing = doing
         self._stream = stream or sys.stderr
         self._shown = self._stream.isatty()
-        self._began = self._told = time.monotonic()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._teller = threading.Thread(target=self._tell_often, daemon=True)
+        self._began = time.monotonic()
         self._from = share(items) if self._shown else 0.0
 
     def __enter__(self) -> Self:
+        if self._shown:
+            self.tell()
+            self._teller.start()
         return self
 
     def __exit__(
@@ -44,20 +57,40 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+            self._ended.set()
+            self._teller.join()
+            self._write("")
 
     def advance(self, items: int) -> None:
         self.items += items
-        now = time.monotonic()
-        if self._shown and now - self._told >= _EVERY_SECONDS:
-            self._told = now
-            self._stream.write(f"\r{self._line(now)}\x1b[K")
+
+    def begin_again(self) -> None:
+        """None of the items is done."""
+        self.items = self._before = 0
+
+    def tell(self) -> None:
+        self._write(self._line(time.monotonic()))
+
+    def say(self, text: str) -> None:
+        """Print a remark above the line of progress."""
+        clear = "\r\x1b[K" if self._shown else ""
+        with self._lock:
+            print(f"{clear}hashrange: {text}", file=self._stream)
+
+    def _tell_often(self) -> None:
+        while not self._ended.wait(_EVERY_SECONDS):
+            self.tell()
+
+    def _write(self, text: str) -> None:
+        with self._lock:
+            self._stream.write(f"\r{text}\x1b[K")
             self._stream.flush()
 
     def _line(self, now: float) -> str:
-        took = now - self._began
+        took = max(now - self._began, 1e-9)
         share = min(self._share(self.items), 1.0)
+        if doing := self._doing():
+            return f"{doing}, {share:.0%}"
         rate = (self.items - self._before) / took
         left = ""
         if share > self._from:

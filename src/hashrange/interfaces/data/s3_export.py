@@ -13,6 +13,7 @@ names of the checksum files are those of real exports.
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -23,18 +24,22 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from secrets import choice, token_hex
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from hashrange.interfaces.data import dynamodb_json
-from hashrange.interfaces.data.files import Input
+from hashrange.interfaces.data.files import Input, unfinished
 from hashrange.interfaces.data.items import DataError, Record, one_line
+
+T = TypeVar("T")
 
 FOLDER = "AWSDynamoDB"
 SUMMARY = "manifest-summary.json"
 FILES = "manifest-files.json"
 FILE_ITEMS = 500_000
+_MANIFEST_BYTES_MAX = 64 * 1024 * 1024
+"""A line for each data file has some 200 bytes."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _LINES_A_BLOCK = 1000
 
@@ -54,28 +59,45 @@ class About(NamedTuple):
     started: datetime
 
 
+class _Summary(msgspec.Struct):
+    """The members of a summary that are read, with their names there."""
+
+    outputFormat: str = ""  # noqa: N815
+    exportType: str = "FULL_EXPORT"  # noqa: N815
+
+
+_COUNT_MAX = (1 << 63) - 1
+
+
+class _Entry(msgspec.Struct):
+    """The members of a data file's line that are read, with their names there."""
+
+    dataFileS3Key: str  # noqa: N815
+    itemCount: Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)] = 0  # noqa: N815
+    md5Checksum: str = ""  # noqa: N815
+
+
 def data_files(path: Path) -> list[DataFile]:
     """The data files that the manifests in a folder name. Raises DataError."""
     folder = _export(path)
     summary = _manifest(folder, SUMMARY)
-    export = _object(folder / SUMMARY, summary)
-    if export.get("exportType", "FULL_EXPORT") != "FULL_EXPORT":
+    export = _decoded(folder / SUMMARY, summary, _Summary)
+    if export.exportType != "FULL_EXPORT":
         raise DataError(f"{folder / SUMMARY}: an incremental export; only full ones are read")
-    if export.get("outputFormat") != "DYNAMODB_JSON":
+    if export.outputFormat != "DYNAMODB_JSON":
         raise DataError(
-            f"{folder / SUMMARY}: the format is {export.get('outputFormat')}, not DYNAMODB_JSON"
+            f"{folder / SUMMARY}: the format is {one_line(export.outputFormat)[:80]}, not "
+            "DYNAMODB_JSON"
         )
     found = []
-    for number, line in enumerate(_manifest(folder, FILES).splitlines(), 1):
+    for number, line in enumerate(io.BytesIO(_manifest(folder, FILES)), 1):
         if line.strip():
-            entry = _object(folder / f"{FILES}:{number}", line)
-            name = str(entry.get("dataFileS3Key", "")).rpartition("/")[2]
+            entry = _decoded(folder / f"{FILES}:{number}", line, _Entry)
+            name = entry.dataFileS3Key.rpartition("/")[2]
             data = folder / "data" / name
             if not name or not data.is_file():
                 raise DataError(f"{folder / FILES}:{number}: {data}: no such file")
-            found.append(
-                DataFile(data, int(entry.get("itemCount", 0)), str(entry.get("md5Checksum", "")))
-            )
+            found.append(DataFile(data, entry.itemCount, entry.md5Checksum))
     return found
 
 
@@ -110,21 +132,35 @@ def _export(path: Path) -> Path:
 
 def _manifest(folder: Path, name: str) -> bytes:
     try:
-        content = (folder / name).read_bytes()
-    except OSError as error:
-        raise DataError(f"{folder / name}: {error.strerror}") from None
+        content = _bounded(folder / name)
+    except FileNotFoundError:
+        raise DataError(f"{folder / name}: no such file") from None
     for suffix in ("md5", "checksum"):
         with suppress(FileNotFoundError):
-            stored = (folder / name).with_suffix(f".{suffix}").read_text().strip()
-            if stored != _md5(content):
+            stored = _bounded((folder / name).with_suffix(f".{suffix}")).strip()
+            if stored != _md5(content).encode():
                 raise DataError(f"{folder / name}: does not have its checksum; it was changed")
     return content
 
 
-def _object(place: Path, text: bytes) -> dict[str, Any]:
+def _bounded(path: Path) -> bytes:
+    """The content of a manifest's file. Raises DataError, and FileNotFoundError."""
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        with open(path, "rb") as file:
+            content = file.read(_MANIFEST_BYTES_MAX + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    if len(content) > _MANIFEST_BYTES_MAX:
+        raise DataError(f"{path}: larger than {_MANIFEST_BYTES_MAX:,} bytes; not a manifest")
+    return content
+
+
+def _decoded(place: Path, text: bytes, type: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=type)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{place}: not a manifest: {one_line(error)}") from None
 
 
@@ -140,13 +176,13 @@ def _md5_of(path: Path) -> str:
 
 def write(items: Iterable[bytes], path: Path, about: About) -> None:
     """Make the folder `path` with one export, which appears when it is complete."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
+    growing = unfinished(path)
+    shutil.rmtree(growing, ignore_errors=True)
     try:
-        _write(items, unfinished, about)
-        os.rename(unfinished, path)
+        _write(items, growing, about)
+        os.rename(growing, path)
     except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(growing, ignore_errors=True)
         raise
 
 

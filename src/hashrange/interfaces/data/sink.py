@@ -6,12 +6,12 @@ last one is stored.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
-from msgspec import Raw
 
 from hashrange.interfaces.data.connection import THROTTLED, JsonConnection, Outcome, Refused
+from hashrange.interfaces.data.item_keys import ItemKey, ItemKeys
 from hashrange.interfaces.data.items import DataError, Record, encode, one_line, shown
 from hashrange.interfaces.data.pace import ATTEMPTS_MAX, Pace, patiently, pause
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
@@ -67,24 +67,11 @@ class Sink:
         self._group = SORTED_GROUP_ITEMS if connection.in_process else GROUP_ITEMS
         if pace.rate:
             self._group = max(1, min(self._group, int(pace.rate / _GROUPS_PER_SECOND)))
-        fields = [(f"f{number}", Raw) for number in range(len(table.key))]
-        names = {f"f{number}": name for number, name in enumerate(table.key)}
-        self._key_of = msgspec.json.Decoder(
-            msgspec.defstruct("Key", fields, rename=names, frozen=True)
-        ).decode
+        self._keys = ItemKeys(table.key)
 
     def groups(self, records: Iterable[Record]) -> Iterator[list[Record]]:
         """Write all records. Each group is yielded when all of it is stored."""
-        group: list[Record] = []
-        size = 0
-        for record in records:
-            group.append(record)
-            size += len(record.item)
-            if len(group) >= self._group or size >= GROUP_BYTES:
-                self.write(group)
-                yield group
-                group, size = [], 0
-        if group:
+        for group in grouped(records, self._group):
             self.write(group)
             yield group
 
@@ -113,21 +100,18 @@ class Sink:
 
     def _last(self, group: Sequence[Record]) -> Iterable[Record]:
         """The last record of each key, in the order of the keys if that is of use."""
-        found: dict[Any, Record] = {}
-        positions: dict[Any, bytes] = {}
+        last: dict[str | int, Record] = {}
+        positions: dict[str | int, bytes] = {}
         for record in group:
-            try:
-                parts = msgspec.structs.astuple(self._key_of(record.item))
-            except msgspec.DecodeError:
-                key: Any = record.line  # it will be refused
-            else:
-                key = b",".join(parts)
-                if self._connection.in_process and key not in positions:
-                    positions[key] = _position(parts[0])
-            found[key] = record
+            values = self._keys.of(record.item)
+            # One that is refused stays where it is.
+            key = record.line if values is None else repr(values)
+            if values and self._connection.in_process and key not in positions:
+                positions[key] = _position(values)
+            last[key] = record
         if not positions:
-            return found.values()
-        return [found[key] for key in sorted(found, key=lambda key: positions.get(key, b""))]
+            return last.values()
+        return [last[key] for key in sorted(last, key=lambda key: positions.get(key, b""))]
 
     def _body(self, batch: Sequence[Record]) -> bytes:
         requests = b",".join([_REQUESTS[record.delete] % record.item for record in batch])
@@ -176,11 +160,25 @@ class Sink:
         return DataError(f"{where}item {one_line(key)[:200]}: {refusal.reason}")
 
 
-def _position(value: Raw) -> bytes:
+def _position(key: ItemKey) -> bytes:
     try:
-        return hash_position(msgspec.json.decode(value))
+        return hash_position(key[0])
     except (ValueError, LookupError, TypeError, AttributeError):
         return b""  # it will be refused
+
+
+def grouped(records: Iterable[Record], count_max: int) -> Iterator[list[Record]]:
+    """The records in lists of at most `count_max`, and of about `GROUP_BYTES`."""
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        group.append(record)
+        size += len(record.item)
+        if len(group) >= count_max or size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:

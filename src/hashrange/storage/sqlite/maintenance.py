@@ -15,6 +15,7 @@ from hashrange.storage.sqlite.format import check_folder
 from hashrange.storage.sqlite.problems import explain
 
 _PAGES_A_STEP = 1_000
+_UNFINISHED = ".unfinished"
 _CRC_BYTES = 4
 
 
@@ -24,10 +25,12 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
     A `compact` copy has no free pages. It costs more of the processor, and cannot be interrupted.
 
     The copy has a temporary name until it is complete. A backup that is killed leaves at most
-    that file. Raises `StoreError`, and `Damaged` if the copy does not verify.
+    that file, and if it was killed after the copy got its name, the next one replaces both. Raises
+    `StoreError`, and `Damaged` if the copy does not verify.
     """
     check_folder(path)
-    if os.path.exists(path):
+    ended = _links_left(path)
+    if os.path.exists(path) and not ended:
         raise _taken(path)
     with unfinished(path) as target:
         try:
@@ -38,8 +41,27 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
             check(target, f"{source.filename}: not backed up")
         except apsw.Error as error:
             raise explain(error, path) from error
-        give_name(target, path)
-    sync_folder(path)
+        if ended:
+            os.replace(target, path)
+        else:
+            give_name(target, path)
+        sync_folder(path)
+    for link in ended:
+        os.remove(link)
+
+
+def _links_left(path: str) -> list[str]:
+    """The temporary names of a backup that was killed between its naming and its end."""
+    folder, name = os.path.split(path)
+    beside = (
+        each.path
+        for each in os.scandir(folder)
+        if each.name.startswith(f"{name}.") and each.name.endswith(_UNFINISHED)
+    )
+    try:
+        return [each for each in beside if os.path.samefile(each, path)]
+    except FileNotFoundError:
+        return []
 
 
 @contextmanager
@@ -56,7 +78,7 @@ def unfinished(path: str) -> Iterator[str]:
 def _new_file(path: str) -> str:
     folder, name = os.path.split(path)
     try:  # only its owner can read and write it
-        descriptor, made = tempfile.mkstemp(".unfinished", f"{name}.", folder)
+        descriptor, made = tempfile.mkstemp(_UNFINISHED, f"{name}.", folder)
     except OSError as error:
         raise StoreError(f"{path}: cannot be created: {error.strerror}") from error
     os.close(descriptor)

@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hashrange.interfaces.cli.commands import command
+from hashrange.interfaces.cli.commands import DB_HELP, command
 from hashrange.interfaces.cli.design import cost, diff, draw, exchange, infer, migrate
-from hashrange.interfaces.cli.design.model_files import add_endpoint, add_model, client, tables_of
+from hashrange.interfaces.cli.design.model_files import add_model, tables_of
+from hashrange.interfaces.cli.targets import opened_target
+from hashrange.interfaces.cli.transfers import add_yes, ask_before_writing
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def add(commands: "Commands") -> None:
         default=0,
         help="seed of the generated data; default: 0",
     )
-    add_endpoint(parsers[create])
+    parsers[create].add_argument("db", metavar="DB", help=f"{DB_HELP}; a file is created")
+    add_yes(parsers[create])
     cost.add_arguments(command(tools, cost.cost))
     diff.add_arguments(command(tools, diff.diff))
     command(tools, rule).add_argument("id", metavar="RULE", help="a rule's id, e.g. K05")
@@ -101,17 +104,19 @@ def prove(model: Path, seed: int) -> None:
         sys.exit(1)
 
 
-def create(model: Path, endpoint: str | None, region: str | None) -> None:
-    """Create the model's tables. Exit status 1 if an existing table differs."""
+def create(model: Path, db: str, yes: bool) -> None:
+    """Create the model's tables in DB. Exit status 1 if an existing table differs."""
     from hashrange.design import DesignError
 
     tables = tables_of(model)
-    connection = client(endpoint, region)
-    from botocore.exceptions import BotoCoreError, ClientError
+    names = ", ".join(table.name for table in tables)
+    with opened_target(db, create=True) as target:
+        from botocore.exceptions import BotoCoreError, ClientError
 
-    try:
-        for table in tables:
-            made = table.create(connection)
-            print(f"{table.name}: {'created' if made else 'exists and fits the model'}")
-    except (DesignError, BotoCoreError, ClientError) as error:
-        fail(error)
+        ask_before_writing(target, f"Create {names}", yes)
+        try:
+            for table in tables:
+                made = table.create(target.client)
+                print(f"{table.name}: {'created' if made else 'exists and fits the model'}")
+        except (DesignError, BotoCoreError, ClientError) as error:
+            fail(error)
