@@ -141,10 +141,10 @@ def test_a_wide_card_shows_that_there_is_more(window: Any, console: Browserless)
     page = visit(window, console, "/table/shop")
     wide = page.locator(".scroll", has_text="name 19")
     masked = "e => getComputedStyle(e).maskImage !== 'none'"
-    page.wait_for_function("document.querySelector('.scroll.more')")
+    page.locator(".scroll.more").wait_for()
     assert wide.evaluate(masked)
     wide.evaluate("e => e.scrollTo(1e6, 0)")
-    page.wait_for_function("!document.querySelector('.scroll.more')")
+    page.locator(".scroll.more").wait_for(state="detached")
     assert not wide.evaluate(masked)
 
 
