@@ -280,7 +280,7 @@ def test_clients_that_do_not_read_hold_no_more_than_their_share(server: Running)
     def grows_no_more() -> bool:
         before = unsent()
         time.sleep(0.1)
-        return 30 * MB < before == unsent()
+        return MB < before == unsent()  # what the buffers of the system hold is not counted
 
     wait_until(grows_no_more)
     assert unsent() <= 41 * MB
