@@ -135,7 +135,8 @@ def test_a_command_with_a_yes_writes(name: str, account: Any, run: Run) -> None:
 def test_the_address_of_aws_is_aws(
     name: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No request is made: it is refused before, and no socket leads there from a test."""
+    """It is refused before a request is made; the proxy is there in case it is not."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     fill("a.db", [numbered(1)])
     Path("a.jsonl").write_text(json.dumps({"Item": numbered(1)}))
     Path("model.py").write_text(MODEL)
