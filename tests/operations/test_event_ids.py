@@ -3,32 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
+from every_store import address
 
 import hashrange
 from hashrange import Database
 
+__all__ = ["address"]  # a fixture
 TABLES = ("one", "two")
 
 
-@pytest.fixture(
-    params=[
-        "memory",
-        "file",
-        pytest.param("postgresql", marks=pytest.mark.slow),
-        pytest.param("citus", marks=pytest.mark.slow),
-    ]
-)
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    address: str | None = None
-    if request.param in ("postgresql", "citus"):
-        address = request.getfixturevalue("durable_postgres_server").new_schema()
-        address += "&dialect=citus" * (request.param == "citus")
-    elif request.param == "file":
-        address = str(tmp_path / "a.db")
+@pytest.fixture
+def db(address: str | None) -> Iterator[Database]:
     with hashrange.connect(address) as database:
         yield database
 

@@ -1,34 +1,24 @@
 """A transaction that reads sees one moment: items that are always changed together are equal."""
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
+from every_store import address
 
 import hashrange
 from hashrange import Database
 from hashrange.model.errors import ValidationException
 
+__all__ = ["address"]  # a fixture
 READS = 40
 
 
-@pytest.fixture(
-    params=[
-        "memory",
-        "file",
-        pytest.param("postgresql", marks=pytest.mark.slow),
-        pytest.param("citus", marks=pytest.mark.slow),
-    ]
-)
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    address: str | None = None
-    if request.param in ("postgresql", "citus"):
-        address = request.getfixturevalue("durable_postgres_server").new_schema()
-        address += "&dialect=citus" * (request.param == "citus")
-    elif request.param == "file":
-        address = str(tmp_path / "a.db")
+@pytest.fixture
+def db(address: str | None) -> Iterator[Database]:
     with hashrange.connect(address, durability="relaxed") as database:
         database.execute(
             "CreateTable",
@@ -40,6 +30,24 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
             },
         )
         yield database
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Another thread works over and over."""
+    ended = threading.Event()
+
+    def work_on() -> None:
+        while not ended.is_set():
+            work()
+
+    worker = threading.Thread(target=work_on)
+    worker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        worker.join()
 
 
 def write(db: Database, keys: list[str], number: int) -> None:
@@ -63,48 +71,27 @@ def with_statements(db: Database, keys: list[str]) -> list[Any]:
     return [each.get("Item", {}).get("n", {}).get("N") for each in answer["Responses"]]
 
 
-@pytest.mark.parametrize("count", [2, 5, 25, 100])
+@pytest.mark.parametrize("items", [2, 5, 25, 100])
 @pytest.mark.parametrize("read", [with_gets, with_statements])
-def test_a_transaction_reads_one_moment(db: Database, read: Any, count: int) -> None:
-    keys = [f"p{number}" for number in range(count)]
-    ended = threading.Event()
-
-    def work() -> None:
-        number = 0
-        while not ended.is_set():
-            write(db, keys, number)
-            number += 1
-
-    writer = threading.Thread(target=work)
-    writer.start()
-    try:
+def test_a_transaction_reads_one_moment(db: Database, read: Any, items: int) -> None:
+    keys = [f"p{number}" for number in range(items)]
+    numbers = count()
+    with beside(lambda: write(db, keys, next(numbers))):
         torn = [found for _ in range(READS) if len(set(found := read(db, keys))) > 1]
-    finally:
-        ended.set()
-        writer.join()
     assert not torn, f"{len(torn)} of {READS} reads are torn"
 
 
 def test_absent_items_are_of_the_same_moment(db: Database) -> None:
     """A key without an item counts like one with an item."""
     keys = [f"p{number}" for number in range(10)]
-    ended = threading.Event()
+    deletes = [{"Delete": {"TableName": "table", "Key": {"pk": {"S": key}}}} for key in keys]
 
-    def work() -> None:
-        while not ended.is_set():
-            write(db, keys, 1)
-            deletes = [
-                {"Delete": {"TableName": "table", "Key": {"pk": {"S": key}}}} for key in keys
-            ]
-            db.execute("TransactWriteItems", {"TransactItems": deletes})
+    def put_and_delete() -> None:
+        write(db, keys, 1)
+        db.execute("TransactWriteItems", {"TransactItems": deletes})
 
-    writer = threading.Thread(target=work)
-    writer.start()
-    try:
+    with beside(put_and_delete):
         torn = [found for _ in range(READS) if len(set(found := with_gets(db, keys))) > 1]
-    finally:
-        ended.set()
-        writer.join()
     assert not torn, f"{len(torn)} of {READS} reads are torn"
 
 

@@ -87,7 +87,7 @@ def test_a_large_body_has_the_outcome_of_a_small_one(
     expected = outcome(Runtime(store()), name, encoded(request_))
     parsed_here.clear()
     assert outcome(runtime, name, encoded(request_) + LARGE) == expected
-    assert parsed_here == []
+    assert name not in parsed_here  # (upkeep, which runs beside it, may be)
 
 
 def test_a_large_write_is_seen_and_a_table_deleted(runtime: AsyncRuntime) -> None:

@@ -101,16 +101,12 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
         return starts, numbers
 
 
-class Index(TableOrIndex, frozen=True, kw_only=True):
-    """A secondary index. `space` holds a row for each item that has all its key attributes."""
+class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
+    """An index that users know by its name, and that UpdateTable can add and delete."""
 
     name: str
-    local: bool
     projection: Projection
     include: tuple[str, ...] = ()
-    throughput: Throughput = Throughput()
-    on_demand: dict[str, int] | None = None
-    warm: WarmThroughput = WarmThroughput()
     building: bool = False
     """Whether UpdateTable added the index and its backfill has not ended yet."""
     backfilling: bool | None = None
@@ -123,30 +119,28 @@ class Index(TableOrIndex, frozen=True, kw_only=True):
         return "CREATING" if self.building else "ACTIVE"
 
 
-class VectorIndex(TableOrIndex, frozen=True, kw_only=True):
+class Index(DeclaredIndex, frozen=True, kw_only=True):
+    """A secondary index. `space` holds a row for each item that has all its key attributes."""
+
+    local: bool
+    throughput: Throughput = Throughput()
+    on_demand: dict[str, int] | None = None
+    warm: WarmThroughput = WarmThroughput()
+
+
+class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
     """A vector index. `space` holds a row for each item that has the vector and the HASH attribute.
 
     `hash` names the HASH attribute of the search schema, if it has one; there is no `range`. `log`
     is the space with the log of the rows that have changed.
     """
 
-    name: str
     attribute: str
     dimensions: int
     distance: DistanceFunction
     filters: tuple[str, ...] = ()
     """The names of the INLINE_FILTER attributes of the search schema."""
-    projection: Projection
-    include: tuple[str, ...] = ()
     log: int
-    building: bool = False
-    backfilling: bool | None = None
-    built_to: bytes = b""
-    """As in `Index`, like the two members before it."""
-
-    @property
-    def status(self) -> str:
-        return "CREATING" if self.building else "ACTIVE"
 
 
 class TimeToLive(Struct, frozen=True, kw_only=True):

@@ -19,6 +19,8 @@ class VectorViews:
         self._bytes_max = bytes_max
         self._lock = Lock()
         self._views: OrderedDict[kv.Key, list[View]] = OrderedDict()
+        self._bytes = 0
+        """Those of the newest view of each place: earlier ones share nearly all their blocks."""
 
     def kept(self, place: kv.Key, /) -> Sequence[View]:
         with self._lock:
@@ -30,13 +32,13 @@ class VectorViews:
 
     def keep(self, place: kv.Key, view: View, /) -> None:
         with self._lock:
-            versions = [view, *self._views.get(place, ())][:VERSIONS_MAX]
-            self._views[place] = versions
+            before = self._views.get(place, [])
+            self._bytes += view.bytes - sum(each.bytes for each in before[:1])
+            self._views[place] = [view, *before][:VERSIONS_MAX]
             self._views.move_to_end(place)
-            size = sum(views[0].bytes for views in self._views.values())
-            while size > self._bytes_max and self._views:
+            while self._bytes > self._bytes_max:
                 _, gone = self._views.popitem(last=False)
-                size -= gone[0].bytes
+                self._bytes -= gone[0].bytes
 
     def fits(self, size_bytes: int, /) -> bool:
         return size_bytes <= self._bytes_max

@@ -7,4 +7,5 @@ sizes       the size of an item whose vectors are counted in their packed form
 distances   the three distance functions, exactly
 blocks      rows in memory, and a quick choice of candidates among them
 views       all rows of one HASH value, or of a whole index, as of one moment
+search      the nearest rows of a view, or of an index that is too large for one
 """
