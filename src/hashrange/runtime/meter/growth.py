@@ -17,30 +17,32 @@ class Raise(NamedTuple):
 
 
 class Growth:
-    """The units that a table or index consumed, in one direction, since the minute began."""
+    """The load of a table or index, in one direction, by the minute.
 
-    __slots__ = ("_growth_seconds", "_raising", "_since", "_units")
+    `before` are the units that it had consumed when the minute began.
+    """
 
-    def __init__(self, growth_seconds: float, since: float) -> None:
+    __slots__ = ("_before", "_growth_seconds", "_raising", "_since")
+
+    def __init__(self, growth_seconds: float, since: float, before: float) -> None:
         self._growth_seconds = growth_seconds
         self._since = since
-        self._units = 0.0
+        self._before = before
         self._raising: Raise | None = None
 
-    def note(self, units: float, warm: float, now: float) -> int | None:
-        """Count units. Returns the warm throughput that is due now, if it has to be raised."""
+    def note(self, total: float, warm: float, now: float) -> int | None:
+        """Note the units so far. Returns the warm throughput that is due, if it must be raised."""
         if now >= self._since + MINUTE:
-            self._end(warm, now)
-        self._units += units
+            self._end(total, warm, now)
         raising = self._raising
         if raising is None or now < raising.due:
             return None
         self._raising = None
         return int(raising.units)
 
-    def _end(self, warm: float, now: float) -> None:
-        wanted = 2 * self._units / MINUTE
-        self._since, self._units = now, 0.0
+    def _end(self, total: float, warm: float, now: float) -> None:
+        wanted = 2 * (total - self._before) / MINUTE
+        self._since, self._before = now, total
         if wanted <= warm:
             return
         if self._raising is None:

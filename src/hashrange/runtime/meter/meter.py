@@ -179,15 +179,22 @@ class Meter:
                 usage.write_units += charge.units
             else:
                 usage.read_units += charge.units
-            usage.waiting = waiting = usage.waiting + 1
-            if sampled and waiting < usage.enough:
-                continue
-            units = usage.count(charge)
+            if sampled:
+                usage.left = left = usage.left - 1
+                if left:
+                    continue
+                units = usage.count_sampled(charge)
+            else:
+                units = usage.count(charge, charge.units)
             if self.enforced:
-                self._follow(charge, units)
+                total = usage.write_units if charge.written else usage.read_units
+                self._follow(charge, units, total)
 
-    def _follow(self, charge: Charge, units: float) -> None:
-        """Let the partitions, and the throughput on demand, follow the load."""
+    def _follow(self, charge: Charge, units: float, total: float) -> None:
+        """Let the partitions, and the throughput on demand, follow the load.
+
+        `units` are those that the charge stands for, and `total` all of the table or index so far.
+        """
         table, written, now = charge.table, charge.written, self._since
         owner = _owner(table, charge.index or table)
         source = self._of(table, owner, written)
@@ -197,9 +204,9 @@ class Meter:
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)
         if table.on_demand:
             if source.growth is None:
-                source.growth = Growth(self._settings.growth_seconds, now)
+                source.growth = Growth(self._settings.growth_seconds, now, total - units)
             warm = owner.warm.write if written else owner.warm.read
-            wanted = source.growth.note(units, warm, now)
+            wanted = source.growth.note(total, warm, now)
             if wanted is not None:
                 read, write = (0, wanted) if written else (wanted, 0)
                 self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from random import Random
 
 from hashrange.engine.capacity import Charge
 from hashrange.engine.fetch import Admit
@@ -13,8 +14,11 @@ from hashrange.runtime.meter.report import SourceReport
 
 ALL_COUNTED = 1000
 """The first charges of a table or index are all counted by partition and key. Later, while there
-are many requests, one of `SAMPLED` is counted and stands for all. The sum of the units is exact."""
-SAMPLED = 64
+are many requests, of each `SAMPLED` charges in a row one is drawn at random, and stands for all of
+them. So each charge has the same chance, whatever the order of the keys, and by Hoeffding's
+inequality the share of a key in n charges of the same units is wrong by less than
+sqrt(SAMPLED * ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
+SAMPLED = 32
 
 WRITE_WEIGHT = 3
 """A write unit counts as three read units, as in the accessed keys of Contributor Insights."""
@@ -31,12 +35,11 @@ class KeyCounts:
 class SourceUsage:
     """The use of one table (with its local indexes) or global index.
 
-    `partitions` are units by the number of the partition and whether they were written. `waiting`
-    is the number of charges since the last one that was counted by partition and key, and `enough`
-    is the number of charges that one stands for.
+    `partitions` are units by the number of the partition and whether they were written. `left` is
+    the number of charges up to the next one that is counted by partition and key, and includes it.
     """
 
-    def __init__(self, table: Table, source: Table | Index) -> None:
+    def __init__(self, table: Table, source: Table | Index, random: Random) -> None:
         self._table = table.name
         self._index = source.name if isinstance(source, Index) else None
         self._hash_count = len(source.hash)
@@ -49,9 +52,11 @@ class SourceUsage:
         self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
         self.accessed = KeyCounts()
         self.throttled_keys = KeyCounts()
-        self.waiting = 0
-        self.enough = 1
+        self.left = 1
+        self._random = random
         self._counted = 0
+        self._drawn_from = 1  # how many charges the next one that is counted stands for
+        self._behind = 0  # how many of them come after it
 
     def report(self) -> SourceReport:
         throttled = dict(self.throttled)
@@ -65,18 +70,23 @@ class SourceUsage:
             self.write_throttles,
         )
 
-    def count(self, charge: Charge) -> float:
-        """Count a charge by partition and key, in place of all that wait. Returns their units."""
-        units, self.waiting = charge.units * self.waiting, 0
+    def count_sampled(self, charge: Charge) -> float:
+        """Count a charge that was drawn for those around it. Returns their units."""
+        units = charge.units * self._drawn_from
+        self._drawn_from = 1 if self._counted < ALL_COUNTED else SAMPLED
+        before = int(self._random.random() * self._drawn_from)
+        self.left = self._behind + before + 1
+        self._behind = self._drawn_from - before - 1
+        return self.count(charge, units)
+
+    def count(self, charge: Charge, units: float) -> float:
+        """Count units by the partition and key of a charge. Returns them."""
         self._counted += 1
-        if self._counted == ALL_COUNTED:
-            self.enough = SAMPLED
-        index = charge.index
+        index, written = charge.index, charge.written
         owner = charge.table if index is None or index.local else index
-        self.partitions[owner.partition_at(charge.key).number, charge.written] += units
+        self.partitions[owner.partition_at(charge.key).number, written] += units
         if charge.raw:
-            amount = units * WRITE_WEIGHT if charge.written else units
-            self._count(self.accessed, charge.raw, amount)
+            self._count(self.accessed, charge.raw, units * WRITE_WEIGHT if written else units)
         return units
 
     def refuse_key(self, raw: bytes) -> None:
@@ -90,10 +100,14 @@ class SourceUsage:
 
 
 class Usage:
-    """By space, so that a table which is made again under the same name starts anew."""
+    """By space, so that a table which is made again under the same name starts anew.
+
+    The same charges give the same counts: what is drawn at random has a fixed seed.
+    """
 
     def __init__(self) -> None:
         self._sources: dict[int, SourceUsage] = {}
+        self._random = Random(0)
 
     def forget(self, space: int) -> None:
         """Free what was counted of a table or index."""
@@ -102,7 +116,7 @@ class Usage:
     def of(self, table: Table, source: Table | Index) -> SourceUsage:
         found = self._sources.get(source.space)
         if found is None:
-            found = self._sources[source.space] = SourceUsage(table, source)
+            found = self._sources[source.space] = SourceUsage(table, source, self._random)
         return found
 
     def reports(self) -> list[SourceReport]:
