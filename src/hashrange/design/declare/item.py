@@ -75,6 +75,7 @@ class Copy:
     owner: type["Item"]
     field: str
     sync: "Sync"
+    by: str | None = None
 
 
 Sync = Literal["transaction", "batch", "stream"]
@@ -136,17 +137,18 @@ def unique(template: str, /, *, namespace: str | None = None) -> Unique:
     return Unique(template, template if namespace is None else namespace)
 
 
-def copy(owner: type["Item"], field: str, *, sync: Sync) -> Any:
-    """The field is a copy of `owner.field`. This entity has the owner's key fields, by name.
+def copy(owner: type["Item"], field: str, *, sync: Sync, by: str | None = None) -> Any:
+    """The field is a copy of `owner.field`.
 
-    If the field is not given, it is filled in from the owner. `sync` says how a change of the
+    The owner is the item that this entity refers to; of several references, the one with the field
+    `by`. If the field is not given, it is filled in from the owner. `sync` says how a change of the
     owner reaches its copies: "transaction" writes all of them together with the owner, "batch"
     writes them after the owner and can be resumed, "stream" leaves them to a reader of the table's
     stream (`st.follow`, `st.lambda_handler`).
     """
     if not (isinstance(owner, type) and issubclass(owner, BaseModel)):
         raise DeclarationError(f"st.copy({owner!r}, {field!r}) needs the owner's class, not a name")
-    return Copy(owner, field, sync)
+    return Copy(owner, field, sync, by)
 
 
 def upgrade(*, from_version: int) -> Callable[[F], F]:

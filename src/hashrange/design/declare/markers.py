@@ -46,11 +46,12 @@ class Delimited:
 class Ref:
     """The field holds `field`, a part of the primary key of `entity` (default: its last part).
 
-    An `entity` of None says that the field refers to nothing.
+    An `entity` of None says that the field refers to nothing. Fields of one `role` belong together.
     """
 
     entity: Any
     field: str | None = None
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +81,17 @@ Between = Annotated[tuple[T, T], Operator("between")]
 Prefix = Annotated[T, Operator("begins with")]
 
 
-def ref(entity: Any, field: str | None = None) -> Ref:
+def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Ref:
     """The field is the identity of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
 
     `entity` is a class or its name. If its primary key has several fields, `field` says which of
     them this one is; the default is the last one. A field that can be of several entities has an
-    st.ref for each. `st.ref(None)` says that the field refers to nothing, although its name and
-    place in a key look as if it did.
+    st.ref for each. If several references have several fields, those with the same `role` are one
+    reference; a field without a role belongs to each of them that has no other for its part.
+    `st.ref(None)` says that the field refers to nothing, although its name and place in a key look
+    as if it did.
     """
-    return Ref(entity, field)
+    return Ref(entity, field, role)
 
 
 def equal(field: str | None = None, /, **fields: str) -> Operator:

@@ -3,18 +3,21 @@
 A field with st.ref refers to what it names, and one with st.ref(None) to nothing. Without it, a
 field refers to a key field of the same name if both follow the same text in a key, such as `user#`.
 If st.ref names one part of a primary key, or the entity has copies of that owner, the fields of the
-same names are the other parts.
+same names are the other parts. Several references to one entity are told apart by their roles.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Copy
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.templates import Template
-from hashrange.design.errors import suggest
+from hashrange.design.errors import DeclarationError, suggest
+from hashrange.model.values import Item as WireItem
 
 Origin = tuple[str, tuple[str, ...]]
 """The nearest constant text before a placeholder, and the fields between the two."""
@@ -35,6 +38,14 @@ class Reference:
     def fields(self) -> frozenset[str]:
         return frozenset(self.held.values())
 
+    def parent_key(self, values: Mapping[str, Any]) -> WireItem:
+        """The primary key of the item that a child with these values refers to. Raises BadValue."""
+        return self.parent.primary_key({part: values[name] for part, name in self.held.items()})
+
+    def holds(self, child: object, parent: object) -> bool:
+        """Whether the item `child` refers to the item `parent`."""
+        return all(getattr(child, name) == getattr(parent, p) for p, name in self.held.items())
+
 
 class References:
     """The references between the entities of a table."""
@@ -46,6 +57,10 @@ class References:
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], tuple[Reference, ...]]:
+        return {}
+
+    @cached_property
+    def _owners(self) -> dict[str, tuple[tuple[Reference, list[str]], ...]]:
         return {}
 
     def between(self, child: Entity, parent: Entity) -> tuple[Reference, ...]:
@@ -81,10 +96,11 @@ class References:
         """Why it is unclear whether, or how, the child's primary key holds the parent's."""
         if child is parent:
             return None
-        several = [f for f in self.parts(child, parent).values() if len(f) > 1]
-        if len(several) > 1 and all(child.key_fields.issuperset(fields) for fields in several):
-            names = " and ".join("/".join(fields) for fields in several)
-            return f"{names} can be combined in several ways to the key of a {parent}"
+        for parts in self._roles(child, parent):
+            several = [fields for fields in parts.values() if len(fields) > 1]
+            if len(several) > 1 and all(child.key_fields.issuperset(fields) for fields in several):
+                names = " and ".join("/".join(fields) for fields in several)
+                return f"{names} can be combined in several ways to the key of a {parent}"
         if any(one.fields < child.key_fields for one in self.between(child, parent)):
             twin = self._twin(child, parent)
             return None if twin is None else f"it can belong to a {parent} or to a {twin}"
@@ -110,19 +126,81 @@ class References:
         example = f"@st.through({relation}, {fields[0] if fields else '...'!r})"
         return f"{relation} refers to a {followed} by {' and by '.join(fields)}: write {example}"
 
+    def of_copy(self, child: Entity, name: str) -> Reference:
+        """The reference to the owner of a copied field. Raises DeclarationError."""
+        copy = child.copies[name]
+        owner = next(one for one in self.entities if one.model is copy.owner)
+        found = self.between(child, owner)
+        if copy.by is not None:
+            found = tuple(one for one in found if copy.by in one.fields)
+        if len(found) == 1 and (copy.by is not None or not self._is_rivalled(found[0])):
+            return found[0]
+        raise DeclarationError(f"{name}: {self._copy_fault(child, owner, copy)}", at=child.model)
+
+    def owners(self, child: Entity) -> tuple[tuple[Reference, list[str]], ...]:
+        """The references that copies follow, each with the names of the copied fields."""
+        if child.name not in self._owners:
+            found: dict[tuple[str, frozenset[str]], tuple[Reference, list[str]]] = {}
+            for name in child.copies:
+                one = self.of_copy(child, name)
+                found.setdefault((one.parent.name, one.fields), (one, []))[1].append(name)
+            self._owners[child.name] = tuple(found.values())
+        return self._owners[child.name]
+
     # ---- how fields refer ----
 
     def _between(self, child: Entity, parent: Entity) -> Iterator[Reference]:
-        parts = self.parts(child, parent)
-        several = [part for part, fields in parts.items() if len(fields) > 1]
-        if not all(parts.values()) or len(several) > 1 or not self._is_meant(child, parent):
+        if not self._is_meant(child, parent):
             return
-        one = {part: fields[0] for part, fields in parts.items()}
-        if not several:
-            yield Reference(child, parent, one)
-        for part in several:
-            for field in parts[part]:
-                yield Reference(child, parent, {**one, part: field})
+        for parts in self._roles(child, parent):
+            several = [part for part, fields in parts.items() if len(fields) > 1]
+            if not all(parts.values()) or len(several) > 1:
+                continue
+            one = {part: fields[0] for part, fields in parts.items()}
+            if not several:
+                yield Reference(child, parent, one)
+            for part in several:
+                for field in parts[part]:
+                    yield Reference(child, parent, {**one, part: field})
+
+    def _roles(self, child: Entity, parent: Entity) -> Iterator[dict[str, list[str]]]:
+        """The `parts` of each role; a field without a role stands for each that has no other."""
+        parts = self.parts(child, parent)
+        roles = {name: self._role(child, name, parent) for names in parts.values()
+                 for name in names}  # fmt: skip
+        for role in dict.fromkeys(roles.values()):
+            yield {
+                part: [n for n in names if roles[n] == role]
+                or [n for n in names if roles[n] is None]
+                for part, names in parts.items()
+            }
+
+    def _role(self, child: Entity, field: str, parent: Entity) -> str | None:
+        refs = zip(child.fields[field].refs, self.named(child, field), strict=False)
+        return next((ref.role for ref, (other, _) in refs if other is parent), None)
+
+    def _is_rivalled(self, one: Reference) -> bool:
+        """Whether fields without st.ref have the names of the owner's key, and another is used."""
+        same = all(
+            part in one.child.fields and not one.child.fields[part].refs for part in one.held
+        )
+        return same and any(part != name for part, name in one.held.items())
+
+    def _copy_fault(self, child: Entity, owner: Entity, copy: Copy) -> str:
+        parts = self.parts(child, owner)
+        missing = [part for part, names in parts.items() if not names]
+        if missing:
+            return (
+                f"its owner is found by {', '.join(owner.key.fields)}, so it needs the field "
+                f"{missing[0]!r}, or one with st.ref({owner}, {missing[0]!r})"
+            )
+        names = [name for names in parts.values() for name in names]
+        if copy.by is not None:
+            return f"by={copy.by!r} does not refer to a {owner}{suggest(copy.by, names)}"
+        return (
+            f"{child} can refer to its {owner} in several ways: write "
+            f"st.copy({owner}, {copy.field!r}, by={names[-1]!r}, ...)"
+        )
 
     def _is_meant(self, child: Entity, parent: Entity) -> bool:
         """Whether the key is the parent's own, and not only that of an entity above both."""

@@ -183,14 +183,7 @@ def _expect_owners(model: TableModel) -> None:
     """Raise DeclarationError for an st.copy whose owner or value the entity cannot hold."""
     for entity in model.entities:
         for name, copy in entity.copies.items():
-            owner = model.entity(copy.owner)
-            for needed in owner.key.fields:
-                if needed not in entity.fields:
-                    raise DeclarationError(
-                        f"{name}: its owner is found by {', '.join(owner.key.fields)}, so it needs "
-                        f"the field {needed!r}",
-                        at=entity.model,
-                    )
+            owner = model.references.of_copy(entity, name).parent
             mine, theirs = entity.fields[name].tag, owner.fields[copy.field].tag
             if mine != theirs:
                 raise DeclarationError(

@@ -88,11 +88,10 @@ class Dispatcher:
         """The present values of the copied fields, of the owners that exist."""
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
-            copy = entity.copies[name]
-            owner = self.model.entity(copy.owner)
-            raw = yield from self.core.writer.copying.read(owner.primary_key(vars(item)))
+            reference = self.model.references.of_copy(entity, name)
+            raw = yield from self.core.writer.copying.read(reference.parent_key(vars(item)))
             if raw is not None:
-                values[name] = getattr(owner.load(raw), copy.field)
+                values[name] = getattr(reference.parent.load(raw), entity.copies[name].field)
         return values
 
 

@@ -28,11 +28,9 @@ def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:
     entity = table.model.entity(type(item))
     copied = {}
     for name, copy in entity.copies.items():
-        key = table.model.entity(copy.owner).key.fields
+        reference = table.model.references.of_copy(entity, name)
         for owner in items:
-            if type(owner) is copy.owner and all(
-                getattr(owner, name) == getattr(item, name) for name in key
-            ):
+            if type(owner) is copy.owner and reference.holds(item, owner):
                 copied[name] = getattr(owner, copy.field)
                 break
         else:

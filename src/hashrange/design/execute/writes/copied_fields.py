@@ -35,14 +35,10 @@ class CopiedFields:
         """
         if not entity.copies:
             return item, []
-        checks: dict[str, WriteAction] = {}
+        checks: dict[str, tuple[Entity, WireItem, set[str]]] = {}
         values: dict[str, Any] = {}
-        by_owner: dict[str, list[str]] = {}
-        for name, copy in entity.copies.items():
-            by_owner.setdefault(copy.owner.__name__, []).append(name)
-        for names in by_owner.values():
-            owner = self.model.entity(entity.copies[names[0]].owner)
-            key = owner.primary_key(vars(item))
+        for reference, names in self.model.references.owners(entity):
+            owner, key = reference.parent, reference.parent_key(vars(item))
             raw = pending.get(repr(key))
             is_pending = raw is not None
             if raw is None:
@@ -58,13 +54,13 @@ class CopiedFields:
                     raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
             if awaited and not is_pending:
                 copied = {entity.copies[name].field for name in awaited}
-                checks[owner.name] = self.owner_check(owner, raw, copied)
+                checks.setdefault(repr(key), (owner, raw, set()))[2].update(copied)
         if values:
             filled = type(item).model_validate({**_given(item), **values})
             if AS_READ in vars(item):
                 vars(filled)[AS_READ] = as_read(item)
             item = filled
-        return item, list(checks.values())
+        return item, [self.owner_check(*check) for check in checks.values()]
 
     def owner_check(self, owner: Entity, raw: WireItem, fields: set[str]) -> WriteAction:
         """A check that the owner's fields are as they were read."""

@@ -7,6 +7,7 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.references import Reference
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
 from hashrange.design.execute.batches import get_all
@@ -18,10 +19,14 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class Copies:
-    """An entity's copied fields of one owner, and the route that finds them by the owner's key."""
+    """An entity's copied fields of one owner, and the route that finds them by the owner's key.
+
+    `reference` says which of the entity's fields hold that key.
+    """
 
     model: TableModel
     entity: Entity
+    reference: Reference
     fields: Mapping[str, Copy]
     route: Route
 
@@ -30,8 +35,9 @@ class Copies:
         source = self.route.key.source
         names: dict[str, str] = {}
         values: WireItem = {}
+        held = {name: getattr(owner, part) for part, name in self.reference.held.items()}
         for n, column in enumerate(self.route.key.hash):
-            value = column.value(vars(owner))
+            value = column.value(held)
             assert value is not None
             names[f"#{n}"], values[f":{n}"] = column.attribute, value
         request: dict[str, Any] = {
@@ -73,15 +79,17 @@ class Copies:
 def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
     """Raises BadValue if an entity's copies cannot be found from their owner."""
     for entity in model.entities:
-        fields = {n: c for n, c in entity.copies.items() if c.owner is owner.model}
-        if fields:
-            route = copy_route(entity, owner)
+        for reference, names in model.references.owners(entity):
+            if reference.parent is not owner:
+                continue
+            route = copy_route(reference)
             if route is None:
                 raise BadValue(
                     f"the copies in {entity} cannot be found from {owner}: no partition key of "
-                    f"{entity} consists of {', '.join(sorted(owner.key_fields))}"
+                    f"{entity} consists of {', '.join(sorted(reference.fields))}"
                 )
-            yield Copies(model, entity, fields, route)
+            fields = {name: entity.copies[name] for name in names}
+            yield Copies(model, entity, reference, fields, route)
 
 
 def copied_from(model: TableModel, owner: Entity) -> set[str]:
@@ -92,20 +100,27 @@ def copied_from(model: TableModel, owner: Entity) -> set[str]:
 
 def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
     """Writes for the copies that differ from the owner's fields."""
-    found = []
+    late: dict[str, Any] = {}  # an item can refer to the same owner twice
     for copies in copies_of(writer.model, writer.entity(owner)):
         items = yield from copies.read(owner)
         for item in items:
             values = {n: getattr(owner, copy.field) for n, copy in copies.fields.items()}
             if any(getattr(item, n) != value for n, value in values.items()):
-                changed = yield from writer.save(item.replace(**values), trusted=True)
-                found.append(changed)
+                key = repr(copies.entity.primary_key(vars(item)))
+                late[key] = late.get(key, item).replace(**values)
+    found = []
+    for item in late.values():
+        found.append((yield from writer.save(item, trusted=True)))
     return found
 
 
-def copy_route(entity: Entity, owner: Entity) -> Route | None:
-    """The copying entity's key whose partition key consists of the owner's key fields."""
-    given = [Argument(n, n, "=", owner.fields[n].python, False) for n in sorted(owner.key_fields)]
+def copy_route(reference: Reference) -> Route | None:
+    """The copying entity's key whose partition key consists of the reference's fields."""
+    entity = reference.child
+    given = [
+        Argument(name, name, "=", entity.fields[name].python, False)
+        for name in sorted(reference.fields)
+    ]
     for key in (entity.key, *entity.indexes):
         try:
             route = find_route(entity, key, given)
@@ -113,9 +128,8 @@ def copy_route(entity: Entity, owner: Entity) -> Route | None:
             continue
         if route.shards is None and not route.equals and route.test is None:
             return route
-        if route.shards is None and {f for c in key.hash for f in c.template.fields} == set(
-            owner.key_fields
-        ):
+        hashed = {name for column in key.hash for name in column.template.fields}
+        if route.shards is None and hashed == reference.fields:
             return route
     return None
 

@@ -103,15 +103,26 @@ class WriteCosts:
         copying = self._copying(owner)
         return max(
             items,
-            key=lambda item: sum(_is_copy(owner, item, other) for other in self.examples.items
-                                 if any(type(other) is e.model for e in copying)),
-        )  # fmt: skip
+            key=lambda item: sum(len(self._copies_of(entity, owner, item)) for entity in copying),
+        )
+
+    def _copies_of(self, entity: Entity, owner: Entity, item: Item) -> list[Item]:
+        """The examples of `entity` with copies from this item of `owner`."""
+        references = [
+            self.model.references.of_copy(entity, name)
+            for name, copy in entity.copies.items()
+            if copy.owner is owner.model
+        ]
+        return [
+            other
+            for other in self.examples.of(entity)
+            if any(one.holds(other, item) for one in references)
+        ]
 
     def _leave_one_copy(self, table: MeteredTable, owner: Entity, raw: WireItem) -> None:
         item = owner.load(raw)
         for entity in self._copying(owner):
-            mine = [other for other in self.examples.of(entity) if _is_copy(owner, item, other)]
-            for other in mine[1:]:
+            for other in self._copies_of(entity, owner, item)[1:]:
                 table.items.pop(table.name(self._stored(table, other)), None)
 
     def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:
@@ -156,10 +167,6 @@ class WriteCosts:
 def _checks(write: MeteredWrite, entity: Entity) -> bool:
     """Whether it is a check that the owner of copies has not changed."""
     return write.kind == "ConditionCheck" and write.entity == str(entity)
-
-
-def _is_copy(owner: Entity, item: Item, other: Item) -> bool:
-    return all(getattr(other, name, None) == getattr(item, name) for name in owner.key_fields)
 
 
 def _get(table: MeteredTable, raw: WireItem) -> None:

@@ -167,9 +167,9 @@ def unused(c: Context) -> Iterator[Found]:
 
 def _used_by_copies(c: Context) -> set[str | None]:
     routes = [
-        copy_route(entity, c.model.entity(copy.owner))
+        copy_route(c.model.references.of_copy(entity, name))
         for entity in c.entities
-        for copy in entity.copies.values()
+        for name in entity.copies
     ]
     return {route.key.source.name for route in routes if route is not None}
 

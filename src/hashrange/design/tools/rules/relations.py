@@ -49,7 +49,7 @@ def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
 def lost_copies(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         for name, copy in entity.copies.items():
-            if copy_route(entity, c.model.entity(copy.owner)) is None:
+            if copy_route(c.model.references.of_copy(entity, name)) is None:
                 yield f"{entity}.{name}", f"no key of {entity} begins with {copy.owner.__name__}'s"
 
 
