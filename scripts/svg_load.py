@@ -26,8 +26,8 @@ from svg_plot import (
 )
 from svg_terminal import COLUMNS, screen
 
-WRITTEN, REFUSED, OTHER = 2, None, 0
-"""The colours of what is written, of what is refused, and of a second partition."""
+WRITTEN, REFUSED, OTHER, THIRD = 2, None, 0, 1
+"""The colours of what is written, of what is refused, and of a second and third partition."""
 
 
 def pictures() -> dict[str, str]:
@@ -37,6 +37,7 @@ def pictures() -> dict[str, str]:
         "partitions-burst": burst(),
         "partitions-split-helps": split_helps(),
         "partitions-one-hot-key": one_hot_key(),
+        "partitions-isolated-key": isolated_key(),
         "partitions-index-behind": index_falls_behind(),
         "partitions-hot-index": hot_indexes(),
         "demo-hot": demo(),
@@ -135,6 +136,19 @@ def one_hot_key() -> str:
     )
 
 
+def isolated_key() -> str:
+    windows = hot_keys.one_among_others()
+    split_at = next(each.seconds for each in windows if len(each.written) > 1)
+    return _heat(
+        "A hot key among others gets a partition of its own",
+        "Of the same 14 writes a second, four of five are to one item. After ten minutes the "
+        "partition is divided before and after its key. The other keys are no longer refused; "
+        "the hot one still is, above the 10 writes of its partition.",
+        windows,
+        [(split_at, "split")],
+    )
+
+
 def _heat(
     title: str,
     told: str,
@@ -142,7 +156,7 @@ def _heat(
     marks: Sequence[tuple[float, str]],
 ) -> str:
     parts = sorted({number for window in windows for number in window.written})
-    colours = (WRITTEN, OTHER)
+    colours = (WRITTEN, OTHER, THIRD)
     series = [
         Series(
             f"written to partition {part}",

@@ -1,4 +1,5 @@
-"""A hot partition: one whose load has many keys is split, one with a single hot key is not.
+"""A hot partition: one whose load has many keys is split, one with a single hot key is not, and a
+hot key among others gets a partition of its own.
 
 Everything is a hundredth of DynamoDB's: a partition serves 10 write units a second.
 """
@@ -52,8 +53,15 @@ def one_key() -> list[Window]:
     return run(lambda _: "page#1")
 
 
+def one_among_others() -> list[Window]:
+    """Four of five writes are to one key."""
+    return run(lambda number: "page#1" if number % 5 else f"page#{number // 5 % 40 + 2}")
+
+
 def main() -> None:
-    for name, windows in (("fifty keys", many_keys()), ("one key", one_key())):
+    runs = (("fifty keys", many_keys), ("one key", one_key), ("one among others", one_among_others))
+    for name, load in runs:
+        windows = load()
         print(f"\n{name}")
         for window in windows[::6]:
             parts = ", ".join(f"{part}: {units:.1f}/s" for part, units in window.written.items())

@@ -61,6 +61,13 @@ def test_a_split_helps_many_keys_and_not_one() -> None:
     assert many[-1].refused == 0
 
 
+def test_the_neighbours_of_a_hot_key_get_partitions_without_it() -> None:
+    windows = import_module("hot_keys").one_among_others()
+    assert windows[0].refused == pytest.approx(4)
+    assert len(windows[-1].written) == 3
+    assert windows[-1].refused == pytest.approx(14 * 0.8 - 10)
+
+
 def test_an_index_that_falls_behind_refuses_writes_of_its_table() -> None:
     outcome = import_module("index_behind").run()
     [(reason, resource)] = outcome.reasons
@@ -118,6 +125,6 @@ def test_the_demo_shows_three_designs_side_by_side() -> None:
 
 def test_the_pictures_are_as_wide_as_a_page() -> None:
     pictures = [*PICTURES.glob("partitions-*.svg"), *PICTURES.glob("ranges-*.svg")]
-    assert len(pictures) == 13
+    assert len(pictures) == 14
     for picture in pictures:
         assert ' width="720" ' in picture.read_text(), picture.name

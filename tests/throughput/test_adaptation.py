@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from test_admission import Enforced, by_kind, units
+from test_batches import KEYS
 
 HOT: Any = {"heat_seconds": 60, "growth_seconds": 600}
 
@@ -154,3 +155,30 @@ def test_provisioned_tables_do_not_grow_by_themselves() -> None:
     enforced.db.execute("UpdateTable", request)
     rest(enforced)
     assert (warm(enforced), shards(enforced)) == (1500, 2)
+
+
+@pytest.mark.parametrize("share", [0.6, 0.74, 0.9])
+@pytest.mark.parametrize("hot", [{"pk": {"S": "a"}}, {"pk": {"S": "one"}, "sk": {"S": "20"}}])
+def test_a_hot_key_gets_a_partition_of_its_own(hot: dict[str, Any], share: float) -> None:
+    """Its neighbours then have one to themselves. A hot item has neighbours in its collection."""
+    enforced = Enforced(partition_write_units=10, **HOT)
+    enforced.create("table", 100, 100, **(KEYS if "sk" in hot else {}))
+    random = Random(6)
+    refused: list[int] = []
+    for minute in range(6):
+        refused.append(0)
+        for _ in range(60):
+            enforced.clock.advance(1)
+            for _ in range(14):
+                item = hot
+                if is_neighbour := random.random() >= share:
+                    last = {"S": str(random.choice([*range(20), *range(21, 40)]))}
+                    item = {"pk": hot["pk"], "sk": last} if "sk" in hot else {"pk": last}
+                failed = enforced.refusal("PutItem", {"TableName": "table", "Item": item})
+                refused[minute] += is_neighbour and failed is not None
+        rest(enforced)
+    assert refused[0] > 10
+    assert refused[-1] == 0
+    [found] = enforced.db.inspect("table")
+    assert len(found["partitions"]) <= 4, "it is isolated once"
+    assert list(enforced.db.check()) == []

@@ -199,8 +199,7 @@ class Meter:
         owner = _owner(table, charge.index or table)
         source = self._of(table, owner, written)
         part = source.parts[bisect_right(source.starts, charge.key) - 1]
-        at = self._heat.note(part, table, owner, charge.key, units, now)
-        if at is not None:
+        for at in self._heat.note(part, table, owner, charge.key, units, now):
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)
         if table.on_demand:
             if source.growth is None:
