@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from hashrange.design.tools.cost.report import Cost
     from hashrange.design.tools.diff import Diff, diff
     from hashrange.design.tools.lint import Report, lint, rule
-    from hashrange.design.tools.prove import Proof, prove
+    from hashrange.design.tools.proof.prove import Proof, prove
     from hashrange.design.tools.rebuild_markers import RebuiltMarkers, rebuild_markers
     from hashrange.design.tools.sample import sample
 
@@ -107,8 +107,8 @@ _LATER = {
     "Report": "tools.lint",
     "lint": "tools.lint",
     "rule": "tools.lint",
-    "Proof": "tools.prove",
-    "prove": "tools.prove",
+    "Proof": "tools.proof.prove",
+    "prove": "tools.proof.prove",
     "RebuiltMarkers": "tools.rebuild_markers",
     "rebuild_markers": "tools.rebuild_markers",
     "sample": "tools.sample",

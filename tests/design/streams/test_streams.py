@@ -327,4 +327,4 @@ def test_prove_checks_that_copies_converge(
     assert not proof.failed, proof
     monkeypatch.setattr("hashrange.design.streams.dispatch.Dispatcher._is_owner", lambda *_: False)
     wrong = st.prove(table, hashrange.connect())
-    assert "Post.author: it differs from its User" in str(wrong)
+    assert "copies: Post.author: it is " in str(wrong)

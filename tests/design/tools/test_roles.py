@@ -94,6 +94,54 @@ def test_copies_follow_their_references(sync: str, database: hashrange.Database)
     assert not [f for f in st.lint(table).findings if f.rule == "R02"]
 
 
+@pytest.mark.parametrize("sync", ["transaction", "batch", "stream"])
+@pytest.mark.parametrize("again", ["put", "create", "transaction", "move"])
+def test_copies_take_the_values_of_an_owner_that_is_made_again(
+    sync: str, again: str, database: hashrange.Database
+) -> None:
+    table = model(MAIL.replace("transaction", sync))
+    table.create(database)
+    db = table.open(table.protocols[0], database)
+    user, mail = (entity.model for entity in table.model.entities)
+    for name in ("ann", "bob"):
+        db.put(user.model_validate({"user_id": name, "name": name.title()}))
+    db.put(mail.model_validate({"mail_id": "1", "sender": "ann", "recipient": "bob"}))
+    reader = st.follow(db) if sync == "stream" else None
+    if reader is not None:
+        reader.catch_up()
+    db.delete(db.user, "ann")
+    new = user.model_validate({"user_id": "ann", "name": "Anna"})
+    if again == "transaction":
+        with db.transaction() as together:
+            together.put(new)
+    elif again == "move":
+        other = db.put(user.model_validate({"user_id": "cy", "name": "Anna"}))
+        db.move(other.replace(user_id="ann"))
+    else:
+        getattr(db, again)(new)
+    if reader is not None:
+        reader.catch_up()
+    assert db.mail("1").sender_name == "Anna"
+    assert db.mail("1").recipient_name == "Bob"
+
+
+@pytest.mark.parametrize("sync", ["transaction", "batch", "stream"])
+def test_a_copy_follows_a_reference_that_moves(sync: str, database: hashrange.Database) -> None:
+    table = model(MAIL.replace("transaction", sync))
+    table.create(database)
+    db = table.open(table.protocols[0], database)
+    user, mail = (entity.model for entity in table.model.entities)
+    for name in ("ann", "bob"):
+        db.put(user.model_validate({"user_id": name, "name": name.title()}))
+    db.put(mail.model_validate({"mail_id": "1", "sender": "ann", "recipient": "bob"}))
+    with db.edit(db.mail, "1") as one:
+        one.sender = "bob"
+    assert (one.sender_name, db.mail("1").sender_name) == ("Bob", "Bob")
+    if sync != "stream":
+        with pytest.raises(st.Conflict), db.edit(db.mail, "1") as one:
+            one.sender, one.sender_name = "ann", "Zed"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -36,7 +36,7 @@ def test_every_pattern_of_the_examples_is_proved(name: str, attribute: str, seed
     with hashrange.connect() as database:
         proof = st.prove(table, database, seed=seed)
     assert proof.differences == []
-    assert set(proof.asked) == set(table.plans)
+    assert set(proof.asked) >= set(table.plans)
     assert proof.items > 0
 
 

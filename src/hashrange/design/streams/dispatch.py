@@ -43,14 +43,17 @@ class Dispatcher:
     # ---- copies ----
 
     def _is_owner(self, change: Change[Any]) -> bool:
-        """Whether a field that is copied by the stream has changed."""
+        """Whether a field that is copied by the stream has changed or is new.
+
+        An owner that is created again can have copies from before.
+        """
         fields = {
             copy.field
             for entity in self.model.entities
             for copy in entity.copies.values()
             if copy.sync == "stream" and copy.owner is type(change.item)
         }
-        return change.changed(*fields)
+        return bool(fields) and (change.old is None or change.changed(*fields))
 
     def _copies(self, change: Change[Any]) -> bool:
         """Whether the item was created, or written to, with copies that can be out of date."""

@@ -1,6 +1,6 @@
 """Copied fields of an item to write: filled in from their owners and checked against them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -27,11 +27,16 @@ class CopiedFields:
         return found
 
     def filled(
-        self, entity: Entity, item: Item, pending: Mapping[str, WireItem]
+        self,
+        entity: Entity,
+        item: Item,
+        pending: Mapping[str, WireItem],
+        old: WireItem | None = None,
     ) -> Steps[tuple[Item, list[WriteAction]]]:
         """The item with missing copies filled in, and checks that the owners have not changed.
 
-        `pending` are owners that the same transaction writes, by key.
+        `pending` are owners that the same transaction writes, by key. If the item was `old` and now
+        refers to another owner, its copies are taken from that one, unless they were changed too.
         """
         if not entity.copies:
             return item, []
@@ -47,8 +52,10 @@ class CopiedFields:
                 raise NotFound(f"{entity}: there is no {owner} ({single_line(key)})")
             source = owner.load(raw)
             awaited = [name for name in names if entity.copies[name].sync != "stream"]
+            moved = old is not None and _differ(entity, old, item, reference.fields)
             for name in names:
-                if name not in awaited or isinstance(getattr(item, name), Copy):
+                kept = moved and old is not None and not _differ(entity, old, item, [name])
+                if name not in awaited or kept or isinstance(getattr(item, name), Copy):
                     values[name] = getattr(source, entity.copies[name].field)
                 elif getattr(item, name) != getattr(source, entity.copies[name].field):
                     raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
@@ -80,14 +87,20 @@ class CopiedFields:
         return WriteAction("ConditionCheck", parameters, key)
 
     def changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
-        for name in entity.copies:
-            value = getattr(item, name)
-            if isinstance(value, Copy):
-                return True
-            stored = None if value is None else entity.fields[name].encode(value)
-            if stored != old.get(entity.attributes[name]):
-                return True
-        return False
+        """Whether a copy, or what it refers to, differs from the stored item."""
+        if any(isinstance(getattr(item, name), Copy) for name in entity.copies):
+            return True
+        owners = self.model.references.owners(entity)
+        return any(_differ(entity, old, item, {*names, *one.fields}) for one, names in owners)
+
+
+def _differ(entity: Entity, old: WireItem, item: Item, names: Iterable[str]) -> bool:
+    for name in names:
+        value = getattr(item, name)
+        stored = None if value is None else entity.fields[name].encode(value)
+        if stored != old.get(entity.attributes[name]):
+            return True
+    return False
 
 
 def _given(item: Item) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item and stored item after it.
 
-    `renamed` are the changed fields that other items copy.
+    `renamed` are the fields that other items copy and that changed, or all of a new item.
     """
 
     item: Item
@@ -110,9 +110,8 @@ class Writer:
         expression = Expression()
         conditions = [expression.as_read(self.hash_name, None)]
         action = self._put(entity, image, conditions, expression, AlreadyExists)
-        return PreparedWrite(
-            item, image, [action, *checks, *markers(self.model, entity, None, image)]
-        )
+        actions = [action, *checks, *markers(self.model, entity, None, image)]
+        return PreparedWrite(item, image, actions, self._renamed(entity, None, image))
 
     def move(self, item: Item) -> Steps[PreparedWrite]:
         entity = self.entity(item)
@@ -130,7 +129,7 @@ class Writer:
         conditions = self._still(entity, old, expression, everything=True)
         delete = self._delete(entity.key_of(old), conditions, expression)
         actions = [delete, put, *checks, *markers(self.model, entity, old, image)]
-        return PreparedWrite(written.item, image, actions, self._renamed(entity, old, image))
+        return PreparedWrite(written.item, image, actions, written.renamed)
 
     def delete(self, entity: Entity, key: WireItem, item: Item | None) -> Steps[list[WriteAction]]:
         expression, conditions = Expression(), []
@@ -163,7 +162,7 @@ class Writer:
             return PreparedWrite(item, old, [])
         checks: list[WriteAction] = []
         if not trusted and self.copying.changed(entity, old, item):
-            item, checks = yield from self.copying.filled(entity, item, pending)
+            item, checks = yield from self.copying.filled(entity, item, pending, old)
         item = self._counted(entity, item)
         image = entity.dump(item)
         update = self._update(entity, old, image)
@@ -265,10 +264,11 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        if old is None:
-            return frozenset()
+        """The copied fields that differ. A new item can have copies of one with its key before."""
         attributes = {name: entity.attributes[name] for name in self.copied.get(entity.name, ())}
-        return frozenset(n for n, a in attributes.items() if old.get(a) != image.get(a))
+        return frozenset(
+            n for n, a in attributes.items() if old is None or old.get(a) != image.get(a)
+        )
 
     def _looks_first(self, entity: Entity) -> bool:
         return bool(entity.unique) or entity.name in self.copied

@@ -62,7 +62,7 @@ class WriteCosts:
         core = self.examples.core
         raw = self._stored(table, item)
         if kind == "edit":
-            self._leave_one_copy(table, entity, raw)
+            self._leave_copies(table, entity, raw, 1)
             _get(table, raw)
             found = entity.load(raw)
             for field in fields:
@@ -71,6 +71,7 @@ class WriteCosts:
             if any(self._left_to_stream(entity, field) for field in fields):
                 run(core.sync(found), table)  # as a reader of the stream does
             return
+        self._leave_copies(table, entity, raw, 0)
         run(core.delete_item(entity.load(raw)), table)
         if kind == "create":
             table.meter = Meter()
@@ -119,10 +120,10 @@ class WriteCosts:
             if any(one.holds(other, item) for one in references)
         ]
 
-    def _leave_one_copy(self, table: MeteredTable, owner: Entity, raw: WireItem) -> None:
+    def _leave_copies(self, table: MeteredTable, owner: Entity, raw: WireItem, most: int) -> None:
         item = owner.load(raw)
         for entity in self._copying(owner):
-            for other in self._copies_of(entity, owner, item)[1:]:
+            for other in self._copies_of(entity, owner, item)[most:]:
                 table.items.pop(table.name(self._stored(table, other)), None)
 
     def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:

@@ -89,7 +89,7 @@ def prove(model: Path, seed: int) -> None:
     """Compare every pattern's results on generated data. Exit status 1 if one differs."""
     import hashrange
     from hashrange.design import DesignError
-    from hashrange.design.tools.prove import prove as try_all
+    from hashrange.design.tools.proof.prove import prove as try_all
 
     wrong = False
     for table in tables_of(model):

@@ -1,0 +1,234 @@
+"""What the classes of a model say, read from their declarations alone.
+
+The oracle must not make the mistakes of the toolkit. So this is a second, plain reading of keys and
+references, which imports only the classes of declarations.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+from hashrange.design.declare.item import Attr, Copy, Index, Item, Key, declarations
+from hashrange.design.declare.markers import Ref
+from hashrange.design.declare.types import core_type
+
+_PLACEHOLDER = re.compile(r"\{(\w+)(\|?)[^}]*?(?::([^}]*))?\}")
+Model = type[Item]
+Held = dict[str, str]
+"""The fields of an owner's primary key, each with the field of another entity that holds it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """An item that was written: its class and plain values."""
+
+    model: Model
+    values: dict[str, Any]
+
+
+def names_in(part: Any) -> list[str]:
+    """The fields in a part of a key."""
+    return [name for name, _ in placeholders(part)]
+
+
+def placeholders(part: Any) -> list[tuple[str, str]]:
+    """(field, format) of each placeholder in a part of a key."""
+    if isinstance(part, Attr):
+        return [(part.field, "")]
+    if isinstance(part, tuple):
+        return [(name, "") for name in part]
+    return [(m[1], m[3] or "") for m in _PLACEHOLDER.finditer(part or "")]
+
+
+def key_fields(model: Model) -> list[str]:
+    return list(dict.fromkeys([*names_in(model.key.hash), *names_in(model.key.range)]))
+
+
+def indexes(model: Model, name: str) -> list[Index]:
+    found = declarations(model).values()
+    return [one for one in found if isinstance(one, Index) and one.name == name]
+
+
+def copies(model: Model) -> dict[str, Copy]:
+    found = {name: info.default for name, info in model.model_fields.items()}
+    return {name: copy for name, copy in found.items() if isinstance(copy, Copy)}
+
+
+@cache
+def refs(model: Model, name: str) -> tuple[Ref, ...]:
+    """The st.ref of a field."""
+    info = model.model_fields[name]
+    metadata = [*info.metadata]
+    core_type(info.annotation, metadata)
+    return tuple(one for one in metadata if isinstance(one, Ref))
+
+
+@cache
+def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
+    """The nearest texts before a field in the templates of the primary key, or of every key.
+
+    Each comes with the fields between; delimiters around the text do not count.
+    """
+    keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
+    parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]
+    found = set()
+    for part in (part for part in parts if isinstance(part, str)):
+        text, at = "", 0
+        between: list[str] = []
+        for place in _PLACEHOLDER.finditer(part):
+            label = re.sub(r"^[\W_]+|[\W_]+$", "", part[at : place.start()])
+            if label:
+                text, between = label, []
+            if place[1] == name and not place[2] and text:
+                found.add((text, *between))
+            between.append(place[1])
+            at = place.end()
+    return frozenset(found)
+
+
+class Relations:
+    """Which fields of one class hold the primary key of another."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models = models
+        self._ownerships: dict[tuple[Model, Model], list[Held]] = {}
+
+    def owner_of(self, record: Record, name: str, records: Sequence[Record]) -> Record | None:
+        """The owner of a copied field, if it exists."""
+        copy = copies(record.model)[name]
+        for held in self.between(record.model, copy.owner):
+            if copy.by is None or copy.by in held.values():
+                for other in records:
+                    if other.model is copy.owner and refers(record, other, held):
+                        return other
+        return None
+
+    def below(self, root: Record, records: Sequence[Record]) -> list[Record]:
+        """The items whose primary keys contain that of the root, or of an item below it."""
+        found: dict[int, Record] = {}
+        waiting = [root]
+        while waiting:
+            parent = waiting.pop()
+            for record in records:
+                if record is root or id(record) in found:
+                    continue
+                if any(refers(record, parent, held)
+                       for held in self.ownerships(record.model, parent.model)):  # fmt: skip
+                    found[id(record)] = record
+                    waiting.append(record)
+        return list(found.values())
+
+    def ownerships(self, child: Model, parent: Model) -> list[Held]:
+        """The references that put the child's items below the parent's."""
+        if (child, parent) not in self._ownerships:
+            own = set(key_fields(child))
+            self._ownerships[child, parent] = [
+                held
+                for held in self.between(child, parent)
+                if set(held.values()) < own
+                or (set(held.values()) == own and self._all_told(child, parent, held))
+            ]
+        return self._ownerships[child, parent]
+
+    def _all_told(self, child: Model, parent: Model, held: Held) -> bool:
+        return all(self._told(child, name, parent) for name in held.values())
+
+    def between(self, child: Model, parent: Model) -> list[Held]:
+        """Every reference of the child to the parent."""
+        if child is parent:
+            return []
+        own = key_fields(parent)
+        declared = self._declares(child, parent)
+        fields = {part: self._candidates(child, parent, part, declared) for part in own}
+        several = [len(options) > 1 for options in fields.values()]
+        if not all(fields.values()) or not (declared or self._is_meant(child, parent)):
+            return []
+        found: list[Held] = []
+        for chosen in product(*fields.values()):
+            roles = {role for _, role in chosen if role is not None}
+            if len(roles) <= 1 and self._belong(chosen, list(fields.values()), roles):
+                found.append(dict(zip(own, (name for name, _ in chosen), strict=True)))
+        paired = any(role for options in fields.values() for _, role in options)
+        return found if paired or sum(several) <= 1 else []
+
+    @staticmethod
+    def _belong(
+        chosen: Sequence[tuple[str, str | None]],
+        fields: Sequence[Sequence[tuple[str, str | None]]],
+        roles: set[str],
+    ) -> bool:
+        """Whether no field without a role stands where another has the role of the others."""
+        return not any(
+            role is None and roles & {other for _, other in options}
+            for (_, role), options in zip(chosen, fields, strict=True)
+        )
+
+    def _candidates(
+        self, child: Model, parent: Model, part: str, declared: bool
+    ) -> list[tuple[str, str | None]]:
+        """(field, role) of the fields that can hold a part of the parent's key."""
+        found = [
+            (name, ref.role)
+            for name in child.model_fields
+            for ref in self._told(child, name, parent)
+            if (ref.field or key_fields(parent)[-1]) == part
+        ]
+        if part not in child.model_fields or any(name == part for name, _ in found):
+            return found
+        mine, theirs = refs(child, part), refs(parent, part)
+        alike = bool(labels(child, part, own=False) & labels(parent, part, own=True))
+        if not mine and not theirs and alike:
+            return [*found, (part, None)]
+        if not found and (self._shares(child, parent, part) if mine else declared or alike):
+            return [(part, None)]
+        return found
+
+    def _shares(self, child: Model, parent: Model, part: str) -> bool:
+        """Whether the fields of one name refer to the same field of a third entity."""
+        theirs = self._targets(parent, part)
+        for model, field in self._targets(child, part):
+            plain = not refs(parent, part) and not refs(model, field) and field == part
+            alike = labels(parent, part, own=False) & labels(model, field, own=True)
+            if (model, field) in theirs or (plain and alike):
+                return True
+        return False
+
+    def _targets(self, model: Model, name: str) -> set[tuple[Model, str]]:
+        return {
+            (other, ref.field or key_fields(other)[-1])
+            for other in self.models
+            for ref in self._told(model, name, other)
+        }
+
+    @staticmethod
+    def _told(child: Model, name: str, parent: Model) -> list[Ref]:
+        names = {parent, parent.__name__}
+        return [ref for ref in refs(child, name) if ref.entity in names]
+
+    def _declares(self, child: Model, parent: Model) -> bool:
+        told = any(self._told(child, name, parent) for name in child.model_fields)
+        return told or any(copy.owner is parent for copy in copies(child).values())
+
+    def _is_meant(self, child: Model, parent: Model) -> bool:
+        """Whether the key is the parent's own, and not that of an entity that it extends."""
+        if any(not refs(child, part) and not refs(parent, part)
+               and labels(child, part, own=False) & labels(parent, part, own=True)
+               for part in key_fields(parent) if part in child.model_fields):  # fmt: skip
+            return True
+        alike = all(
+            labels(child, part, own=False) & labels(parent, part, own=True)
+            for part in key_fields(parent)
+        )
+        return alike and not any(
+            set(held.values()) == set(key_fields(parent))
+            for other in self.models
+            if other is not parent and self._declares(parent, other)
+            for held in self.between(parent, other)
+        )
+
+
+def refers(record: Record, other: Record, held: Held) -> bool:
+    return all(record.values[name] == other.values[part] for part, name in held.items())

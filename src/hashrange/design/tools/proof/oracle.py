@@ -1,0 +1,181 @@
+"""What a pattern returns according to its declaration, by a search through all written items.
+
+The search filters plain values by the fields of the pattern's arguments. It uses none of the
+toolkit's keys, routes, references, templates or requests.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from hashrange.design.declare.item import Index, Item
+from hashrange.design.declare.markers import PERIODS
+from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.tools.proof.declared import (
+    Held,
+    Model,
+    Record,
+    Relations,
+    copies,
+    indexes,
+    names_in,
+    placeholders,
+    refers,
+)
+from hashrange.design.tools.proof.plain_conditions import passes
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "at least": operator.ge,
+    "after": operator.gt,
+    "at most": operator.le,
+    "before": operator.lt,
+}
+Place = list[Any]
+"""Where an item stands in the order of a sort key."""
+
+
+@dataclass
+class Answer:
+    """The records that a pattern returns. `left_out` are others that the index does not hold."""
+
+    records: list[Record]
+    left_out: list[Record]
+
+
+class Oracle:
+    """The items that were written."""
+
+    def __init__(self, models: Sequence[Model], records: Sequence[Record]) -> None:
+        self.relations = Relations(models)
+        self.records = list(records)
+
+    def settle(self) -> None:
+        """Give copies the values of their owners, if these exist."""
+        for record in self.records:
+            for name, copy in copies(record.model).items():
+                owner = self.relations.owner_of(record, name, self.records)
+                if owner is not None:
+                    record.values[name] = owner.values[copy.field]
+
+    def read(self, pattern: Pattern) -> tuple[type[Item], ...]:
+        """The entities whose items the arguments select."""
+        return pattern.entities if pattern.facts.through is None else (pattern.facts.through,)
+
+    def answer(self, pattern: Pattern, arguments: Mapping[str, Any], source: str | None) -> Answer:
+        """What the pattern returns from the table, or from the index `source`."""
+        models = self.read(pattern)
+        if pattern.by_type is not None:
+            models = (arguments[pattern.by_type],)
+        records = [r for r in self.records if r.model in models and _matches(pattern, arguments, r)]
+        answer = Answer([r for r in records if _holds(source, r)],
+                        [r for r in records if not _holds(source, r)])  # fmt: skip
+        if pattern.facts.through is not None:
+            answer.records = self._followed(pattern, answer.records)
+        return answer
+
+    def newest(self, pattern: Pattern, answer: Answer, source: str | None) -> list[Record]:
+        """The records that can be the newest one."""
+        places = [self.place(pattern, record, source) for record in answer.records]
+        if not places or None in places:
+            return answer.records
+        last = max(p for p in places if p is not None)
+        return [r for r, place in zip(answer.records, places, strict=True) if place == last]
+
+    def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
+        """The record's place in the order of the results, as far as values tell it."""
+        if pattern.facts.through is not None or pattern.by_type is not None:
+            return None
+        parts = [one.range for one in indexes(record.model, source or "")]
+        part = record.model.key.range if source is None else next(iter(parts), None)
+        found: Place = []
+        for name, spec in placeholders(part):
+            value = record.values[name]
+            if spec.startswith("%") and isinstance(value, (datetime, date, time)):
+                utc = value.astimezone(UTC) if isinstance(value, datetime) else value
+                found.append(format(utc, spec))
+            elif isinstance(value, (datetime, date, time, int, Decimal)) and not (
+                isinstance(part, str) and isinstance(value, (int, Decimal)) and not spec
+            ):
+                found.append(value)
+            else:  # a text's own order and that of a key differ if a delimiter follows
+                break
+        return found
+
+    def _followed(self, pattern: Pattern, found: Sequence[Record]) -> list[Record]:
+        [result] = pattern.entities
+        held = self._followed_by(pattern)
+        return [
+            other
+            for record in found
+            for other in self.records
+            if other.model is result and refers(record, other, held)
+        ]
+
+    def _followed_by(self, pattern: Pattern) -> Held:
+        """The reference that `@st.through` follows: the one it names, or that is not known yet."""
+        assert pattern.facts.through is not None
+        held = self.relations.between(pattern.facts.through, pattern.entities[0])
+        wanted = pattern.facts.through_field
+        if wanted is not None:
+            held = [one for one in held if wanted in one.values()]
+        elif len(held) > 1:
+            known = {a.field for a in pattern.arguments if a.operator == "="}
+            held = [one for one in held if not known.issuperset(one.values())]
+        [one] = held
+        return one
+
+
+def _matches(pattern: Pattern, arguments: Mapping[str, Any], record: Record) -> bool:
+    condition = pattern.facts.where
+    for argument in pattern.arguments:
+        value = arguments.get(argument.name)
+        filtered = condition is not None and f":{argument.name}" in condition
+        if value is not None and not filtered and not _fits(argument, value, record):
+            return False
+    return condition is None or passes(condition, record.values, arguments)
+
+
+def _holds(source: str | None, record: Record) -> bool:
+    """Whether the table or index has the record: an index leaves it out if a field is None."""
+    declared = indexes(record.model, source) if source is not None else []
+    return not declared or any(_has(one, record) for one in declared)
+
+
+def _has(index: Index, record: Record) -> bool:
+    names = [*names_in(index.hash), *names_in(index.range)]
+    if any(record.values[name] is None for name in names):
+        return False
+    return index.when is None or passes(index.when, record.values, index.values)
+
+
+def _fits(argument: Argument, given: Any, record: Record) -> bool:
+    value = record.values[argument.of(record.model.__name__).field]
+    if value is None:
+        return False
+    if argument.operator == "between":
+        return bool(given[0] <= value <= given[1])
+    if argument.operator in PERIODS:
+        return _period(argument, value) == _period(argument, given)
+    if type(given) is date:
+        value = day_of(value)
+    if isinstance(value, Enum) and not isinstance(given, Enum):
+        value = value.value
+    if argument.operator == "begins with":
+        return bool(value.startswith(given))
+    return _COMPARE[argument.operator](value, given)
+
+
+def day_of(value: Any) -> Any:
+    """The day of a datetime, in UTC."""
+    return value.astimezone(UTC).date() if isinstance(value, datetime) else value
+
+
+def _period(argument: Argument, value: Any) -> tuple[int, ...]:
+    """The units of time that the argument's operator compares."""
+    moment = value.astimezone(UTC) if isinstance(value, datetime) else value
+    return tuple(moment.timetuple())[: len(PERIODS[argument.operator])]

@@ -1,0 +1,246 @@
+"""Testing a model on generated items: what its patterns return and what its writes leave.
+
+What is right comes from `oracle`, a search through plain values.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from hashrange.design.declare.item import Copy
+from hashrange.design.declare.patterns import entity_of
+from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
+from hashrange.design.execute.connection import connect
+from hashrange.design.execute.reads.pattern_calls import BoundPattern
+from hashrange.design.execute.steps import Connection, run
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.table import Table
+from hashrange.design.tools import create
+from hashrange.design.tools.proof.copies import StreamReader, unequal_copies
+from hashrange.design.tools.proof.declared import Record, names_in
+from hashrange.design.tools.proof.oracle import Answer, Oracle
+from hashrange.design.tools.proof.questions import questions
+from hashrange.design.tools.proof.stored import counted, differences, text
+from hashrange.design.tools.proof.trees import wrong_trees
+from hashrange.design.tools.sample import sample
+
+PARENTS, CHILDREN = 20, 40
+"""More items than a sample has, so that several share each part of a key."""
+PAGE = 2
+EDITED = 3
+"""One of so many items is edited."""
+
+
+@dataclass
+class Proof:
+    """The result of `prove`: the number of questions by pattern, of trees and of copied owners.
+
+    `differences` has a line for each pattern with a wrong result, or that no question could test.
+    `left_out` has the number of items that fit a pattern, but that its index does not hold.
+    """
+
+    table: str
+    items: int = 0
+    asked: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a result was wrong, or nothing was tested."""
+        return bool(self.differences) or not sum(self.asked.values())
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {count} questions" for name, count in self.asked.items()]
+        lines += [
+            f"{name}: its index does not hold {count} items that fit, since a field of its key is "
+            "None or its condition does not hold"
+            for name, count in self.left_out.items()
+        ]
+        wrong = f"{len(self.differences)} differences"
+        lines.append(f"{self.table}: {self.items} items, {sum(self.asked.values())} questions, "
+                     f"{wrong}")  # fmt: skip
+        return "\n".join([*lines, *self.differences])
+
+
+def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
+    """Create and fill the table in an empty database and compare every pattern's answers.
+
+    Then change the owners of copies, and delete items with what is below them, and compare all
+    items of the table with those that should be there.
+    """
+    connection = connect(database)
+    create.create(table.model, database)
+    proof = Proof(table.name)
+    oracle = Oracle([entity.model for entity in table.model.entities], [])
+    proof.differences += _fill(table, connection, oracle, seed)
+    proof.items = len(oracle.records)
+    chance = random.Random(seed)
+    _edit(table, connection, oracle, chance)
+    reader = StreamReader(table, database)
+    proof.differences += [*reader.catch_up(), *differences(table, connection, oracle)]
+    for name, plan in table.plans.items():
+        if isinstance(plan, Unplanned):
+            proof.differences.append(str(plan.error))
+        else:
+            proof.differences += _Asking(table, plan, connection, oracle).all(proof, name, chance)
+    proof.differences += unequal_copies(table, connection, oracle, reader, proof.asked)
+    proof.differences += wrong_trees(table, connection, oracle, proof.asked)
+    return proof
+
+
+def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> list[str]:
+    """Create sample items, and return a line for each field that is not stored as it was given."""
+    core = StoreSteps(table.model, [], None, None)
+    wrong: dict[str, str] = {}
+    for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
+        try:
+            written = run(core.write("create", item), connection)
+        except (NotUnique, NotFound, BadValue):  # NotFound: its owner was left out
+            continue
+        record = Record(type(item), {n: getattr(written, n) for n in type(item).model_fields})
+        entity = table.model.entity(type(item))
+        for name, value in record.values.items():
+            given = getattr(item, name)
+            if isinstance(given, Copy):
+                owner = oracle.relations.owner_of(record, name, oracle.records)
+                given = owner.values[given.field] if owner is not None else None
+            elif name in (entity.version, *entity.update_times):
+                continue
+            if text({name: value}) != text({name: given}):
+                line = f"{entity}.{name}: {value!r} was stored instead of {given!r}"
+                wrong.setdefault(f"{entity}.{name}", line)
+        oracle.records.append(record)
+    return list(wrong.values())
+
+
+def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.Random) -> None:
+    """Give some items fields of others, so that their index keys and copies change."""
+    core = StoreSteps(table.model, [], None, None)
+    for record in oracle.records[::EDITED]:
+        entity = table.model.entity(record.model)
+        fixed = {*entity.key_fields, *entity.copies, *entity.update_times, entity.version}
+        fixed |= {name for unique in entity.unique for name in names_in(str(unique.template))}
+        other = chance.choice([one for one in oracle.records if one.model is record.model])
+        changes = {n: v for n, v in other.values.items() if n not in fixed}
+        raw = run(core.writer.copying.read(entity.primary_key(record.values)), connection)
+        if raw is None:
+            continue  # it was stored under another key
+        try:
+            item = entity.load(raw).replace(**changes)
+            run(core.write("save", item), connection)
+        except (BadValue, NotFound, ValidationError):  # these values do not go with its own
+            continue
+        record.values.update({n: getattr(item, n) for n in changes})
+
+
+@dataclass
+class _Asking:
+    """Asks one pattern."""
+
+    table: Table
+    plan: Plan
+    connection: Connection
+    oracle: Oracle
+
+    def __post_init__(self) -> None:
+        self.core = StoreSteps(self.table.model, [self.plan.pattern], None, None)
+        using = self.plan.pattern.facts.using
+        self.source = self.plan.source.name if using is None else using
+
+    def all(self, proof: Proof, name: str, chance: random.Random) -> Iterator[str]:
+        """Ask all questions; yield a line if an answer differs, or if they show nothing."""
+        wrong, left_out, records = [], set(), 0
+        proof.asked[name] = 0
+        for arguments in self._questions(chance):
+            try:
+                bound = self.core.calls[self.plan.pattern.name].bind((), arguments)
+                answer = self.oracle.answer(self.plan.pattern, arguments, self.source)
+                difference = self._difference(bound, answer)
+            except BadValue:  # the arguments do not fit the key
+                continue
+            proof.asked[name] += 1
+            records += len(answer.records)
+            left_out |= {id(record) for record in answer.left_out}
+            if difference:
+                wrong.append(f"for {dict(arguments)}: {difference}")
+        if left_out and self.plan.pattern.facts.using is None:
+            proof.left_out[name] = len(left_out)
+        if wrong:
+            count = f"{len(wrong)} of {proof.asked[name]} results differ"
+            yield f"{name}: {count}, first {wrong[0]}"
+        elif not proof.asked[name]:
+            yield f"{name}: no question could be asked"
+        elif not records:
+            yield f"{name}: no item of the sample fits a question, so nothing was shown"
+
+    def _questions(self, chance: random.Random) -> Iterator[Mapping[str, Any]]:
+        models = [entity.model for entity in self.table.model.entities]
+        try:
+            _ = self.core.calls[self.plan.pattern.name].bind
+        except Unserved:
+            return iter(())
+        return questions(self.plan.pattern, self.oracle, models, chance)
+
+    def _difference(self, bound: BoundPattern, answer: Answer) -> str | None:
+        pattern = self.plan.pattern
+        if pattern.shape == "count":
+            count = run(self.core.count(bound), self.connection)
+            expected = len(answer.records)
+            return None if count == expected else f"{count} instead of {expected}"
+        if pattern.shape == "one":
+            found = run(self.core.one(bound), self.connection)
+            latest = pattern.facts.latest
+            wanted = self.oracle.newest(pattern, answer, self.source) if latest else answer.records
+            shown = self._shown(wanted)
+            if found is None:
+                return f"nothing instead of {shown}" if shown else None
+            got = self._text(type(found), vars(found))
+            return None if got in shown else f"{got} instead of {shown}"
+        return self._difference_of_pages(bound, answer)
+
+    def _difference_of_pages(self, bound: BoundPattern, answer: Answer) -> str | None:
+        answered: list[Any] = []
+        cursor = None
+        while True:
+            page = run(self.core.page(bound, PAGE, cursor, None, False), self.connection)
+            answered += page.items
+            cursor = page.cursor
+            if cursor is None:
+                break
+            if len(page.items) != PAGE:
+                return f"a page of {len(page.items)} before the end"
+        texts = [self._text(type(item), vars(item)) for item in answered]
+        got, wanted = sorted(texts), sorted(self._shown(answer.records))
+        if got != wanted:
+            return f"{got} instead of {wanted}"
+        return self._disorder(texts, answer)
+
+    def _disorder(self, texts: list[str], answer: Answer) -> str | None:
+        """The difference in the order of the items, if they are of one entity."""
+        pattern = self.plan.pattern
+        if self.plan.operation != "Query" or len(pattern.entities) != 1:
+            return None
+        places: dict[str, list[Any]] = {}
+        for record, shown in zip(answer.records, self._shown(answer.records), strict=True):
+            places.setdefault(shown, []).append(self.oracle.place(pattern, record, self.source))
+        if any(len(same) > 1 or None in same for same in places.values()):
+            return None  # views of several items can be equal
+        found = [places[one][0] for one in texts]
+        wanted = sorted(found, reverse=pattern.facts.latest)
+        return None if found == wanted else f"the order {found} instead of {wanted}"
+
+    def _shown(self, records: list[Record]) -> list[str]:
+        """The records as text, with the fields of the pattern's results."""
+        results = self.plan.pattern.results
+        shown = results[0] if len(results) == 1 else None
+        return [self._text(shown or record.model, record.values) for record in records]
+
+    def _text(self, result: type[Any], values: Mapping[str, Any]) -> str:
+        """The values that a class shows, without those that each write sets."""
+        left_out = counted(self.table.model.entity(entity_of(result)))
+        return text({n: values[n] for n in result.model_fields if n not in left_out})

@@ -1,0 +1,71 @@
+"""Calls of a pattern with arguments from the written items."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.plan.planner import variants
+from hashrange.design.tools.proof.declared import Model, Record
+from hashrange.design.tools.proof.oracle import Oracle, day_of
+from hashrange.design.tools.proof.plain_conditions import compared_field
+from hashrange.design.tools.sample import NUMBERS, TEXTS
+
+QUESTIONS = 60
+
+
+def questions(
+    pattern: Pattern, oracle: Oracle, models: Sequence[Model], chance: random.Random
+) -> Iterator[Mapping[str, Any]]:
+    """Distinct arguments of stored items, mixed, with and without optional ones."""
+    if pattern.by_type is not None:
+        for model in models:
+            yield {pattern.by_type: model}
+        return
+    entity = oracle.read(pattern)[0]
+    items = [record for record in oracle.records if record.model is entity]
+    asked = set()
+    for arguments in variants(pattern):
+        for number in range(QUESTIONS if arguments and items else 1):
+            if arguments and not items:
+                return
+            one, other = (chance.choice(items or [Record(entity, {})]) for _ in range(2))
+            given = {a.name: _argument(pattern, a, one, other, chance) for a in arguments}
+            if number % 2 and arguments:  # one argument that may not fit the others
+                odd = chance.choice(arguments)
+                given[odd.name] = _argument(pattern, odd, other, one, chance)
+            question = repr(given)
+            if None not in given.values() and question not in asked:
+                asked.add(question)
+                yield given
+
+
+def _argument(
+    pattern: Pattern, argument: Argument, one: Record, other: Record, chance: random.Random
+) -> Any:
+    field = argument.of(one.model.__name__).field
+    if field not in one.model.model_fields:  # a condition compares it with another field
+        condition = pattern.facts.where
+        field = (compared_field(condition, argument.name) if condition else None) or field
+        value = one.values.get(field)
+        right = isinstance(argument.python, type) and isinstance(value, argument.python)
+        return value if right else _any(argument, chance)
+    value = one.values[field]
+    if argument.python is date:
+        value = day_of(value)
+    if argument.operator == "between":
+        values = [value, other.values[field]]
+        return None if None in values else tuple(sorted(values))
+    if argument.operator == "begins with" and value is not None:
+        return value[:1]
+    return value
+
+
+def _any(argument: Argument, chance: random.Random) -> Any:
+    if argument.python is str:
+        return chance.choice(TEXTS)
+    if argument.python in (int, Decimal):
+        return argument.python(chance.randint(0, NUMBERS))
+    return None

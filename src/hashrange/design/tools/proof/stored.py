@@ -1,0 +1,79 @@
+"""Comparing all items of a table with those that it should have."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.types import encode
+from hashrange.design.execute.steps import ApiCall, Connection, Steps, run
+from hashrange.design.table import Table
+from hashrange.design.tools.proof.declared import Model, Record, copies, key_fields
+from hashrange.design.tools.proof.oracle import Oracle
+from hashrange.model.values import Item as WireItem
+
+
+def differences(
+    table: Table, connection: Connection, oracle: Oracle, *, late: Collection[str] = ()
+) -> Iterator[str]:
+    """A line for each kind of difference. Copies with a sync in `late` are not compared."""
+    oracle.settle()
+    stored = {identity(type(item), vars(item)): vars(item) for item in _items(table, connection)}
+    seen = set()
+    for record in oracle.records:
+        values = stored.pop(identity(record.model, record.values), None)
+        name = record.model.__name__
+        if values is None:
+            lines = [f"{name}: an item is missing"]
+        else:
+            wanted = _expected(table, record, late)
+            lines = [
+                f"{name}.{field}: it is {values[field]!r} instead of {value!r}"
+                for field, value in wanted.items()
+                if text({field: values[field]}) != text({field: value})
+            ]
+        for line in lines:
+            if line.split(":")[0] not in seen:
+                seen.add(line.split(":")[0])
+                yield line
+    left = [name for name, _ in stored]
+    for name in sorted(set(left)):
+        yield f"{name}: {left.count(name)} items are left that should be deleted"
+
+
+def _expected(table: Table, record: Record, late: Collection[str]) -> dict[str, Any]:
+    """The values that the item should have, without those that each write sets."""
+    left_out = counted(table.model.entity(record.model))
+    left_out |= {name for name, copy in copies(record.model).items() if copy.sync in late}
+    return {name: value for name, value in record.values.items() if name not in left_out}
+
+
+def counted(entity: Entity) -> set[str | None]:
+    """The fields that each write sets."""
+    return {*entity.update_times, entity.version}
+
+
+def identity(model: Model, values: dict[str, Any]) -> tuple[str, str]:
+    return model.__name__, text({name: values[name] for name in key_fields(model)})
+
+
+def text(values: dict[str, Any]) -> str:
+    """Values as they are stored, so that those that are stored alike are equal."""
+    return repr({n: encode(v) for n, v in sorted(values.items()) if v is not None and v != set()})
+
+
+def _items(table: Table, connection: Connection) -> Iterator[Any]:
+    for raw in run(_scan(table.name), connection):
+        item = table.load(raw)
+        if item is not None:  # else it is a marker
+            yield item
+
+
+def _scan(name: str) -> Steps[list[WireItem]]:
+    request: dict[str, Any] = {"TableName": name, "ConsistentRead": True}
+    found: list[WireItem] = []
+    while True:
+        response = yield ApiCall("Scan", request)
+        found += response["Items"]
+        if "LastEvaluatedKey" not in response:
+            return found
+        request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
