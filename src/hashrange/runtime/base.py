@@ -52,7 +52,8 @@ class BaseRuntime(forks.Forkable):
 
     def capacities(self) -> list[Capacity]:
         """The provisioned capacity of tables and global indexes."""
-        return capacities(self._threads, self.environment.clock.now())
+        environment = self.environment
+        return capacities(self._threads, environment.clock.now(), environment.meter)
 
     def usage(self) -> list[SourceReport]:
         """The units that this process has consumed and refused since its start.

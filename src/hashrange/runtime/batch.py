@@ -291,7 +291,7 @@ class Batch(Struct, eq=False):
     def _redefine(self, change: TableChange) -> None:
         self.needs_upkeep |= change.old is not None
         if self.environment.meter is not None:
-            self.environment.meter.forget(_gone(change))
+            self.environment.meter.redefine(change.new, _gone(change))
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
         """Take out the costly submissions, and those after the first `decided`."""

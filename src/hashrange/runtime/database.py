@@ -115,9 +115,10 @@ class Database:
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
         has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
         reports of a table or index for which they are enabled. `lag_seconds` of a global index on
-        Citus is the age of the oldest change that the index does not show yet. If throughput is
-        enforced, `read_credit` and `write_credit` are the units that each partition (and in `load`,
-        the whole table or index) can still serve at once; a debt is negative, None is no limit.
+        Citus, and with enforced throughput, is the age of the oldest change that the index does not
+        show yet. If throughput is enforced, `read_credit` and `write_credit` are the units that
+        each partition (and in `load`, the whole table or index) can still serve at once; a debt is
+        negative, None is no limit.
         """
         return self.runtime.inspect(table_name)
 

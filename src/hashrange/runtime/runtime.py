@@ -51,8 +51,8 @@ class Runtime(BaseRuntime):
         meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
         times = Clock.of(clock)
         lagging, watch = None, None
-        if settings.consistency is not None:
-            history = History(settings.consistency.lag_max, times.now)
+        if settings.consistency is not None or settings.throughput == "enforced":
+            history = History(settings.consistency, times.now, meter)
             lagging, watch = Lagging(settings.consistency, history, meter), history.watch
         views = VectorViews(settings.vector_cache_bytes)
         environment = Environment(Catalog(), times, settings, meter, lagging, views=views)

@@ -6,74 +6,138 @@ from threading import Lock
 from typing import NamedTuple, cast
 
 from hashrange import kv
+from hashrange.model.consistency import Eventual
+from hashrange.runtime.meter.index_queue import Waiting
+from hashrange.runtime.meter.meter import Meter
 
 RECORDS_MAX = 100_000
 """How many overwritten values are kept, at most: a test may hold its clock still."""
 
 
 class Overwritten(NamedTuple):
-    """A row that was written at a time, and its value before (None: absent)."""
+    """A row that was written at a time, and its value before (None: absent).
+
+    `waiting` is its place in the queue of a global index that has fallen behind.
+    """
 
     time: float
     space: int
     key: bytes
     old: bytes | None
+    waiting: Waiting | None
 
 
 class History:
-    """`seconds` is how long values are kept."""
+    """Values are kept for as long as a lag that is drawn, and while a global index is behind."""
 
-    def __init__(self, seconds: float, now: Callable[[], float]) -> None:
-        self._seconds = seconds
+    def __init__(
+        self, eventual: Eventual | None, now: Callable[[], float], meter: Meter | None
+    ) -> None:
+        self._seconds = eventual.lag_max if eventual is not None else 0.0
+        self._keeps_all = eventual is not None
+        self._meter = meter if meter is not None and meter.enforced else None
         self._now = now
         self._records: deque[Overwritten] = deque(maxlen=RECORDS_MAX)
         self._lock = Lock()
+
+    def keeps_any(self) -> bool:
+        """Whether values before their writes may be read later."""
+        return self._keeps_all or bool(self._meter and self._meter.late)
+
+    def keeps(self, space: int, key: bytes) -> bool:
+        """Whether the value of a row before its write may be read later."""
+        if space == kv.SYSTEM_SPACE:
+            return False
+        return self._keeps_all or self._waiting(space, key) is not None
+
+    def is_empty(self) -> bool:
+        """Whether every row is as it was last written, for all who read."""
+        if not self._records:
+            return True
+        with self._lock:
+            self._forget(self._now())
+        return not self._records
 
     def add(self, old: dict[kv.Key, bytes | None]) -> None:
         """Keep the values before the writes of a transaction that commits now."""
         now = self._now()
         with self._lock:
-            while self._records and self._records[0].time < now - self._seconds:
-                self._records.popleft()
-            self._records.extend(Overwritten(now, *key, value) for key, value in old.items())
+            self._forget(now)
+            self._records.extend(
+                Overwritten(now, *key, value, self._waiting(*key)) for key, value in old.items()
+            )
 
-    def reverted(self, space: int, time: float) -> list[kv.Write]:
-        """The writes that restore the rows of a space as they were at a time."""
+    def reverted(self, space: int, now: float, lag: float) -> list[kv.Write]:
+        """The writes that restore the rows of a space as they were `lag` seconds before `now`.
+
+        Entries of a global index that waited then are not there yet.
+        """
         with self._lock:
-            later = [each for each in self._records if each.space == space and each.time > time]
+            later = [
+                each
+                for each in self._records
+                if each.space == space and (each.time > now - lag or self._waits(each, now, lag))
+            ]
         later.reverse()  # the oldest value of a row comes last, and stays
         return [
             kv.Delete(space, each.key) if each.old is None else kv.Put(space, each.key, each.old)
             for each in later
         ]
 
+    def _forget(self, now: float) -> None:
+        """Free the oldest values that no read can need."""
+        records = self._records
+        while records and records[0].time <= now - self._seconds:
+            if self._waits(records[0], now, self._seconds):
+                return
+            records.popleft()
+
+    def _waiting(self, space: int, key: bytes) -> Waiting | None:
+        return None if self._meter is None else self._meter.waiting(space, key)
+
+    def _waits(self, record: Overwritten, now: float, lag: float) -> bool:
+        if self._meter is None or record.waiting is None:
+            return False
+        return self._meter.waits(record.space, record.waiting, now, lag)
+
     def watch(self, transaction: kv.Transaction) -> kv.Transaction:
-        return _Watched(transaction, self)
+        if self._keeps_all or (self._meter is not None and self._meter.has_indexes):
+            return _Watched(transaction, self)
+        return transaction
 
 
 class _Watched:
     """A transaction that reports the values that it overwrites to the history."""
 
+    __slots__ = ("_history", "_old", "_transaction", "read", "rollback")
+
     def __init__(self, transaction: kv.Transaction, history: History) -> None:
         self._transaction = transaction
         self._history = history
-        self._old: dict[kv.Key, bytes | None] = {}
+        self._old: dict[kv.Key, bytes | None] | None = None
         self.read = transaction.read
         self.rollback = transaction.rollback
 
     def write(self, writes: Sequence[kv.Write]) -> None:
+        if self._history.keeps_any():
+            self._keep(writes)
+        self._transaction.write(writes)
+
+    def _keep(self, writes: Sequence[kv.Write]) -> None:
+        old = self._old = self._old or {}
+        keeps = self._history.keeps
         keys = {
             (write.space, write.key): None
             for write in writes
-            if isinstance(write, kv.Put | kv.Delete) and write.space != kv.SYSTEM_SPACE
+            if isinstance(write, kv.Put | kv.Delete) and keeps(write.space, write.key)
         }
-        unknown = tuple(key for key in keys if key not in self._old)
+        unknown = tuple(key for key in keys if key not in old)
         if unknown:
             values = cast(list[bytes | None], self.read(kv.Get(unknown)))
-            self._old.update(zip(unknown, values, strict=True))
-        self._transaction.write(writes)
+            old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
         """The history is told first. If the commit fails, the old values are the current ones."""
-        self._history.add(self._old)
+        if self._old:
+            self._history.add(self._old)
         self._transaction.commit()

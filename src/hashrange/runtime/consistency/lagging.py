@@ -1,4 +1,7 @@
-"""Answers reads that may be old from a time that is drawn for each request."""
+"""Answers reads that may be old from a time that is drawn for each request.
+
+Without an `Eventual`, only global indexes that have fallen behind are read as they were.
+"""
 
 from math import log
 from random import Random
@@ -28,18 +31,22 @@ SIGMA = 1.0
 class Lagging:
     """Draws lags, and lays values of the past over the reads of requests."""
 
-    def __init__(self, eventual: Eventual, history: History, meter: Meter | None) -> None:
+    def __init__(self, eventual: Eventual | None, history: History, meter: Meter | None) -> None:
         self._eventual = eventual
         self._history = history
         self._meter = meter
-        self._random = Random(eventual.seed)
+        self._random = Random(eventual.seed if eventual is not None else 0)
         self._lock = Lock()
+
+    def is_active(self) -> bool:
+        """Whether a read may be answered with anything but the latest commit."""
+        return self._eventual is not None or not self._history.is_empty()
 
     def steps(
         self, operation: Operation, request: Any, tables: Tables, steps: Steps, now: float
     ) -> Steps:
         """The steps of a request that reads at the time `now`, over rows as they were earlier."""
-        if operation.name not in MAY_LAG:
+        if operation.name not in MAY_LAG or not self.is_active():
             return steps
         return self._over_past(_Draw(self, request, tables, now), steps)
 
@@ -55,7 +62,7 @@ class Lagging:
                     continue
                 for space in _spaces(read) - reverted:
                     reverted.add(space)
-                    overlay.write(self._history.reverted(space, draw.time_of(space)))
+                    overlay.write(self._history.reverted(space, draw.now, draw.lag_of(space)))
                 reply = yield from overlay.read(read)
         except StopIteration as end:
             decision: Decision = end.value
@@ -64,25 +71,29 @@ class Lagging:
     def draw_replica(self) -> float:
         """The lag of the replica that answers, in seconds. One of the replicas never lags."""
         eventual = self._eventual
+        if eventual is None:
+            return 0
         with self._lock:
             if eventual.worst:
                 return eventual.lag_max
             if self._random.randrange(REPLICAS) == 0:
                 return 0
-            return self._draw(eventual.lag)
+            return self._draw(eventual.lag, eventual.lag_max)
 
-    def draw_index(self, table: Table, index: Index, now: float) -> float:
+    def draw_index(self, table: Table, index: Index) -> float:
+        """The lag of a global index, to which the time adds that an entry waits for units."""
+        if self._meter is not None:
+            self._meter.follow(table, index)
         eventual = self._eventual
+        if eventual is None:
+            return 0
         with self._lock:
             if eventual.worst:
                 return eventual.lag_max
-            lag = self._draw(eventual.index_lag)
-        if self._meter is not None and self._meter.enforced:
-            lag += self._meter.seconds_behind(table, index, now)
-        return min(lag, eventual.lag_max)
+            return self._draw(eventual.index_lag, eventual.lag_max)
 
-    def _draw(self, median: float) -> float:
-        return min(self._random.lognormvariate(log(median), SIGMA), self._eventual.lag_max)
+    def _draw(self, median: float, most: float) -> float:
+        return min(self._random.lognormvariate(log(median), SIGMA), most)
 
 
 class _Draw:
@@ -92,19 +103,19 @@ class _Draw:
         self._lagging = lagging
         self._request = request
         self._tables = tables
-        self._now = now
+        self.now = now
         self._replica = lagging.draw_replica()
 
-    def time_of(self, space: int) -> float:
-        """The time as of which the rows of a space are read."""
+    def lag_of(self, space: int) -> float:
+        """How many seconds ago the rows of a space are read."""
         for name, table in self._tables.items():
             for index in table.indexes:
                 if index.space == space and not index.local:
-                    return self._now - self._lagging.draw_index(table, index, self._now)
+                    return self._lagging.draw_index(table, index)
             if space == table.space or any(index.space == space for index in table.indexes):
                 consistent = _is_consistent(self._request.given, name)
-                return self._now if consistent else self._now - self._replica
-        return self._now
+                return 0 if consistent else self._replica
+        return 0
 
 
 def _is_consistent(given: Any, table_name: str) -> bool:

@@ -10,6 +10,7 @@ from hashrange.engine import fetch
 from hashrange.engine.indexes import propagation
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.runtime.drive import drive
+from hashrange.runtime.meter.meter import Meter
 
 LAG_SECONDS_MIN = 0.001
 """The least lag of an index that does not show a change yet: 0 means that it shows all changes."""
@@ -20,8 +21,8 @@ class Capacity(Struct, frozen=True):
     """The capacity of a table (`index` None), global or vector index; None: what it lacks.
 
     Units are per second. While an index is built, `built` is the part that is done, from 0 to 1.
-    `lag_seconds` of an index that follows from a log is the age of the oldest change that it does
-    not show yet.
+    `lag_seconds` of an index that follows from a log, or whose throughput is enforced, is the age
+    of the oldest change that it does not show yet.
     """
 
     table: str
@@ -34,14 +35,16 @@ class Capacity(Struct, frozen=True):
     lag_seconds: float | None = None
 
 
-def capacities(store: kv.Store, now: float) -> list[Capacity]:
+def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[Capacity]:
     """All tables in the order of their names, each followed by its global and vector indexes."""
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
         lags = [lag_seconds(table, snapshot, now) for table in tables]
     return [
-        _capacity(table, owner, lag)
+        _capacity(
+            table, owner, lag if lag is not None else queue_lag_seconds(meter, table, owner, now)
+        )
         for table, lag in zip(tables, lags, strict=True)
         for owner in (*table.with_global_indexes(), *table.vector_indexes)
     ]
@@ -56,6 +59,19 @@ def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None
         return None
     steps: Any = propagation.oldest(table)
     since: float | None = drive(steps, snapshot)
+    return _age(since, now)
+
+
+def queue_lag_seconds(
+    meter: Meter | None, table: Table, owner: Table | Index | VectorIndex, now: float
+) -> float | None:
+    """The lag of a global index whose entries wait for its units; None if it cannot have one."""
+    if meter is None or not meter.enforced or not isinstance(owner, Index):
+        return None
+    return _age(meter.waiting_since(table, owner, now), now)
+
+
+def _age(since: float | None, now: float) -> float:
     return 0.0 if since is None else max(now - since, LAG_SECONDS_MIN)
 
 

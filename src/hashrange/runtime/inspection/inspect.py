@@ -15,7 +15,7 @@ from hashrange.model.insights import Insights
 from hashrange.model.tables import Index, Table
 from hashrange.runtime import source
 from hashrange.runtime.drive import drive
-from hashrange.runtime.inspection.capacities import lag_seconds
+from hashrange.runtime.inspection.capacities import lag_seconds, queue_lag_seconds
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
 
@@ -102,6 +102,8 @@ def _source(
         shown["load"] = _load(owner, usage)
     if meter is not None and meter.enforced:
         _add_credit(shown, meter, table, owner, now)
+        if isinstance(owner, Index):
+            shown["lag_seconds"] = queue_lag_seconds(meter, table, owner, now)
     if owner.insights is not None and owner.insights.status(now) == "ENABLED":
         shown["contributor_insights"] = _insights(table, owner, owner.insights, usage)
     return shown

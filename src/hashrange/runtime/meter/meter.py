@@ -21,6 +21,7 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.runtime.meter.buckets import Bucket
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
+from hashrange.runtime.meter.index_queue import Waiting
 from hashrange.runtime.meter.sources import SourceBuckets
 from hashrange.runtime.meter.usage import Usage
 
@@ -45,6 +46,10 @@ class Meter:
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
         self.enforced = settings.throughput == "enforced"
+        self.has_indexes = False
+        """Whether a global index is known, so that entries may have to wait."""
+        self.late: set[int] = set()
+        """The spaces of global indexes that may not show all of their entries."""
         self.tells = False
         """Whether each response is to know what its request consumed (`Metered`)."""
         self._usage = Usage()
@@ -68,12 +73,14 @@ class Meter:
         self._count(sampled=False)
         return [self._steps.popleft() for _ in range(len(self._steps))]
 
-    def forget(self, spaces: Iterable[int]) -> None:
-        """Free what is known of tables and indexes that no longer exist."""
+    def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
+        """Free what is known of the spaces that no longer exist after a table has changed."""
         self._count(sampled=False)
-        for space in spaces:
+        self.has_indexes |= table is not None and bool(table.global_indexes)
+        for space in gone:
             self._read.pop(space, None)
             self._written.pop(space, None)
+            self.late.discard(space)
             self._usage.forget(space)
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
@@ -124,10 +131,28 @@ class Meter:
         buckets = self._of(table, source, written).every()
         return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
 
-    def seconds_behind(self, table: Table, index: Index, now: float) -> float:
-        """How long a global index will take to catch up with its writes."""
-        buckets = self._of(table, index, True).every()
-        return max(max(0.0, -bucket.credit_at(now) / bucket.rate) for bucket in buckets)
+    def waiting_since(self, table: Table, index: Index, now: float) -> float | None:
+        """Since when the oldest entry waits that a global index does not show yet, if one does."""
+        return self._of(table, index, True).waiting_since(now)
+
+    def follow(self, table: Table, index: Index) -> None:
+        """Take over the debt of an index that may have been changed since its last write."""
+        self._of(table, index, True)
+
+    def waiting(self, space: int, key: bytes) -> Waiting | None:
+        """The latest change of an entry that its global index may not show yet.
+
+        Spaces of tables and of local indexes have none.
+        """
+        if space not in self.late:
+            return None
+        queue = self._written[space].queue
+        return None if queue is None else queue.waiting(key)
+
+    def waits(self, space: int, entry: Waiting, now: float, lag: float = 0.0) -> bool:
+        """Whether a global index did not show this entry `lag` seconds ago."""
+        source = self._written.get(space)
+        return source is not None and source.waits(entry, now, lag)
 
     def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
         """A local index uses the buckets of its table, and is known by its own space too."""
@@ -137,6 +162,7 @@ class Meter:
         if found is None or found.table is not table:
             found = SourceBuckets(table, owner, written, self._settings, found)
         known[owner.space] = known[source.space] = found
+        self.has_indexes |= found.queue is not None
         return found
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
@@ -164,7 +190,10 @@ class Meter:
                 credit = part.credit if now <= part.at else part.credit_at(now)
                 part.credit = credit - charge.units
             else:
-                source.pay(part, charge.units, now)
+                source.pay(part, charge.key, charge.units, now)
+                queue = source.queue
+                if queue is not None:
+                    (self.late.discard if queue.is_empty() else self.late.add)(source.source.space)
 
     def _count(self, sampled: bool) -> None:
         """Count the charges that wait. If they are `sampled`, some stand for all."""

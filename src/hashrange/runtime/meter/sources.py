@@ -5,6 +5,7 @@ from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
 from hashrange.runtime.meter.buckets import Bucket, Place
 from hashrange.runtime.meter.growth import Growth
+from hashrange.runtime.meter.index_queue import IndexQueue, Waiting
 
 INITIAL_BURST_SECONDS = 1.0
 """(?) How many seconds of its provisioned units a new table or index can use at once."""
@@ -16,13 +17,14 @@ class SourceBuckets:
     `whole` holds the provisioned units, or on demand the maximum, if one is set. `parts` are the
     buckets of the partitions, in the order of the partitions, which begin at `starts`. A `plain`
     source has no other limits, and no index that can fall behind. `behind` are the buckets whose
-    debt is above the backlog that an index may have. `growth` is the load of a source on demand.
+    debt is above the backlog that an index may have. `queue` are the entries of a global index that
+    are not there yet. `growth` is the load of a source on demand.
     `former` are the buckets of an earlier definition; their credit and load are taken over.
     """
 
     __slots__ = (
-        *("behind", "growth", "parts", "plain", "source", "starts", "table", "whole", "written"),
-        *("_index", "_least", "_settings"),
+        *("behind", "growth", "parts", "plain", "queue", "source", "starts", "table", "whole"),
+        *("written", "_index", "_least", "_places", "_settings"),
     )
 
     def __init__(
@@ -48,15 +50,30 @@ class SourceBuckets:
         followed = written and (self._index is not None or bool(table.indexes))
         self.plain = self.whole is None and not followed
         self.behind |= {each for each in self.every() if each.credit < self._least}
+        self._places = {bucket.place: bucket for bucket in self.every()}
+        queue = IndexQueue() if written and self._index is not None else None
+        self.queue: IndexQueue | None = former.queue if former else queue
 
     def every(self) -> list[Bucket]:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
 
-    def pay(self, part: Bucket, units: float, now: float) -> None:
-        """Charge what was consumed in one of the partitions."""
-        for bucket in (part, self.whole):
-            if bucket is not None and bucket.pay(units, now) < self._least:
+    def pay(self, part: Bucket, key: bytes, units: float, now: float) -> None:
+        """Charge what was consumed in one of the partitions, by the row with this key."""
+        buckets = (part,) if self.whole is None else (part, self.whole)
+        for bucket in buckets:
+            if bucket.pay(units, now) < self._least:
                 self.behind.add(bucket)
+        if self.queue is not None:
+            self.queue.oldest(self._places, now)  # forgets entries that are there
+            self.queue.add(key, units, buckets, now)
+
+    def waits(self, entry: Waiting, now: float, lag: float) -> bool:
+        """Whether an entry of a global index was not there yet `lag` seconds ago."""
+        return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
+
+    def waiting_since(self, now: float) -> float | None:
+        """Since when the oldest entry waits that is not in the index yet."""
+        return None if self.queue is None else self.queue.oldest(self._places, now)
 
     def limits_behind(self, now: float) -> list[Limit]:
         """The limits of an index that has fallen behind."""

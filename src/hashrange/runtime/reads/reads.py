@@ -144,7 +144,8 @@ class Reads:
 
     def _weight(self, operation: Operation, request: Any) -> int:
         """See `engine.price`. Reads of the past are made here, whatever they cost."""
-        return 0 if self._environment.lagging else operation.weight(request)
+        lagging = self._environment.lagging
+        return 0 if lagging and lagging.is_active() else operation.weight(request)
 
     def _open(self, brief: bool) -> ReadSnapshot:
         snapshot = self._store.snapshot(brief)
