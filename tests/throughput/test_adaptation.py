@@ -182,3 +182,19 @@ def test_a_hot_key_gets_a_partition_of_its_own(hot: dict[str, Any], share: float
     [found] = enforced.db.inspect("table")
     assert len(found["partitions"]) <= 4, "it is isolated once"
     assert list(enforced.db.check()) == []
+
+
+def test_a_table_on_demand_grows_while_it_rests() -> None:
+    """A nightly job: a peak of a minute, then silence. The next night finds a warm table."""
+    enforced = Enforced(growth_seconds=1800, heat_seconds=10**9)
+    enforced.create("table")
+    for number in range(480):
+        enforced.put("table", str(number % 40), 375)
+        enforced.clock.advance(1 / 8)
+    grown = []
+    for seconds in (60, 1680, 300):
+        enforced.clock.advance(seconds)
+        rest(enforced)
+        grown.append(warm(enforced) > 4000)
+    assert grown == [False, False, True]
+    assert warm(enforced) == pytest.approx(2 * 480 * 375 / 60, rel=0.05)

@@ -148,7 +148,8 @@ class Runtime(BaseRuntime):
     def take_steps(self) -> list[dict[str, Any]]:
         """The steps of upkeep that the load asks for, such as splits of hot partitions."""
         meter = self.environment.meter
-        return meter.take_steps() if meter is not None else []
+        now = self.environment.clock.now()
+        return meter.take_steps(now) if meter is not None else []
 
     def close(self) -> None:
         """Wait for commits under way, then close the store."""

@@ -68,9 +68,12 @@ class Meter:
         self._count(sampled=False)
         return self._usage
 
-    def take_steps(self) -> list[dict[str, Any]]:
-        """The steps of upkeep that the load asks for."""
+    def take_steps(self, now: float) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for. Tables on demand grow without load too."""
         self._count(sampled=False)
+        for source in {*self._read.values(), *self._written.values()}:
+            if source.growth is not None:
+                self._grow(source, source.growth, now)
         return [self._steps.popleft() for _ in range(len(self._steps))]
 
     def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
@@ -216,13 +219,12 @@ class Meter:
             else:
                 units = usage.count(charge, charge.units)
             if self.enforced:
-                total = usage.write_units if charge.written else usage.read_units
-                self._follow(charge, units, total)
+                self._follow(charge, units)
 
-    def _follow(self, charge: Charge, units: float, total: float) -> None:
+    def _follow(self, charge: Charge, units: float) -> None:
         """Let the partitions, and the throughput on demand, follow the load.
 
-        `units` are those that the charge stands for, and `total` all of the table or index so far.
+        `units` are those that the charge stands for.
         """
         table, written, now = charge.table, charge.written, self._since
         owner = _owner(table, charge.index or table)
@@ -232,12 +234,19 @@ class Meter:
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)
         if table.on_demand:
             if source.growth is None:
-                source.growth = Growth(self._settings.growth_seconds, now, total - units)
-            warm = owner.warm.write if written else owner.warm.read
-            wanted = source.growth.note(total, warm, now)
-            if wanted is not None:
-                read, write = (0, wanted) if written else (wanted, 0)
-                self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)
+                before = self._usage.of(table, owner).units(written) - units
+                source.growth = Growth(self._settings.growth_seconds, now, before)
+                self._wake_upkeep()
+            self._grow(source, source.growth, now)
+
+    def _grow(self, source: SourceBuckets, growth: Growth, now: float) -> None:
+        """End the minute that is over, and raise the warm throughput when that is due."""
+        table, owner, written = source.table, source.source, source.written
+        warm = owner.warm.write if written else owner.warm.read
+        wanted = growth.note(self._usage.of(table, owner).units(written), warm, now)
+        if wanted is not None:
+            read, write = (0, wanted) if written else (wanted, 0)
+            self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)
 
     def _ask(self, name: str, table: Table, source: Table | Index, **members: Any) -> None:
         """Ask upkeep for a change of the table. It decides whether that still makes sense."""

@@ -70,6 +70,10 @@ class SourceUsage:
             self.write_throttles,
         )
 
+    def units(self, written: bool) -> float:
+        """All units so far, in one direction."""
+        return self.write_units if written else self.read_units
+
     def count_sampled(self, charge: Charge) -> float:
         """Count a charge that was drawn for those around it. Returns their units."""
         units = charge.units * self._drawn_from
