@@ -4,7 +4,9 @@ Captured on the service in 2026, by CloudWatch's ConsumedWriteCapacityUnits: wha
 have become does not matter, and each member of a cancelled transaction consumes twice that.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -114,3 +116,87 @@ def test_a_cancelled_transaction(
 def test_a_cancelled_transaction_of_statements(db: Database) -> None:
     request = {"TransactStatements": [insert("new", LARGE), insert("large", SMALL)]}
     assert consumed(db, "ExecuteTransaction", request) == 20
+
+
+# ---- explained ----
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_explained_is_what_is_charged(db: Database, seed: int) -> None:
+    """Requests of each kind, most of which fail: `explain` tells the same units and error."""
+    random = Random(seed)
+    outcomes = Counter[tuple[str, bool]]()
+    for number in range(150):
+        operation, request = _any_request(random, f"token {number}")
+        explained = db.explain(operation, request)
+        for repeated in range(2 if "ClientRequestToken" in request else 1):
+            before = _units(db)
+            try:
+                db.execute(operation, request)
+                error = None
+            except ApiError as refusal:
+                error = refusal.body()
+            if not repeated:  # repeating a transaction consumes reads, or nothing if it failed
+                assert explained["error"] == error, request
+                assert (explained["read_units"], explained["write_units"]) == tuple(
+                    after - old for after, old in zip(_units(db), before, strict=True)
+                ), request
+                outcomes[operation, error is None] += 1
+            elif error is not None:
+                assert explained["error"] == error == db.explain(operation, request)["error"]
+    assert {operation for operation, succeeded in outcomes if not succeeded} >= {
+        *("PutItem", "UpdateItem", "DeleteItem", "ExecuteStatement"),
+        *("TransactWriteItems", "ExecuteTransaction"),
+    }
+
+
+def _any_request(random: Random, token: str) -> tuple[str, dict[str, Any]]:
+    operation = random.choice(
+        [
+            *("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"),
+            *("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"),
+        ]
+    )
+    request: dict[str, Any]
+    if operation == "ExecuteStatement":
+        return operation, _any_statement(random)
+    if operation in ("BatchExecuteStatement", "ExecuteTransaction"):
+        member = "Statements" if operation == "BatchExecuteStatement" else "TransactStatements"
+        keys = random.sample(KEYS, random.randrange(1, 4))
+        request = {member: [_any_statement(random, key) for key in keys]}
+    elif operation == "TransactWriteItems":
+        keys = random.sample(KEYS, random.randrange(1, 4))
+        request = {"TransactItems": [_any_action(random, key) for key in keys]}
+    else:
+        [(_, request)] = _any_action(random, random.choice(KEYS), operation[:-4]).items()
+        return operation, request
+    if operation != "BatchExecuteStatement" and random.random() < 0.5:
+        request["ClientRequestToken"] = token
+    return operation, request
+
+
+KEYS = ["small", "large", *map(str, range(6))]
+
+
+def _any_action(random: Random, key: str, kind: str | None = None) -> dict[str, Any]:
+    kind = kind or random.choice(["Put", "Update", "Delete", "ConditionCheck"])
+    fails = random.choice([FAILS, {"ConditionExpression": "attribute_exists(pk)"}])
+    condition = fails if kind == "ConditionCheck" or random.random() < 0.7 else {}
+    size = {"S": "x" * random.choice([1, 2000, 9000])}
+    if kind == "Put":
+        return {kind: put(key, size, **condition)}
+    return {kind: (update(key, size) if kind == "Update" else delete(key)) | condition}
+
+
+def _any_statement(random: Random, key: str | None = None) -> dict[str, Any]:
+    key = key or random.choice(KEYS)
+    size = {"S": "x" * random.choice([1, 2000, 9000])}
+    if random.random() < 0.5:
+        return insert(key, size)
+    text = 'UPDATE "table" SET "size" = ? WHERE pk = ? AND attribute_exists(absent)'
+    return {"Statement": text, "Parameters": [size, {"S": key}]}
+
+
+def _units(db: Database) -> tuple[float, float]:
+    [report] = db.runtime.usage()
+    return report.read_units, report.write_units

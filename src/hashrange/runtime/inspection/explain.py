@@ -37,8 +37,8 @@ class Explanation(Struct):
     """`rows_read` counts items and index entries, and `bytes_read` is their size.
 
     `items_returned` is how many of them the client gets. `error` is the body of the error, if the
-    request would be refused. `notes` say what a write does to each index, or that a read would
-    return only a page.
+    request would be refused; a write whose condition fails consumes units nevertheless. `notes` say
+    what a write does to each index, or that a read would return only a page.
     """
 
     operation: str
@@ -71,10 +71,12 @@ def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: flo
     found = Explanation(operation.name)
     try:
         decision = _drive(steps, snapshot, found)
-        if decision.changes:
-            transition.derive(decision, now)
+        transition.derive(decision, now)
+        response = _response(decision)
     except ApiError as refusal:
         found.error = refusal.body()
+        if refusal.receipt is not None:
+            _add_charges(found, refusal.receipt.charges)
         return found
     if decision.receipt is not None:
         _add_charges(found, decision.receipt.charges)
@@ -84,8 +86,7 @@ def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: flo
                 f"{charge.bytes:,} vector write bytes"
             )
     found.notes += _notes(decision)
-    response = {} if decision.changes else _response(decision)
-    found.items_returned = _returned(response)
+    found.items_returned = 0 if decision.changes else _returned(response)
     if "LastEvaluatedKey" in response or "NextToken" in response:
         found.notes.append("this is one page of the result, and more follow")
     return found
