@@ -28,7 +28,7 @@ CASES = {
     "a field less": ("n: int = 0\n", "\n", "nothing", "A.n: it goes"),
     "another type": ("n: int = 0", "n: str = '0'", "backfill", "stored as S, not as N"),
     "no longer None": ("note: str | None = None", "note: str = ''", "backfill", "A.note"),
-    "may be None": ("x: str = ''", "x: str | None = ''", "nothing", ""),
+    "may be None": ("x: str = ''", "x: str | None = None", "nothing", ""),
     "a constraint": (
         "n: int = 0",
         "n: Annotated[int, Field(ge=0)] = 0",
@@ -141,7 +141,7 @@ def test_numbers_of_items_and_their_cost() -> None:
 
 def test_what_is_called_nothing_can_still_be_read(database: hashrange.Database) -> None:
     old = model(OLD + REST)
-    text = (OLD + REST).replace("x: str = ''", "x: str | None = ''")
+    text = (OLD + REST).replace("x: str = ''", "x: str | None = None")
     new = model(text.replace("n: int = 0", ""))
     old.create(database)
     [entity] = old.model.entities

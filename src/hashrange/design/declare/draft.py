@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from hashrange.design.declare import conditions
+from hashrange.design.declare.absent import expect_readable_defaults
 from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.formats import Format, format_of
 from hashrange.design.declare.generated import WriteTime
@@ -51,6 +52,7 @@ class Draft:
             name: field_type(info, f"{place(model)}{name}")
             for name, info in model.model_fields.items()
         }
+        expect_readable_defaults(model, self.fields)
         for name, info in model.model_fields.items():
             time = isinstance(info.default_factory, WriteTime)
             if time and self.fields[name].python is not datetime:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hashrange.design.declare.absent import encoder, filled_in
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import AS_READ, Copy, Item, upgrades
 from hashrange.design.declare.key_length import check_key_value, key_limits
@@ -177,6 +178,8 @@ class Entity:
         for name, read in self._converted:
             if name in raw:
                 values[name] = read(raw[name])
+        for name, value in self._filled_in:
+            values.setdefault(name, value)
         return values
 
     def _upgraded(self, raw: WireItem) -> dict[str, Any]:
@@ -192,7 +195,8 @@ class Entity:
             change = self._upgrades.get(shape)
             values = change(values) if change else values
             shape += 1
-        return {attribute: values[attribute] for attribute in known if attribute in values}
+        filled = dict(self._filled_in) | values
+        return {attribute: filled[attribute] for attribute in known if attribute in filled}
 
     def recognises(self, raw: WireItem) -> bool:
         """Whether this entity's templates can have produced the stored item's primary key."""
@@ -243,8 +247,7 @@ class Entity:
     @cached_property
     def _encoders(self) -> tuple[tuple[str, str, Callable[[Any], AttributeValue | None]], ...]:
         return tuple(
-            (name, self.attributes[name], _or_absent(kind) if _may_be_empty(kind) else kind.encode)
-            for name, kind in self.fields.items()
+            (name, self.attributes[name], encoder(kind)) for name, kind in self.fields.items()
         )
 
     @cached_property
@@ -271,6 +274,12 @@ class Entity:
         return tuple(
             (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
         )
+
+    @cached_property
+    def _filled_in(self) -> tuple[tuple[str, Any], ...]:
+        """(attribute, value) of the fields without a default that can be stored as nothing."""
+        found = filled_in(self.model, self.fields)
+        return tuple((self.attributes[name], value) for name, value in found)
 
     @cached_property
     def _constants(self) -> WireItem:
@@ -372,21 +381,6 @@ class Entity:
                 if kind.expires:  # the marker expires together with the item
                     found.setdefault(name, unique.name)
         return found
-
-
-def _may_be_empty(kind: FieldType) -> bool:
-    return kind.tag in ("SS", "NS", "BS", "")
-
-
-def _or_absent(kind: FieldType) -> Any:
-    """Encode an empty set as an absent attribute, since DynamoDB has no empty sets."""
-
-    def encode(value: Any) -> AttributeValue | None:
-        if isinstance(value, (set, frozenset)) and not value:
-            return None
-        return kind.encode(value)
-
-    return encode
 
 
 def _reason(error: Any) -> str:

@@ -177,7 +177,7 @@ def _model(value: BaseModel) -> AttributeValue:
     members = {}
     for name, info in type(value).model_fields.items():
         content = getattr(value, name)
-        if content is not None:
+        if content is not None or info.default is not None:  # else its absence is read as None
             members[info.serialization_alias or info.alias or name] = encode(content)
     return {"M": members}
 

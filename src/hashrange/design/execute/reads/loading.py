@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from hashrange.design.declare.absent import STORED, absent_value
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import View, viewed
 from hashrange.design.declare.table_model import TableModel
@@ -98,12 +99,18 @@ class _ViewLoader:
             if attribute in stored:
                 values[name] = stored[attribute]
         if len(values) < len(self.view.model_fields):
-            values = {**self._from_keys(raw), **values}
+            values = {**self._absent, **self._from_keys(raw), **values}
         try:
             return self.view.model_validate(values)
         except ValidationError as error:
             key = self.entity.key_of(raw)
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
+
+    @cached_property
+    def _absent(self) -> dict[str, Any]:
+        """The values of fields that can be stored as nothing."""
+        found = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
+        return {name: value for name, value in found.items() if value is not STORED}
 
     def _from_keys(self, raw: Item) -> dict[str, Any]:
         """Fields read from the text of a key, for an index that projects only keys."""

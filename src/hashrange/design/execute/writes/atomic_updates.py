@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from hashrange.design.declare.absent import is_absent
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.types import core_type, encode
 from hashrange.design.errors import BadValue, suggest
@@ -57,6 +58,8 @@ def assign(entity: Entity, path: str, value: Any) -> UpdateParts:
     except ValidationError as error:
         reason = "; ".join(one["msg"] for one in error.errors())
         raise BadValue(reason, entity=entity, field=path, value=value) from None
+    if len(place) == 1 and is_absent(valid):
+        return UpdateParts(removes=frozenset({entity.attributes[path]}))
     try:
         return UpdateParts(assigns={place: encode(valid)})
     except BadValue as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hashrange.design.declare.absent import absent_value, is_absent
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Item, View, as_read
 from hashrange.design.declare.table_model import TableModel
@@ -205,8 +206,8 @@ class Writer:
         sets, removes = {}, []
         for name, value in values.items():
             self._expect_free(entity, name)
-            if value is None:
-                if not entity.fields[name].optional:
+            if is_absent(value):
+                if value is None and absent_value(entity.fields[name]) is not None:
                     raise BadValue("it cannot be None", entity=entity, field=name)
                 removes.append(entity.attributes[name])
             else:

@@ -1,0 +1,79 @@
+"""None and empty sets are stored as nothing, so an absent attribute has one meaning.
+
+A default that differs would take their place when the item is read, so it is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from hashrange.design.declare.item import Copy, Item
+from hashrange.design.declare.types import FieldType
+from hashrange.design.errors import DeclarationError
+from hashrange.model.values import AttributeValue
+
+STORED = object()
+"""There is no value that is stored as nothing."""
+
+
+def absent_value(kind: FieldType) -> Any:
+    """The value that is stored as nothing: None or an empty set, else STORED."""
+    if kind.optional or kind.python is Any:
+        return None
+    for core in (kind.python, *get_args(kind.python)):
+        origin = get_origin(core) or core
+        if origin in (set, frozenset):
+            return origin()
+    return STORED
+
+
+def is_absent(value: Any) -> bool:
+    """Whether the value is stored as nothing."""
+    return value is None or (isinstance(value, (set, frozenset)) and not value)
+
+
+def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
+    """The field's encoder, which returns None for a value that is stored as nothing."""
+    if kind.tag in ("SS", "NS", "BS", ""):
+        return lambda value: None if is_absent(value) else kind.encode(value)
+    return kind.encode
+
+
+def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
+    """The fields without a default of their own, with the values that are stored as nothing."""
+    found = []
+    for name, info in model.model_fields.items():
+        value = absent_value(fields[name])
+        if value is not STORED and (info.is_required() or isinstance(info.default, Copy)):
+            found.append((name, value))
+    return tuple(found)
+
+
+def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType]) -> None:
+    """Raise DeclarationError for a default that None or an empty set would be read as."""
+    for name, info in model.model_fields.items():
+        kind = fields[name]
+        value = absent_value(kind)
+        if value is STORED or info.is_required() or isinstance(info.default, Copy):
+            continue
+        default = _default(info, value)
+        if default != value:
+            what = "None" if value is None else "an empty set"
+            raise DeclarationError(
+                f"{name}: {what} is stored as nothing, so it would be read as "
+                f"{_described(info)}: make {what} the default. @st.upgrade gives old items "
+                "another value",
+                at=model,
+            )
+
+
+def _default(info: FieldInfo, value: Any) -> Any:
+    """The default; a function that makes values is only called for a set."""
+    if info.default_factory is None:
+        return info.default
+    return STORED if value is None else info.get_default(call_default_factory=True)
+
+
+def _described(info: FieldInfo) -> str:
+    return repr(info.default) if info.default_factory is None else "a new default"
