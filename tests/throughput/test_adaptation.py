@@ -198,3 +198,16 @@ def test_a_table_on_demand_grows_while_it_rests() -> None:
         grown.append(warm(enforced) > 4000)
     assert grown == [False, False, True]
     assert warm(enforced) == pytest.approx(2 * 480 * 375 / 60, rel=0.05)
+
+
+@pytest.mark.parametrize(("seconds", "split"), [(2, False), (30, True)])
+def test_short_bursts_divide_no_partition(seconds: int, split: bool) -> None:
+    """Partitions are never merged, and each makes Scans dearer."""
+    enforced = Enforced(partition_write_units=10, **HOT)
+    enforced.create("table", 100, 100, **STREAM)
+    keys = any_key(Random(7))
+    for _ in range(4):
+        assert load(enforced, seconds, keys) > 0
+        load(enforced, 60 - seconds, keys, 1)
+        rest(enforced)
+    assert (shards(enforced) > 1) == split

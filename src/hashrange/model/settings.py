@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     - `index_backlog_units`: how many units the writes of a global index may be behind before the
       writes of its table are refused.
     - `heat_share`, `heat_seconds`: a partition that used this share of its units for so many
-      seconds, or had to refuse requests, is split if that helps.
+      seconds, or refused requests in a quarter of the seconds, is split if that helps.
     - `growth_seconds`: how long a table on demand takes to adapt to a new peak.
     """
 

@@ -17,6 +17,8 @@ from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
 from hashrange.runtime.meter.buckets import Bucket
 
+REFUSED_SHARE = 0.25
+"""(?) A partition is hot if it refused requests in this share of the seconds: not after a burst."""
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
 
@@ -46,14 +48,25 @@ class Window:
     `inside` are the units of the keys that a trial would move.
     """
 
-    __slots__ = ("inside", "keys", "refused", "seen", "since", "trial", "units")
+    __slots__ = (
+        "inside",
+        "keys",
+        "refused_at",
+        "refused_seconds",
+        "seen",
+        "since",
+        "trial",
+        "units",
+    )
 
     def __init__(self, since: float, trial: Trial | None = None) -> None:
         self.since = since
         self.trial = trial
         self.inside = 0.0
         self.units = 0.0
-        self.refused = False
+        self.refused_seconds = 0
+        """In how many seconds requests were refused; `refused_at` is the last of them."""
+        self.refused_at = -1
         self.seen = 0
         self.keys: list[bytes] = []
 
@@ -68,8 +81,15 @@ class Window:
         elif (place := int(random.random() * self.seen)) < SAMPLE_KEYS:
             self.keys[place] = key
 
+    def note_refused(self, now: float) -> None:
+        if int(now) != self.refused_at:
+            self.refused_at = int(now)
+            self.refused_seconds += 1
+
     def is_hot(self, units_per_second: float, share: float, seconds: float) -> bool:
-        return self.refused or self.units >= share * units_per_second * seconds
+        if self.refused_seconds >= max(1.0, REFUSED_SHARE * seconds):
+            return True
+        return self.units >= share * units_per_second * seconds
 
     def trial_helps(self, units_per_second: float, seconds: float) -> bool:
         """Whether the division that was tried would have helped in this window."""
@@ -152,7 +172,7 @@ class Heat:
         """Count a refused request as a load of one unit, so that hot keys are seen."""
         if part.window is None:
             part.window = Window(now)
-        part.window.refused = True
+        part.window.note_refused(now)
         part.window.note(key, 1, self._random)
 
     def _roll(self, part: Bucket, table: Table, source: Table | Index, now: float) -> list[bytes]:
