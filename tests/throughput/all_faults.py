@@ -16,6 +16,7 @@ from hashrange.model.errors import (
     ApiError,
     InternalServerError,
     ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
     ThrottlingException,
     TransactionCanceledException,
     TransactionConflictException,
@@ -27,10 +28,11 @@ from hashrange.runtime.database import Database
 from hashrange.runtime.faults import unreliable
 from hashrange.runtime.faults.drawing import Body, Drawing
 
-ALL = Faults(rates=dict.fromkeys(FAULTS, 0.12), latency_seconds=0.001)
+ALL = Faults(rates=dict.fromkeys(FAULTS, 0.11), latency_seconds=0.001)
 CARRIED_OUT = ("error-after", "disconnect")
 TRANSIENT = (
     *(InternalServerError, ProvisionedThroughputExceededException, ThrottlingException),
+    RequestLimitExceeded,
     *(TransactionConflictException, TransactionInProgressException, ConnectionError),
 )
 READS = ("GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan", "Describe", "List")

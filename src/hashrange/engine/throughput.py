@@ -15,6 +15,7 @@ from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.errors import (
     ApiError,
     ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
     ThrottlingException,
 )
 from hashrange.model.tables import Index, Table
@@ -39,13 +40,18 @@ ON_DEMAND_INDEX = (
     "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is "
     "automatically scaling your index so please try again shortly."
 )
+ACCOUNT = (
+    "Throughput exceeds the current throughput quota for your account. Please contact AWS Support "
+    "to request a quota increase."
+)
+"""(?) The text of the API reference."""
 
 
 class Limit(Struct, frozen=True):
     """A limit that has been reached: of a table or index (`index` None: of the table).
 
-    `kind` is the middle of the reason's name: ProvisionedThroughput, KeyRangeThroughput or
-    MaxOnDemandThroughput.
+    `kind` is the middle of the reason's name: ProvisionedThroughput, KeyRangeThroughput,
+    MaxOnDemandThroughput, or as a fault on purpose AccountLimit.
     """
 
     table: Table
@@ -98,6 +104,8 @@ def error(limits: Sequence[Limit], *, transactional: bool = False) -> ApiError:
     """The service's error for limits that have been reached; the first one decides its kind."""
     first = limits[0]
     reasons = [limit.reason for limit in limits]
+    if first.kind == "AccountLimit":
+        return RequestLimitExceeded(ACCOUNT, ThrottlingReasons=reasons)
     on_demand = first.table.on_demand
     if not on_demand:
         text = TABLE_PROVISIONED if first.index is None else INDEX_PROVISIONED

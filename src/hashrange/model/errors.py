@@ -103,6 +103,10 @@ class ProvisionedThroughputExceededException(ApiError):
     """`ThrottlingReasons` says which limits of which tables and indexes were reached."""
 
 
+class RequestLimitExceeded(ApiError):
+    """The throughput of the account is exceeded. `ThrottlingReasons` says for which tables."""
+
+
 class TableNotFoundException(ApiError):
     pass
 

@@ -7,6 +7,7 @@ from hashrange.model.bounds import check_number
 
 FAULTS = (
     "throttle",
+    "account-limit",
     "unprocessed",
     "conflict",
     "in-progress",
@@ -26,6 +27,7 @@ class Faults(NamedTuple):
     faults:
 
     - `throttle`: the throttling error of the table's billing mode.
+    - `account-limit`: RequestLimitExceeded, because the throughput of the account is exceeded.
     - `unprocessed`: a batch that leaves some of its members unprocessed.
     - `conflict`: a write or transaction that meets another transaction.
     - `in-progress`: a transaction with a token whose first attempt is still running.

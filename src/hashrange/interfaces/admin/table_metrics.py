@@ -20,6 +20,7 @@ from hashrange.model.errors import (
     ConditionalCheckFailedException,
     InternalServerError,
     ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
     ThrottlingException,
     TransactionCanceledException,
     TransactionConflictException,
@@ -30,7 +31,7 @@ from hashrange.runtime.meter.metered import Metered
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-THROTTLED = (ProvisionedThroughputExceededException, ThrottlingException)
+THROTTLED = (ProvisionedThroughputExceededException, RequestLimitExceeded, ThrottlingException)
 BY = ["table_name", "operation"]
 
 TableOperation = tuple[str, str]

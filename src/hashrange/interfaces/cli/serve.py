@@ -103,8 +103,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="let this share of requests fail on purpose, e.g. throttle=0.1; may be repeated; the "
-        "faults: throttle, unprocessed, conflict, in-progress, error, error-after, disconnect, "
-        "latency",
+        "faults: throttle, account-limit, unprocessed, conflict, in-progress, error, error-after, "
+        "disconnect, latency",
     )
     parser.add_argument(
         "--eventual",

@@ -20,6 +20,7 @@ from hashrange.model import requests
 from hashrange.model.errors import (
     ApiError,
     ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
     ThrottlingException,
     ValidationException,
 )
@@ -33,6 +34,7 @@ Member = requests.BatchStatementRequest
 _THROTTLED: dict[type[ApiError], str] = {
     ThrottlingException: "ThrottlingError",
     ProvisionedThroughputExceededException: "ProvisionedThroughputExceeded",
+    RequestLimitExceeded: "RequestLimitExceeded",
 }
 
 
@@ -233,7 +235,7 @@ def _respond(
 
 
 def _error(fault: ApiError) -> dict[str, Any]:
-    if isinstance(fault, ThrottlingException | ProvisionedThroughputExceededException):
+    if type(fault) in _THROTTLED:
         return {"Code": _THROTTLED[type(fault)], "Message": fault.message}  # without reasons
     code = fault.code.removesuffix("Exception")
     if isinstance(fault, ValidationException):

@@ -24,6 +24,7 @@ _CAN_HAVE = {
     "conflict": {"PutItem", "UpdateItem", "DeleteItem", *TRANSACTIONS},
     "in-progress": {"TransactWriteItems", "ExecuteTransaction"},
     "throttle": DATA_OPERATIONS,
+    "account-limit": DATA_OPERATIONS,
 }
 
 

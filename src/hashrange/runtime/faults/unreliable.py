@@ -2,26 +2,25 @@
 
 from asyncio import get_running_loop
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing
 from time import sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.engine import throughput
-from hashrange.engine.throughput import Limit
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import (
     ApiError,
     InternalServerError,
-    ProvisionedThroughputExceededException,
     TransactionCanceledException,
     TransactionConflictException,
     TransactionInProgressException,
 )
 from hashrange.model.faults import Faults
+from hashrange.operations import OPERATIONS
 from hashrange.runtime.batch import Done, Outcome
-from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing, tables_of
+from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing
+from hashrange.runtime.faults.throttling import refused
 from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.runtime import Runtime
 
@@ -31,6 +30,18 @@ IN_PROGRESS = "The transaction with the given request token is already in progre
 
 class Disconnected(ConnectionError):
     """The request gets no answer: the connection is closed."""
+
+
+class Plan(NamedTuple):
+    """What happens to a request: `body` is carried out, unless there is an `answer` already.
+
+    `after` turns the answer to `body` into the outcome.
+    """
+
+    fault: str | None
+    body: bytes
+    after: Callable[[bytes], Outcome] = lambda answer: answer
+    answer: bytes | None = None
 
 
 class UnreliableRuntime(Runtime):
@@ -43,10 +54,12 @@ class UnreliableRuntime(Runtime):
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
         """Raises Disconnected as well."""
-        fault, body, after = self._plan(name, body)
-        if fault == "latency":
+        plan = self._plan(name, body, caller)
+        if plan.answer is not None:
+            return plan.answer
+        if plan.fault == "latency":
             sleep(self._latency_seconds)
-        outcome = after(super().call(name, body, caller))
+        outcome = plan.after(super().call(name, plan.body, caller))
         if isinstance(outcome, bytes):
             return outcome
         raise outcome
@@ -60,23 +73,26 @@ class UnreliableRuntime(Runtime):
         turn: Turn | None = None,
     ) -> None:
         try:
-            fault, body, after = self._plan(name, body)
+            plan = self._plan(name, body, caller)
         except ApiError as refusal:
             done(refusal)
             return
+        if plan.answer is not None:
+            done(plan.answer)
+            return
 
         def tell(outcome: Outcome) -> None:
-            done(after(outcome) if isinstance(outcome, bytes) else outcome)
+            done(plan.after(outcome) if isinstance(outcome, bytes) else outcome)
 
-        if fault == "latency":
+        if plan.fault == "latency":
             submit = super().submit
             later = get_running_loop().call_later
-            later(self._latency_seconds, lambda: submit(name, body, tell, caller))
+            later(self._latency_seconds, lambda: submit(name, plan.body, tell, caller))
         else:
-            super().submit(name, body, tell, caller, turn)
+            super().submit(name, plan.body, tell, caller, turn)
 
-    def _plan(self, name: str, body: bytes) -> tuple[str | None, bytes, Callable[[bytes], Outcome]]:
-        """The fault, the request to carry out, and a function of its answer. Raises ApiError."""
+    def _plan(self, name: str, body: bytes, caller: Caller) -> Plan:
+        """Raises ApiError if the request fails before it is carried out."""
         try:
             given = msgspec.json.decode(body, type=Body)
         except msgspec.MsgspecError:
@@ -85,31 +101,28 @@ class UnreliableRuntime(Runtime):
         match fault:
             case "error":
                 raise InternalServerError("Internal server error")
-            case "throttle":
-                raise self._throttled(given)
+            case "throttle" | "account-limit":
+                return Plan(fault, body, answer=self._refused(name, body, caller, fault))
             case "conflict":
                 raise _conflict(name, given)
             case "in-progress":
                 raise TransactionInProgressException(IN_PROGRESS)
             case "error-after":
-                return fault, body, lambda _: InternalServerError("Internal server error")
+                return Plan(fault, body, lambda _: InternalServerError("Internal server error"))
             case "disconnect":
-                return fault, body, lambda _: Disconnected()
+                return Plan(fault, body, lambda _: Disconnected())
             case "unprocessed" if self._is_valid(name, body):
                 kept, left = self._divided(given)
-                return fault, kept, lambda answer: _with_unprocessed(name, answer, left)
+                return Plan(fault, kept, lambda answer: _with_unprocessed(name, answer, left))
             case _:
-                return fault, body, lambda answer: answer
+                return Plan(fault, body)
 
-    def _throttled(self, given: Body) -> ApiError:
-        for name in sorted(tables_of(given)):
-            with suppress(ApiError):  # there may be no such table
-                super().call("DescribeTable", msgspec.json.encode({"TableName": name}))
-            table = self.environment.catalog.known[1].get(name)
-            if table is not None:
-                kind = "KeyRangeThroughput" if table.on_demand else "ProvisionedThroughput"
-                return throughput.error([Limit(table, None, True, kind)])
-        return ProvisionedThroughputExceededException(throughput.TABLE_PROVISIONED)
+    def _refused(self, name: str, body: bytes, caller: Caller, fault: str) -> bytes | None:
+        operation = OPERATIONS[name]
+        request = operation.request(body)
+        kind = "AccountLimit" if fault == "account-limit" else None
+        with closing(self._threads.snapshot()) as snapshot:
+            return refused(operation, request, caller, snapshot, self.environment, kind)
 
     def _is_valid(self, name: str, body: bytes) -> bool:
         """Whether a batch is valid as a whole: an invalid one is refused, not divided."""

@@ -110,12 +110,16 @@ class Meter:
         if written and table.indexes:
             found += self._behind(table, now)
         if found:
-            self._usage.refuse(asked, found)
+            self.refuse(asked, found)
             return found
         expected[part] = wanted + asked.units
         if whole is not None:
             expected[whole] = expected.get(whole, 0) + asked.units
         return NO_LIMITS
+
+    def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
+        """Count a read or write that was refused for these limits."""
+        self._usage.refuse(asked, limits)
 
     def charge(self, receipt: Receipt | Charge, now: float) -> None:
         """Charge what a request has consumed."""

@@ -1,0 +1,63 @@
+"""Throttles a request on purpose: the operation asks whether it is admitted, and the answer is no.
+
+So each operation gives the answer that it would give under load.
+"""
+
+from typing import Any, cast
+
+from hashrange import kv
+from hashrange.engine import transition
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Admit
+from hashrange.engine.throughput import Limit
+from hashrange.model.caller import Caller
+from hashrange.model.tables import Index
+from hashrange.operations.operation import Operation
+from hashrange.runtime.batch import ENTROPY_BYTES, encode_response
+from hashrange.runtime.decisions import begin
+from hashrange.runtime.environment import HEAD, Environment
+
+
+def refused(
+    operation: Operation,
+    request: Any,
+    caller: Caller,
+    snapshot: kv.Snapshot,
+    environment: Environment,
+    kind: str | None,
+) -> bytes | None:
+    """The response to a request of which nothing is admitted; None if it asks for nothing.
+
+    `kind` is the limit (see `Limit`); None is the one of the table's billing mode. Raises ApiError:
+    that of the limit, or another one that comes before it. The refusals are measured.
+    """
+    tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
+    settings = environment.settings._replace(throughput="enforced")
+    moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
+    steps = begin(operation, request, moment, tables)
+    reply: Any = None
+    has_asked = False
+    try:
+        while True:
+            read = steps.send(reply)
+            if type(read) is Admit:
+                has_asked = True
+                reply = [_limit(read, kind)]
+                if environment.meter is not None:
+                    environment.meter.refuse(read, reply)
+            else:
+                reply = snapshot.read(read)
+    except StopIteration as end:
+        decision: Decision = end.value
+    if not has_asked:
+        return None
+    transition.derive(decision, now)  # fills in the receipt, on which the response may depend
+    return encode_response(decision.response())
+
+
+def _limit(asked: Admit, kind: str | None) -> Limit:
+    """The limit of the table, or of the global index that is read."""
+    table, source = asked.table, asked.source
+    index = source if isinstance(source, Index) and not source.local else None
+    usual = "KeyRangeThroughput" if table.on_demand else "ProvisionedThroughput"
+    return Limit(table, index, asked.written, kind or usual)
