@@ -16,6 +16,7 @@ from hashrange import design as st
 from hashrange.design.declare import conditions
 from hashrange.design.declare.conditions import BoundCondition
 from hashrange.design.declare.references import Reference, References
+from hashrange.design.declare.shapes import Shapes
 from hashrange.design.execute.reads.request_builder import RequestBuilder
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.writer import Writer
@@ -40,11 +41,17 @@ class Follow(st.Item):
     weight: int = 0
     name: str = st.copy(User, "name", sync="transaction", by="follower")
 
-class Post(st.Item):
+class Post(st.Item, shape=2):
     key = st.key("user#{author}", "post#{at:%Y-%m-%d}#{post_id}")
     author: Annotated[st.Slug, st.ref(User)]
     at: datetime
     post_id: st.Slug
+    text: str
+
+    @staticmethod
+    @st.upgrade(from_version=1)
+    def renamed(raw):
+        return {"text": raw.pop("message").upper() + "!", **raw}
 
 class P(st.Store, Protocol):
     def user(self, user_id: str) -> User | None: ...
@@ -112,6 +119,11 @@ def half(found: Iterator[Reference]) -> list[Reference]:
     return list(kept.values())
 
 
+def forgotten(self: Any, raw: Any, values: Any, key: Any) -> Any:
+    """An upgrade is not called; the class takes what it knows."""
+    return {"text": "", **values}
+
+
 PLANTED: dict[str, tuple[Plant, str]] = {
     "through follows the first reference": (
         lambda patch: patch.setattr(planner._Planner, "_identity", first_reference),
@@ -134,6 +146,10 @@ PLANTED: dict[str, tuple[Plant, str]] = {
     ),
     "copies are not updated": (always(Writer, "_renamed", frozenset()), "copies"),
     "copies follow the other reference": (changed(References, "of_copy", swapped), "Follow.name"),
+    "an old item is read as it is": (
+        lambda patch: patch.setattr(Shapes, "upgraded", forgotten),
+        "P.post",
+    ),
     "the oldest comes first": (changed(RequestBuilder, "queries", forward), "P.posts"),
 }
 ORACLE = ("declared", "oracle", "plain_conditions")
@@ -145,6 +161,8 @@ def test_the_model_is_right(database: hashrange.Database) -> None:
     assert not found.failed, found
     assert found.asked["delete_tree(User)"]
     assert found.asked["copies"]
+    assert found.asked["shape 1 of Post"]
+    assert not found.untested
 
 
 @pytest.mark.parametrize("bug", PLANTED)

@@ -15,17 +15,15 @@ from pydantic import ValidationError
 
 from hashrange.design.declare.absent import encoder, filled_in
 from hashrange.design.declare.generated import WriteTime
-from hashrange.design.declare.item import AS_READ, Copy, Item, upgrades
+from hashrange.design.declare.item import AS_READ, Copy, Item
 from hashrange.design.declare.key_length import check_key_value, key_limits
 from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.shapes import READABLE_ATTRIBUTE, SHAPE_ATTRIBUTE, Shapes
 from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import AS_IT_IS, FieldType, decode, single_line
 from hashrange.design.errors import BadValue, ItemError
 from hashrange.model.values import AttributeValue
 from hashrange.model.values import Item as WireItem
-
-SHAPE_ATTRIBUTE = "entityShape"
-"""The attribute that holds an item's shape, written by entities with `shape` above 1."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ class Entity:
 
     def values(self, raw: WireItem) -> dict[str, Any]:
         """A stored item's field values by attribute name, as pydantic validates them."""
-        if self._upgrades:
+        if self.shapes.shape > 1 or SHAPE_ATTRIBUTE in raw:
             return self._upgraded(raw)
         values: dict[str, Any] = {}
         for name, tag in self._as_they_are:
@@ -183,18 +181,18 @@ class Entity:
         return values
 
     def _upgraded(self, raw: WireItem) -> dict[str, Any]:
-        shape = int(raw.get(SHAPE_ATTRIBUTE, {}).get("N", "1"))
         known = dict(self._decoders)
-        skip = self.computed_attributes | {self.type_attribute, SHAPE_ATTRIBUTE}
+        skip = self.computed_attributes | {
+            self.type_attribute,
+            SHAPE_ATTRIBUTE,
+            READABLE_ATTRIBUTE,
+        }
         values = {
             attribute: known.get(attribute, decode)(stored)
             for attribute, stored in raw.items()
             if attribute not in skip
         }
-        while shape < self.model.entity_shape:
-            change = self._upgrades.get(shape)
-            values = change(values) if change else values
-            shape += 1
+        values = self.shapes.upgraded(raw, values, self.key_of(raw))
         filled = dict(self._filled_in) | values
         return {attribute: filled[attribute] for attribute in known if attribute in filled}
 
@@ -284,12 +282,8 @@ class Entity:
     @cached_property
     def _constants(self) -> WireItem:
         """The attributes that are the same in every item: its type, and its shape if above 1."""
-        constants: WireItem = {}
-        if self.type_attribute is not None:
-            constants[self.type_attribute] = {"S": self.name}
-        if self.model.entity_shape > 1:
-            constants[SHAPE_ATTRIBUTE] = {"N": str(self.model.entity_shape)}
-        return constants
+        own = {} if self.type_attribute is None else {self.type_attribute: {"S": self.name}}
+        return {**own, **self.shapes.constants}
 
     @cached_property
     def _written(self) -> tuple[KeyColumn, ...]:
@@ -317,8 +311,8 @@ class Entity:
         return tuple(found)
 
     @cached_property
-    def _upgrades(self) -> Mapping[int, Any]:
-        return upgrades(self.model)
+    def shapes(self) -> Shapes:
+        return Shapes(self.model)
 
     @cached_property
     def free_fields(self) -> tuple[str, ...]:

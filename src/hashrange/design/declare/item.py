@@ -156,7 +156,8 @@ def upgrade(*, from_version: int) -> Callable[[F], F]:
 
     The static method takes and returns plain values by attribute name. The class names its present
     shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without a stored
-    shape has shape 1.
+    shape has shape 1. Until all items are written again, which `backfilled=2` declares, no pattern
+    and no condition can ask for a field that the method changes.
     """
 
     def decorate(change: F) -> F:
@@ -174,7 +175,12 @@ DECLARATIONS = (Key, Index, Unique)
 
 
 class Item(BaseModel):
-    """The base class of entities. `name` (default: the class's) is stored as the type."""
+    """The base class of entities. `name` (default: the class's) is stored as the type.
+
+    `shape` is the number of its items' form; see `upgrade`. Programs whose class has a lower shape
+    refuse its items, unless it is at least `readable_by`: then they read them, and do not write
+    them back. All stored items have the shape `backfilled` at least.
+    """
 
     model_config = ConfigDict(
         ignored_types=(*DECLARATIONS, Replaces),
@@ -184,14 +190,27 @@ class Item(BaseModel):
     )
     key: ClassVar[Any]
     entity_name: ClassVar[str]
-    entity_shape: ClassVar[int]
+    entity_shape: ClassVar[int] = 1
+    entity_readable_by: ClassVar[int] = 1
+    entity_backfilled: ClassVar[int] = 1
 
     def __init_subclass__(
-        cls, *, name: str | None = None, shape: int | None = None, **config: Unpack[ConfigDict]
+        cls,
+        *,
+        name: str | None = None,
+        shape: int | None = None,
+        readable_by: int | None = None,
+        backfilled: int | None = None,
+        **config: Unpack[ConfigDict],
     ) -> None:
         super().__init_subclass__(**config)
         cls.entity_name = name or cls.__name__
-        cls.entity_shape = getattr(cls, "entity_shape", 1) if shape is None else shape
+        if shape is not None:
+            cls.entity_shape = cls.entity_readable_by = shape
+        if readable_by is not None:
+            cls.entity_readable_by = readable_by
+        if backfilled is not None:
+            cls.entity_backfilled = backfilled
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -264,7 +283,14 @@ def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str
 
 def _check_upgrades(model: type[Item]) -> None:
     found, shape = upgrades(model), model.entity_shape
-    for version in range(1, shape):
+    for name, number in (
+        ("readable_by", model.entity_readable_by),
+        ("backfilled", model.entity_backfilled),
+    ):
+        if not 1 <= number <= shape:
+            message = f"{name}={number} is not a shape from 1 to {shape}"
+            raise DeclarationError(message, at=model)
+    for version in range(model.entity_backfilled, shape):
         if version not in found:
             raise DeclarationError(f"shape {shape} needs an upgrade from {version}", at=model)
     if found and max(found) >= shape:

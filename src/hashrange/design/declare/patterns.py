@@ -7,7 +7,7 @@ decorators add facts. How a pattern is served is decided in `plan`.
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -167,6 +167,14 @@ class Pattern:
     @property
     def entities(self) -> tuple[type[Item], ...]:
         return tuple(dict.fromkeys(entity_of(result) for result in self.results))
+
+    def variants(self) -> Iterator[tuple[Argument, ...]]:
+        """All arguments, then without the optional ones, which are left out from the right."""
+        arguments = list(self.arguments)
+        yield tuple(arguments)
+        while arguments and arguments[-1].optional:
+            arguments.pop()
+            yield tuple(arguments)
 
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.name}"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hashrange.design.declare.entity import SHAPE_ATTRIBUTE, Entity
+from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import Source
+from hashrange.design.declare.shapes import READABLE_ATTRIBUTE, SHAPE_ATTRIBUTE
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.drawing.item_collections import Row
 from hashrange.design.drawing.svg import MONO, columns, cut, printable
@@ -61,7 +62,10 @@ class Cells:
         """The fields' attributes, then those that the model does not know."""
         entity = rows[0].entity
         hidden = {c.attribute for s in self.model.sources for c in s.columns if s.name is not None}
-        hidden |= {c.attribute for c in self.model.table.columns} | {SHAPE_ATTRIBUTE}
+        hidden |= {c.attribute for c in self.model.table.columns} | {
+            SHAPE_ATTRIBUTE,
+            READABLE_ATTRIBUTE,
+        }
         hidden |= {self.model.type_attribute or ""} if entity else set()
         own = [*entity.attributes.values()] if entity else []
         shown = {c.attribute for c in self.source.columns}

@@ -20,6 +20,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
 from hashrange.design.errors import DeclarationError, Unserved, suggest
+from hashrange.design.plan.forms import expect_one_form
 from hashrange.design.plan.projections import missing_fields, needed_fields
 from hashrange.design.plan.routes import KeyRefusal, Route, SortTest, find_route
 from hashrange.design.plan.unions import is_constant, shared_beginning
@@ -120,7 +121,7 @@ def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
-    found = [plan_given(pattern, model, arguments) for arguments in variants(pattern)]
+    found = [plan_given(pattern, model, arguments) for arguments in pattern.variants()]
     return next((one for one in found if isinstance(one, Unplanned)), found[0])
 
 
@@ -129,9 +130,15 @@ def plan_given(
 ) -> Plan | Unplanned:
     """The plan for a call with these arguments, where the others are None.
 
-    Raises DeclarationError for an argument that fits no field.
+    Raises DeclarationError for an argument that fits no field, or for a field that old items have
+    in another form.
     """
-    return _Planner(pattern, model, arguments).plan()
+    planner = _Planner(pattern, model, arguments)
+    plan = planner.plan()
+    if isinstance(plan, Plan):
+        asked = [*planner.held.values(), *(plan.filter.fields if plan.filter is not None else ())]
+        expect_one_form(pattern, planner.entities, plan.routes, asked)
+    return plan
 
 
 class _Planner:
@@ -387,12 +394,3 @@ def _leaves_out(plan: Plan) -> bool:
         for route in plan.routes
         for name in route.key.fields
     )
-
-
-def variants(pattern: Pattern) -> Iterator[tuple[Argument, ...]]:
-    """All arguments, then without the optional ones, which are left out from the right."""
-    arguments = list(pattern.arguments)
-    yield tuple(arguments)
-    while arguments and arguments[-1].optional:
-        arguments.pop()
-        yield tuple(arguments)

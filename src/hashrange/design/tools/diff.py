@@ -199,6 +199,9 @@ class _Comparison:
 
     def _fields(self, old: Entity, new: Entity) -> Iterator[Change]:
         upgraded = new.model.entity_shape > old.model.entity_shape
+        if new.model.entity_backfilled > old.model.entity_shape:
+            text = f"all items have shape {new.model.entity_backfilled}: write them again first"
+            yield self._change("backfill", str(new), text, [old])
         for name in [*old.fields, *(name for name in new.fields if name not in old.fields)]:
             where = f"{new}.{name}"
             if name not in new.fields:

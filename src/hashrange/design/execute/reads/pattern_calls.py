@@ -15,7 +15,7 @@ from hashrange.design.execute.reads.cursor import Positions
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.reads.reading import PlanReader
 from hashrange.design.execute.reads.request_builder import RequestBuilder
-from hashrange.design.plan.planner import Plan, Unplanned, plan_given, variants
+from hashrange.design.plan.planner import Plan, Unplanned, plan_given
 from hashrange.design.plan.proposals import plan
 
 
@@ -70,7 +70,7 @@ class PatternCall:
         self.loader = Loader(model, _results(pattern, model))
         self.names = [*_parameters(pattern)]
         self.builders: dict[frozenset[str], RequestBuilder] = {}
-        for arguments in variants(pattern):
+        for arguments in pattern.variants():
             found = plan_given(pattern, model, arguments)
             if isinstance(found, Unplanned):
                 whole = plan(pattern, model)

@@ -21,6 +21,9 @@ def condition_check(
             raise BadValue(f"{type(where).__name__} is a condition of {where.entity.__name__}")
         text, values = where.parts()
     parsed = conditions.parse(text, entity.fields, entity.attributes, f"condition({entity})", "#c")
+    fault = entity.shapes.fault(parsed.fields)
+    if fault is not None:
+        raise BadValue(f"{entity}: {text!r}: {fault}")
     found = conditions.bound(text, parsed, values, f"condition({entity})")
     parameters: dict[str, Any] = {
         "TableName": table,

@@ -13,6 +13,7 @@ from typing import Any
 from hashrange.design.declare.absent import absent_value, is_absent
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Item, View, as_read
+from hashrange.design.declare.shapes import SHAPE_ATTRIBUTE, shape_of
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import (
@@ -85,10 +86,18 @@ class Writer:
             raise BadValue(f"{given} is not an item of {self.table!r}{reason}")
         return found
 
+    def _known(self, item: Item) -> Entity:
+        """The item's entity. Raises BadValue if a newer program wrote the item that was read."""
+        entity = self.entity(item)
+        raw = as_read(item)
+        if raw is not None:
+            entity.shapes.expect_known(raw)
+        return entity
+
     # ---- whole items ----
 
     def put(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
-        entity = self.entity(item)
+        entity = self._known(item)
         item, checks = yield from self.copying.filled(entity, item, pending)
         old = None
         expression, conditions = Expression(), []
@@ -104,7 +113,7 @@ class Writer:
         return PreparedWrite(item, image, actions, self._renamed(entity, old, image))
 
     def create(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
-        entity = self.entity(item)
+        entity = self._known(item)
         item, checks = yield from self.copying.filled(entity, item, pending)
         item = self._counted(entity, item)
         image = entity.dump(item)
@@ -153,7 +162,7 @@ class Writer:
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
         """An update of the attributes that differ. `trusted`: the copies come from their owner."""
-        entity = self.entity(item)
+        entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
             raise BadValue(
@@ -188,6 +197,8 @@ class Writer:
         if entity.version is not None:
             attribute = entity.attributes[entity.version]
             return [*conditions, expression.as_read(attribute, old.get(attribute))]
+        if SHAPE_ATTRIBUTE in touched:  # an upgrade can depend on any attribute
+            touched = {*touched, *old}
         guarded = touched - entity.computed_attributes
         for key in (entity.key, *entity.indexes):
             if any(column.attribute in touched for column in key.columns):
@@ -242,7 +253,11 @@ class Writer:
             stamp = {entity.attributes[name]: self._encoded(entity, name, datetime.now(UTC))}
             parts = parts.followed_by(UpdateParts(sets=stamp))
         expression = Expression()
-        conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
+        shape = entity.shapes.constants.get(SHAPE_ATTRIBUTE)
+        conditions = [
+            f"attribute_exists({expression.name(self.hash_name)})",
+            expression.as_read(SHAPE_ATTRIBUTE, shape),
+        ]
         error = _not_found(entity, key)
         return update_action(self.table, key, parts, conditions, expression, error)
 
@@ -359,4 +374,13 @@ def _conflict_with(entity: Entity, old: WireItem) -> Any:
 
 
 def _not_found(entity: Entity, key: WireItem) -> Any:
-    return lambda item: NotFound(f"there is no {entity} ({single_line(key)})")
+    def error_of(item: WireItem | None) -> ConditionFailed:
+        if item is None or shape_of(item) == entity.shapes.shape:
+            return NotFound(f"there is no {entity} ({single_line(key)})")
+        return Conflict(
+            f"{entity} ({single_line(key)}) has shape {shape_of(item)}, not {entity.shapes.shape}: "
+            "an update without reading cannot convert it, edit and update can",
+            item,
+        )
+
+    return error_of

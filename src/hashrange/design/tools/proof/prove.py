@@ -22,6 +22,7 @@ from hashrange.design.table import Table
 from hashrange.design.tools import create
 from hashrange.design.tools.proof.copies import StreamReader, unequal_copies
 from hashrange.design.tools.proof.declared import Record, names_in
+from hashrange.design.tools.proof.old_shapes import age
 from hashrange.design.tools.proof.oracle import Answer, Oracle
 from hashrange.design.tools.proof.questions import questions
 from hashrange.design.tools.proof.stored import counted, differences, text
@@ -40,6 +41,7 @@ class Proof:
     """The result of `prove`: the number of questions by pattern, of trees and of copied owners.
 
     `differences` has a line for each pattern with a wrong result, or that no question could test.
+    `untested` has a line for each entity of which no item of an older shape could be made.
     `left_out` has the number of items that fit a pattern, but that its index does not hold.
     """
 
@@ -48,6 +50,7 @@ class Proof:
     asked: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
+    untested: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
@@ -64,7 +67,7 @@ class Proof:
         wrong = f"{len(self.differences)} differences"
         lines.append(f"{self.table}: {self.items} items, {sum(self.asked.values())} questions, "
                      f"{wrong}")  # fmt: skip
-        return "\n".join([*lines, *self.differences])
+        return "\n".join([*self.untested, *lines, *self.differences])
 
 
 def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
@@ -80,6 +83,7 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
     proof.differences += _fill(table, connection, oracle, seed)
     proof.items = len(oracle.records)
     chance = random.Random(seed)
+    proof.untested += age(table, connection, oracle, proof.asked)
     _edit(table, connection, oracle, chance)
     reader = StreamReader(table, database)
     proof.differences += [*reader.catch_up(), *differences(table, connection, oracle)]

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.plan.planner import variants
 from hashrange.design.tools.proof.declared import Model, Record
 from hashrange.design.tools.proof.oracle import Oracle, day_of
 from hashrange.design.tools.proof.plain_conditions import compared_field
@@ -27,7 +26,7 @@ def questions(
     entity = oracle.read(pattern)[0]
     items = [record for record in oracle.records if record.model is entity]
     asked = set()
-    for arguments in variants(pattern):
+    for arguments in pattern.variants():
         for number in range(QUESTIONS if arguments and items else 1):
             if arguments and not items:
                 return

@@ -1,0 +1,134 @@
+"""Shapes of items: which ones a class reads, and which fields old items have in another form.
+
+An item stores its shape if it is above 1, and the lowest shape of a program that may read it.
+"""
+
+import inspect
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from hashrange.design.declare.item import Item, upgrades
+from hashrange.design.declare.types import single_line
+from hashrange.design.errors import BadValue, ItemError
+from hashrange.model.values import Item as WireItem
+
+SHAPE_ATTRIBUTE = "entityShape"
+"""The attribute that holds an item's shape, written by entities with `shape` above 1."""
+READABLE_ATTRIBUTE = "entityReadableBy"
+"""The attribute that holds the lowest shape that may read an item, if it is below the item's."""
+
+
+class Shapes:
+    """The shapes of one entity's items."""
+
+    def __init__(self, model: type[Item]) -> None:
+        self.model = model
+        self.shape = model.entity_shape
+        self.upgrades = upgrades(model)
+
+    @cached_property
+    def constants(self) -> WireItem:
+        """The attributes that every written item has."""
+        if self.shape == 1:
+            return {}
+        found: WireItem = {SHAPE_ATTRIBUTE: {"N": str(self.shape)}}
+        if self.model.entity_readable_by < self.shape:
+            found[READABLE_ATTRIBUTE] = {"N": str(self.model.entity_readable_by)}
+        return found
+
+    @cached_property
+    def unlike(self) -> frozenset[str]:
+        """The fields that stored items may have in another form, unless they are written again.
+
+        They are those that an upgrade names, or all if it names none.
+        """
+        fields = self.model.model_fields
+        found: set[str] = set()
+        for version in range(self.model.entity_backfilled, self.shape):
+            texts = frozenset(texts_of(self.upgrades[version]))
+            named = {n for n, info in fields.items() if {n, info.alias, info.serialization_alias}
+                     & texts}  # fmt: skip
+            found |= named or fields.keys()
+        return frozenset(found)
+
+    def fault(self, fields: Collection[str]) -> str | None:
+        """Why these fields cannot be asked for."""
+        for name in sorted(self.unlike.intersection(fields)):
+            return (
+                f"items of an older shape have {name} in another form, so they would be missed: "
+                f"write them again, and declare that with shape={self.shape}, "
+                f"backfilled={self.shape}"
+            )
+        return None
+
+    def upgraded(self, raw: WireItem, values: dict[str, Any], key: WireItem) -> dict[str, Any]:
+        """The values of an older item in the present shape.
+
+        Raises ItemError for an item that a newer program wrote for newer programs only.
+        """
+        shape = shape_of(raw)
+        if shape > self.shape:
+            readable_by = int(raw.get(READABLE_ATTRIBUTE, {}).get("N", shape))
+            if readable_by > self.shape:
+                raise ItemError(
+                    f"{self.model.__name__} ({single_line(key)}): it has shape {shape}, and this "
+                    f"program reads {self.shape}: deploy the newer class, or let older programs "
+                    f"read its items with shape={shape}, readable_by={self.shape}",
+                    key,
+                )
+        for version in range(shape, self.shape):
+            change = self.upgrades.get(version)
+            if change is None:
+                raise ItemError(
+                    f"{self.model.__name__} ({single_line(key)}): it has shape {shape}, but "
+                    "backfilled says that there is none: write it again with the class that has "
+                    "the upgrade",
+                    key,
+                )
+            values = change(values)
+        return values
+
+    def expect_known(self, raw: WireItem) -> None:
+        """Raise BadValue if writing the item back would lose what a newer program wrote."""
+        if shape_of(raw) > self.shape:
+            raise BadValue(
+                f"{self.model.__name__}: the item has shape {shape_of(raw)}, and this program "
+                f"knows {self.shape}: writing it back would lose what is new"
+            )
+
+
+def shape_of(raw: WireItem) -> int:
+    return int(raw.get(SHAPE_ATTRIBUTE, {}).get("N", "1"))
+
+
+def texts_of(function: Any) -> Iterator[str]:
+    """The texts in the code of a function and of the functions that it calls."""
+    seen: set[CodeType] = set()
+    waiting = [inspect.unwrap(function)]
+    while waiting:
+        one = waiting.pop()
+        code = getattr(one, "__code__", None)
+        if code is None or code in seen:
+            continue
+        for inner in _nested(code):
+            seen.add(inner)
+            yield from _texts(inner.co_consts)
+            waiting += [one.__globals__[n] for n in inner.co_names if n in one.__globals__]
+        waiting += [cell.cell_contents for cell in one.__closure__ or ()]
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _texts(constants: Any) -> Iterator[str]:
+    for constant in constants:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, (tuple, frozenset)):
+            yield from _texts(constant)

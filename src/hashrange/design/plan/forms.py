@@ -1,0 +1,25 @@
+"""Refusing to ask for fields that old items have in another form, since they would be missed."""
+
+from collections.abc import Collection, Sequence
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.errors import DeclarationError
+from hashrange.design.plan.routes import Route
+
+
+def expect_one_form(
+    pattern: Pattern,
+    entities: Sequence[Entity],
+    routes: Sequence[Route],
+    condition: Collection[str],
+) -> None:
+    """Raise DeclarationError for a field of the index or the condition that an upgrade changes."""
+    asked = {entity.name: {*condition} for entity in entities}
+    for route in routes:
+        when = route.key.when
+        asked[route.entity.name] |= {*route.key.fields, *(when.fields if when is not None else ())}
+    for entity in entities:
+        fault = entity.shapes.fault(asked[entity.name] - entity.key_fields)
+        if fault is not None:
+            raise DeclarationError(f"{entity}: {fault}", at=pattern.function)
