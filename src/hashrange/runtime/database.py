@@ -111,7 +111,8 @@ class Database:
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """Describe each table, or one: its partitions, largest item collections and indexes.
 
-        Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal. With
+        Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal.
+        `from_key` is the first key of a partition that begins within an item collection. With
         `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
         has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
         reports of a table or index for which they are enabled. `lag_seconds` of a global index on

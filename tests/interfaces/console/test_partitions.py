@@ -161,3 +161,35 @@ def test_the_page_is_refreshed_by_itself(client: Any, opened: Open, browser: Any
     client.put_item(TableName="shop", Item={"pk": {"S": "new"}, "sk": {"S": "new"}})
     page.get_by_text("15 items").first.wait_for()
     context.close()
+
+
+def test_a_divided_collection_can_be_read(tmp_path: Path) -> None:
+    """The partitions of one key show their sort keys: here, in `inspect` and on the ring."""
+    path, database = tmp_path / "shop.db", Settings(partition_bytes=30_000)
+    with hashrange.connect(path, settings=database) as db:
+        db.execute("CreateTable", shop.TABLE)
+        for number in range(60):
+            item = {"pk": {"S": "one"}, "sk": {"S": f"{number:03}"}, "text": {"S": "x" * 2000}}
+            db.execute("PutItem", {"TableName": "shop", "Item": item})
+            db.run_upkeep()
+        [table] = db.inspect("shop")
+        divided = [part for part in table["partitions"] if part["from_key"]]
+        assert len(divided) > 3
+        firsts = [part["from_key"]["sk"]["S"] for part in divided]
+        assert firsts == sorted(set(firsts))
+        with serving(Console(target_of(db, "divided"))) as url:
+            page = Browserless(url).enter().ask(PAGE)
+        labels = re.findall(r'<text class="partition[^>]*>([^<]*)</text>', page.text)
+        parts = len(table["partitions"]) + len(table["indexes"][0]["partitions"])
+        assert len(labels) == parts - len(divided) + 1, "the parts of one key have one label"
+        assert sum(label.endswith(f"+{len(divided) - 1}") for label in labels) == 1
+        shown = text_of(page.text)
+        assert all(f"one {first}" in shown for first in firsts)
+        numbers = ", ".join(str(part["number"]) for part in divided)
+        assert re.search(rf"\d+, {numbers} 60", shown)
+    command = [sys.executable, "-m", "hashrange", "inspect", str(path), "shop"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    bounds = re.findall(r"partition \d+, (.*): \d+ item", printed)
+    of_table = bounds[: len(table["partitions"])]
+    assert len(of_table) == len(set(of_table)) == len(table["partitions"])
+    assert f"sk = '{firsts[0]}' to" in printed

@@ -67,7 +67,8 @@ def test_a_key_is_on_the_ring_at_its_hash(db: hashrange.Database) -> None:
     assert [round(arc.length) for arc in laid_out.arcs] == [250] * 4
     items = {arc.number: 0 for arc in laid_out.arcs}
     for dot in laid_out.dots:
-        items[dot.partition] += dot.items
+        [partition] = dot.partitions
+        items[partition] += dot.items
     assert items == {each["number"]: each["items"] for each in table["partitions"]}
 
 

@@ -60,8 +60,8 @@ def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> l
 
 def _source(name: str, found: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {_content(found)}"]
-    for part in found["partitions"]:
-        start, end = part["from"][:8] or "0", (part["to"] or "end")[:8]
+    starts = [_start(part) for part in found["partitions"]]
+    for part, start, end in zip(found["partitions"], starts, [*starts[1:], "end"], strict=True):
         lines.append(f"  partition {part['number']}, {start} to {end}: {_content(part)}")
     collections = found["collections"]
     if collections["largest"]:
@@ -78,6 +78,14 @@ def _source(name: str, found: dict[str, Any]) -> list[str]:
             key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
             lines.append(f"    {key}: {each['count']:g}")
     return lines
+
+
+def _start(part: dict[str, Any]) -> str:
+    """The hash at which a partition begins, and within an item collection its first sort key."""
+    start = part["from"][:8] or "0"
+    if not part["from_key"]:
+        return start
+    return " ".join([start, *(f"{name} = {text}" for name, text in _plain(part["from_key"]))])
 
 
 def _plain(key: dict[str, dict[str, str]]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 from math import cos, dist, pi, sin
 from typing import Any
 
@@ -22,13 +22,14 @@ LABELLED = 24
 @dataclass(frozen=True)
 class Arc:
     """A partition. `start` and `length` are thousandths of the circle. It has no label
-    if there are many partitions."""
+    if there are many partitions. Parts of one item collection share a label: `others` more."""
 
     number: int
     start: float
     length: float
     label: tuple[float, float] | None
     found: Mapping[str, Any]
+    others: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Dot:
     x: float
     y: float
     hash: str
-    partition: int
+    partitions: list[int]
     key: Mapping[str, Any]
     items: int
     bytes: int
@@ -85,13 +86,20 @@ def _apart(place: float, radii: Sequence[float], taken: list[tuple[float, float]
 def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
     labels: list[tuple[float, float]] = []
     arcs = []
-    for partition in partitions:
-        start, end = _place(partition["from"]), _place(partition["to"])
-        if len(partitions) <= LABELLED:
+    for (start, end), parts in groupby(partitions, key=_ends):
+        first, *others = parts
+        at = None
+        if len(partitions) <= LABELLED or others:
             _apart((start + end) / 2, LABELS, labels)
-        at = labels[-1] if labels else None
-        arcs.append(Arc(partition["number"], start * 1000, (end - start) * 1000, at, partition))
+            at = labels[-1]
+        place = start * 1000, (end - start) * 1000
+        arcs.append(Arc(first["number"], *place, at, first, len(others)))
+        arcs += [Arc(part["number"], *place, None, part) for part in others]
     return arcs
+
+
+def _ends(partition: Mapping[str, Any]) -> tuple[float, float]:
+    return _place(partition["from"]), _place(partition["to"])
 
 
 def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
@@ -100,8 +108,14 @@ def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
     for number, each in enumerate(largest, 1):
         place = _place(each["hash"])
         _apart(place, DOTS, points)
-        partition = max((arc for arc in arcs if arc.start <= place * 1000), key=lambda a: a.start)
+        partitions = [arc.number for arc in arcs if _has(arc.found, each["hash"])]
         key = {name: typed(value, name) for name, value in each["key"].items()}
         size = each["items"], each["bytes"]
-        dots.append(Dot(number, *points[-1], each["hash"], partition.number, key, *size))
+        dots.append(Dot(number, *points[-1], each["hash"], partitions, key, *size))
     return dots
+
+
+def _has(partition: Mapping[str, Any], collection: str) -> bool:
+    """Whether a partition has all or a part of the item collection with this hash."""
+    start: str = partition["from"][: len(collection)]
+    return start <= collection and (partition["to"] is None or partition["to"] > collection)

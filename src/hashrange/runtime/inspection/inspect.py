@@ -49,7 +49,7 @@ def _table(
     sources = partitions.sources(table)
     counts = _answered(fetch.partition_statistics(sources), snapshot)
     shown = [
-        _source(table, each, count, _collections(each, snapshot, rows_max), meter, now)
+        _source(table, each, snapshot, count, _collections(each, snapshot, rows_max), meter, now)
         for each, count in zip(sources, counts, strict=True)
     ]
     lag = lag_seconds(table, snapshot, now)
@@ -86,6 +86,7 @@ def _table(
 def _source(
     table: Table,
     owner: Table | Index,
+    snapshot: kv.Snapshot,
     counts: list[tuple[int, int]],
     collections: Shown,
     meter: Meter | None,
@@ -95,7 +96,7 @@ def _source(
     shown: Shown = {
         "items": sum(items for items, _ in counts),
         "bytes": sum(size for _, size in counts),
-        "partitions": [*_partitions(owner, counts, usage)],
+        "partitions": [*_partitions(owner, snapshot, counts, usage)],
         "collections": collections,
     }
     if usage is not None:
@@ -110,15 +111,19 @@ def _source(
 
 
 def _partitions(
-    owner: Table | Index, counts: list[tuple[int, int]], usage: SourceUsage | None
+    owner: Table | Index,
+    snapshot: kv.Snapshot,
+    counts: list[tuple[int, int]],
+    usage: SourceUsage | None,
 ) -> Iterator[Shown]:
-    """The range of each partition in the hash, its contents and its use."""
+    """The range of each partition, its contents and its use."""
     for partition, (items, size) in zip(owner.partitions, counts, strict=True):
         end = partitions.end_of(owner, partition)
         shown: Shown = {
             "number": partition.number,
             "from": partition.start.hex(),
             "to": None if end is None else end.hex(),
+            "from_key": _first_key(owner, snapshot, partition.start),
             "items": items,
             "bytes": size,
         }
@@ -128,6 +133,16 @@ def _partitions(
             shown["read_units"] = usage.partitions[partition.number, False]
             shown["write_units"] = usage.partitions[partition.number, True]
         yield shown
+
+
+def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Shown | None:
+    """The key of the first item of a partition that begins within an item collection."""
+    if len(start) <= kv.PARTITION_BYTES:
+        return None
+    page = source.page(snapshot, kv.Range(owner.space, start, None, rows_max=1))
+    if not page.rows or not page.rows[0][0].startswith(start[: kv.PARTITION_BYTES]):
+        return None
+    return _named(owner, Row(page.rows[0][1]).raw, whole=True)
 
 
 def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> Shown:

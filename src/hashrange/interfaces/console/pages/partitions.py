@@ -48,6 +48,7 @@ def _source(title: str, source: Mapping[str, Any]) -> dict[str, Any]:
         "ring": laid_out,
         "hottest": most and next(p["number"] for p in partitions if p["units"] == most),
         "measured": load is not None,
+        "divided": any(each["first"] for each in partitions),
         "enforced": any("write_credit" in each for each in partitions),
         "most": most,
         "partitions": partitions[:PARTITIONS_SHOWN],
@@ -60,19 +61,18 @@ def _source(title: str, source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _heated(partition: Mapping[str, Any]) -> dict[str, Any]:
     units = partition.get("read_units", 0) + partition.get("write_units", 0)
-    return {**partition, "units": units}
+    return {**partition, "units": units, "first": _typed(partition.get("from_key") or {})}
+
+
+def _typed(key: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a key as boto3 has them."""
+    return {name: typed(value, name) for name, value in key.items()}
 
 
 def _keys(load: Mapping[str, Any] | None, kind: str) -> list[dict[str, Any]]:
-    """The hottest partition keys; their values as boto3 has them."""
+    """The hottest partition keys."""
     found = load[kind]["partition_keys"][:KEYS_SHOWN] if load else []
-    return [
-        {
-            "key": {name: typed(value, name) for name, value in each["key"].items()},
-            "count": each["count"],
-        }
-        for each in found
-    ]
+    return [{"key": _typed(each["key"]), "count": each["count"]} for each in found]
 
 
 def _shown(console: Console) -> bool:
