@@ -17,12 +17,9 @@ from hashrange import wire
 from hashrange.interfaces.server import budget as budgets
 from hashrange.interfaces.server import connection
 from hashrange.interfaces.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
-from hashrange.interfaces.server.connection import (
-    ROOM_SECONDS_MAX,
-    SLOW_SECONDS_MAX,
-    ClientConnection,
-)
+from hashrange.interfaces.server.connection import ROOM_SECONDS_MAX, ClientConnection
 from hashrange.interfaces.server.listener import open_listener
+from hashrange.interfaces.server.patience import SLOW_SECONDS_MAX
 from hashrange.interfaces.server.turns import ARRIVALS_PER_TURN
 from hashrange.model.errors import ThrottlingException
 from hashrange.wire import Key
@@ -266,6 +263,36 @@ def test_a_client_below_the_least_rate_is_disconnected(server: Running) -> None:
     server.call(lambda: serving.sweep(SLOW_SECONDS_MAX - 15))
     with pytest.raises((EOFError, ConnectionResetError)):
         client.receive()
+
+
+def test_a_client_that_moves_much_just_before_a_look_is_disconnected(server: Running) -> None:
+    """What it has moved since it began counts, and not what it has moved since the last look."""
+    client = half_sent(server, 100 * KB)
+    wait_until(lambda: len(server.connections()) == 1)
+    [serving] = server.connections()
+    server.call(partial(serving.sweep, 5))  # it has been answered since
+    for seconds in (5, 5, 5):
+        server.call(partial(serving.sweep, seconds))
+    assert server.connections() == [serving]
+    before = serving._wire.held_bytes
+    client.send(b" " * 6_000)  # more than 1 KB for each second since the last look
+    wait_until(lambda: serving._wire.held_bytes == before + 6_000)
+    server.call(partial(serving.sweep, SLOW_SECONDS_MAX - 15))
+    assert server.call(serving._transport.is_closing)
+    client.close()
+
+
+def test_a_slow_reader_gets_nothing_more_after_its_end(server: Running) -> None:
+    """The system holds megabytes of an answer, which would keep the client busy for minutes."""
+    client = server.connect()
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.send(*[request("Scan")] * 10)
+    wait_until(lambda: server.connections() and server.connections()[0].unsent_bytes())
+    [serving] = server.connections()
+    for seconds in (5, SLOW_SECONDS_MAX, SLOW_SECONDS_MAX):
+        server.call(partial(serving.sweep, seconds))
+    with pytest.raises(ConnectionResetError):
+        any(iter(lambda: not client.socket.recv(1024), True))
 
 
 def test_clients_that_do_not_read_hold_no_more_than_their_share(server: Running) -> None:

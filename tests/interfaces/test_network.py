@@ -19,7 +19,6 @@ from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange.interfaces.server import Server
-from hashrange.interfaces.server.connection import SLOW_SECONDS_MAX
 from hashrange.interfaces.server.listener import (
     ServerError,
     configured_keys,
@@ -27,6 +26,7 @@ from hashrange.interfaces.server.listener import (
     room_for_connections,
     tls_context,
 )
+from hashrange.interfaces.server.patience import SLOW_SECONDS_MAX
 from hashrange.wire import read_keys
 from hashrange.wire.connection import BODY_BYTES_MAX
 

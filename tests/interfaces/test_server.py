@@ -14,11 +14,11 @@ from serving import Client, EchoRuntime, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
-from hashrange.interfaces.server import connection as client_connection
 from hashrange.interfaces.server import server as serving_server
 from hashrange.interfaces.server.clients import Clients
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import ServerError, open_listener
+from hashrange.interfaces.server.patience import IDLE_SECONDS_MAX, SLOW_SECONDS_MAX
 from hashrange.interfaces.server.turns import Turns
 from hashrange.model.caller import Caller
 from hashrange.wire.connection import BODY_BYTES_MAX
@@ -244,8 +244,8 @@ UNFINISHED = b"POST / HTTP/1.1\r\n"
 @pytest.mark.parametrize(
     ("sent", "seconds_max"),
     [
-        (b"", client_connection.IDLE_SECONDS_MAX),
-        (UNFINISHED, client_connection.SLOW_SECONDS_MAX),
+        (b"", IDLE_SECONDS_MAX),
+        (UNFINISHED, SLOW_SECONDS_MAX),
     ],
     ids=["idle", "unfinished"],
 )
@@ -275,7 +275,7 @@ def test_a_client_that_waits_for_its_answer_is_not_disconnected(
     wait_until(lambda: server.runtime.bodies)
     [serving] = server.connections()
     for _ in range(3):
-        server.call(lambda: serving.sweep(client_connection.IDLE_SECONDS_MAX))
+        server.call(lambda: serving.sweep(IDLE_SECONDS_MAX))
     server.runtime.release()
     assert client.receive()[0] == 200
 

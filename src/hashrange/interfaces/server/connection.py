@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from random import random
+from socket import SO_LINGER, SOL_SOCKET
+from struct import pack
 from time import perf_counter
 from typing import cast
 
@@ -29,27 +31,19 @@ from hashrange.interfaces.server.budget import (
 )
 from hashrange.interfaces.server.clients import Answered, Clients
 from hashrange.interfaces.server.intake import Intake
+from hashrange.interfaces.server.patience import (
+    CONTENDED_RATE_MIN,
+    CONTENDED_SECONDS_MAX,
+    IDLE_SECONDS_MAX,
+    RATE_MIN,
+    SILENT_SECONDS_MAX,
+    SLOW_SECONDS_MAX,
+    Patience,
+)
 from hashrange.model.errors import ThrottlingException
-
-RATE_MIN = 1024
-"""Bytes per second: a client that sends a request, or reads an answer, more slowly than this is
-disconnected after `SLOW_SECONDS_MAX`."""
-
-SLOW_SECONDS_MAX = 20
-
-CONTENDED_RATE_MIN = 64 * 1024
-"""The same for a request whose room others wait for, after `CONTENDED_SECONDS_MAX`."""
-
-CONTENDED_SECONDS_MAX = 5
-
-SILENT_SECONDS_MAX = 60
-"""How long a client may take to begin its first request."""
 
 ROOM_SECONDS_MAX = 30
 """How long a client waits for room for its request before it is told to try again later."""
-
-IDLE_SECONDS_MAX = 600
-"""How long an idle connection is kept open."""
 
 LINGER_SECONDS = 2
 """How long a refused client stays connected, so that it can read the refusal. Nothing more that
@@ -62,6 +56,8 @@ by itself before it tries again, and hundreds of them should not try again at th
 LARGE_REFUSAL_SECONDS = 0.01
 """For each megabyte of a large request that is refused, its answer waits so long. Otherwise clients
 that send invalid requests of 16 MB as fast as they can would keep a core busy with reading."""
+
+_NO_LINGER = pack("ii", 1, 0)
 
 _TAKEN_PER_TURN = 16
 """How many requests of one client are taken before the event loop serves the others."""
@@ -125,7 +121,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._stopping = False
         self._answers = 0
         self._swept = (0, 0, 0)
-        self._slow_seconds = 0.0
+        self._patience = Patience()
         self._waiting_seconds = 0.0
 
     # ---- callbacks of the event loop ----
@@ -180,6 +176,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
+        """Disconnect at once. If an answer is not sent completely, what the system holds of it is
+        dropped: a slow client would otherwise seem connected until it has read all of that."""
+        if self.unsent_bytes():
+            socket = self._transport.get_extra_info("socket")
+            socket.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
         self._transport.abort()
 
     # ---- requests, in order ----
@@ -360,7 +361,8 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def idle_seconds(self) -> float:
         """How long it has been since anything moved; 0 while a request is under way."""
-        return 0 if self._call or self._waiting or self._wire.reading else self._slow_seconds
+        busy = self._call or self._waiting or self._wire.reading or self.unsent_bytes()
+        return 0 if busy else self._patience.seconds
 
     def sweep(self, seconds: float) -> None:
         """Disconnect a client that makes too little progress; called every `seconds` seconds."""
@@ -376,13 +378,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         self._waiting_seconds = 0
         moved = sum(abs(now - then) for now, then in zip(self._swept, before, strict=True))
-        rate_min, seconds_max = self._pace()
-        if self._call is not None or self._swept[0] != before[0] or moved > rate_min * seconds:
-            self._slow_seconds = 0
-            return
-        self._slow_seconds += seconds
-        if self._slow_seconds >= seconds_max:
-            self._transport.abort()
+        if self._call is not None or self._swept[0] != before[0]:
+            self._patience.renew()
+        elif self._patience.is_over(seconds, moved, *self._pace()):
+            self.abort()
 
     def _pace(self) -> tuple[int, int]:
         """How many bytes per second the client has to move now, and after how many seconds."""
