@@ -65,15 +65,23 @@ unpack_weight = Layout(">4xI").unpack_from
 # ---- reads and their answers ----
 
 
+TOO_LARGE = b""
+"""No row has an empty value."""
+
+
 class Get(Struct, gc=False):
     """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
 
     With `weight_max`, all rows come from one moment, even in a store whose machines share no
     snapshot. After rows whose weights together are above it, the rest may be cut to their headers.
+
+    With `bytes_max`, a row whose value is larger is answered as `TOO_LARGE`, and not read. Only
+    snapshots and stores know it.
     """
 
     keys: tuple[Key, ...]
     weight_max: int | None = None
+    bytes_max: int | None = None
 
 
 class Range(Struct, gc=False):

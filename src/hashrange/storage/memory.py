@@ -35,7 +35,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.paging import cut, page_of
+from hashrange.storage.paging import cut, page_of, small
 from hashrange.storage.sortedkeys import SortedKeys
 
 V = TypeVar("V")
@@ -171,6 +171,8 @@ class MemorySnapshot:
             match read:
                 case Get():
                     values = [self._value(space, key) for space, key in read.keys]
+                    if read.bytes_max is not None:
+                        return small(values, read.bytes_max)
                     return values if read.weight_max is None else cut(values, read.weight_max)
                 case Range():
                     self._keep(self._store._undo, {})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from hashrange.kv import HEADER_BYTES, Answer, Page, Range, unpack_weight
+from hashrange.kv import HEADER_BYTES, TOO_LARGE, Answer, Page, Range, unpack_weight
 
 
 def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
@@ -27,6 +27,11 @@ def bytes_of(answer: Answer) -> int:
     if isinstance(answer, Page):
         return sum([len(value) for _, value in answer.rows])
     return sum([len(value) for value in answer if isinstance(value, bytes)])
+
+
+def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
+    """Rows by key, with TOO_LARGE in place of the large ones."""
+    return [TOO_LARGE if value and len(value) > bytes_max else value for value in values]
 
 
 def cut(values: Iterable[bytes | None], weight_max: int) -> list[bytes | None]:

@@ -1,14 +1,22 @@
-"""How connections are accepted: all of them, or a fair share if several processes listen."""
+"""How connections are accepted: all of them, or a fair share if several processes listen.
+
+The loop's own servers are not used: uvloop's accepts one connection in each turn of the loop. If a
+thousand clients connect at once and each asks for much, the last one would wait for all answers.
+"""
 
 import asyncio
 import errno
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Callable
 from typing import Protocol
 
 BACKLOG = 1024
+
+ACCEPTED_PER_TURN = 64
+"""How many connections are accepted before the event loop serves the clients."""
 
 HANDSHAKE_SECONDS_MAX = 10
 """How long a client may take for the TLS handshake."""
@@ -26,35 +34,6 @@ _log = logging.getLogger("hashrange")
 Factory = Callable[[], asyncio.BaseProtocol]
 
 
-class Accepting(Protocol):
-    """An object that accepts connections until it is closed."""
-
-    def close(self) -> None: ...
-
-
-Accept = Callable[
-    [socket.socket, ssl.SSLContext | None, Factory, Callable[[], int]], Awaitable[Accepting]
-]
-"""Begins to accept connections on a socket; each gets a protocol of the factory. The last argument
-returns how many clients are connected."""
-
-
-async def accept_all(
-    sock: socket.socket,
-    tls: ssl.SSLContext | None,
-    factory: Factory,
-    connected: Callable[[], int],
-) -> Accepting:
-    """For a process that has the socket for itself."""
-    return await asyncio.get_running_loop().create_server(
-        factory,
-        sock=sock,
-        backlog=BACKLOG,
-        ssl=tls,
-        ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
-    )
-
-
 class Balance(Protocol):
     """The numbers of clients of all processes that listen on one socket."""
 
@@ -67,12 +46,22 @@ class Balance(Protocol):
         ...
 
 
-class SharedAccepting:
-    """Accepts connections one by one, and lets a process with fewer clients go first.
+class Alone:
+    """For a process that has the socket for itself."""
+
+    def publish(self, clients: int, /) -> None: ...
+
+    def fewest(self) -> int:
+        return sys.maxsize
+
+
+class Accepting:
+    """Accepts connections until it is closed, and lets a process with fewer clients go first.
 
     The system wakes every process that waits for a connection, and whichever comes first could
     take all that have arrived. Then one process would serve most of the clients, and the others
-    would be idle.
+    would be idle. Each connection gets a protocol of the `factory`; `connected` returns how many
+    clients there are.
     """
 
     def __init__(
@@ -112,12 +101,14 @@ class SharedAccepting:
         self._paused = self._loop.call_later(seconds, then)
 
     def _arrived(self) -> None:
-        clients = self._clients()
-        self._balance.publish(clients)
-        if clients > self._balance.fewest():
-            self._pause(HEAD_START_SECONDS, self._after_head_start)
-        else:
-            self._accept()
+        for _ in range(ACCEPTED_PER_TURN):
+            clients = self._clients()
+            self._balance.publish(clients)
+            if clients > self._balance.fewest():
+                self._pause(HEAD_START_SECONDS, self._after_head_start)
+                return
+            if not self._accept():
+                return
 
     def _after_head_start(self) -> None:
         self._resume()
@@ -126,22 +117,24 @@ class SharedAccepting:
     def _clients(self) -> int:
         return self._connected() + len(self._connecting)
 
-    def _accept(self) -> None:
+    def _accept(self) -> bool:
+        """Accept one connection. Returns whether there was one."""
         try:
             connection, _ = self._sock.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return  # another process was quicker, or the client has gone
+            return False  # there is none, another process was quicker, or the client has gone
         except OSError as error:
             if error.errno not in _FULL:
                 raise
             _log.error("no connection can be accepted: %s", error.strerror)
             self._pause(FULL_SECONDS, self._resume)
-            return
+            return False
         connection.setblocking(False)
         task = self._loop.create_task(self._connect(connection))
         self._connecting.add(task)
         task.add_done_callback(self._connecting.discard)
         self._balance.publish(self._clients())
+        return True
 
     async def _connect(self, connection: socket.socket) -> None:
         try:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from hashrange import wire
 from hashrange.interfaces.calls import Runtime
-from hashrange.interfaces.server.accepting import Accept, accept_all
+from hashrange.interfaces.server.accepting import Accepting, Alone, Balance
 from hashrange.interfaces.server.clients import Clients, Observer
 from hashrange.interfaces.server.connection import ClientConnection
 from hashrange.interfaces.server.listener import Listener, room_for_connections
@@ -37,8 +37,8 @@ default is ten times as long. Threads of a server do work that would take too lo
 class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
-    The `observer` is told of each answered call. `accept` is another function than `accept_all`
-    if several processes share the listener.
+    The `observer` is told of each answered call. There is a `balance` if several processes share
+    the listener.
     """
 
     clients: Clients
@@ -49,9 +49,9 @@ class Server:
         listener: Listener,
         non_api: wire.NonApi = wire.answer_non_api,
         observer: Observer | None = None,
-        accept: Accept = accept_all,
+        balance: Balance | None = None,
     ) -> None:
-        self._accept = accept
+        self._balance = balance or Alone()
         self._runtime = runtime
         self._listener = listener
         self._non_api = non_api
@@ -70,8 +70,10 @@ class Server:
         )
         room = room_for_connections(CONNECTIONS_MAX)
         self.clients = Clients(loop, self._runtime, parser, room, self._observer)
-        self._accepting = await self._accept(
-            sock, tls, lambda: ClientConnection(self.clients), lambda: len(self.clients.connected)
+        self._accepting = Accepting(
+            *(self._balance, sock, tls),
+            factory=lambda: ClientConnection(self.clients),
+            connected=lambda: len(self.clients.connected),
         )
         self._sweeper = loop.create_task(self._sweep())
 
@@ -134,11 +136,11 @@ def new_runner() -> asyncio.Runner:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop if uvloop is installed, else asyncio's."""
+    """uvloop's event loop if uvloop is installed, else one of asyncio's that watches sockets."""
     try:
         import uvloop
     except ImportError:
-        return asyncio.new_event_loop()
+        return asyncio.SelectorEventLoop()
     return uvloop.new_event_loop()
 
 

@@ -9,7 +9,7 @@ from hashrange.interfaces import logs
 from hashrange.interfaces.failing import console_room, printed
 from hashrange.interfaces.server import Server
 from hashrange.interfaces.server import serve as serve_at
-from hashrange.interfaces.server.accepting import Accept, accept_all
+from hashrange.interfaces.server.accepting import Balance
 from hashrange.interfaces.server.access_log import log_access
 from hashrange.interfaces.server.clients import Observer, together
 from hashrange.interfaces.server.listener import Listener
@@ -72,7 +72,7 @@ def _console(database: "Database", options: Options) -> AbstractContextManager[s
 
 @contextmanager
 def opened_service(
-    options: Options, listener: Listener, accept: Accept = accept_all
+    options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
     """Open the database, and make what serves it; nothing runs yet. It is closed at the end."""
     settings = options.settings()
@@ -91,6 +91,6 @@ def opened_service(
             monitor = Monitor.of(database, lambda: server.figures())  # noqa: PLW0108  made below
             observers.append(monitor.metrics.observe)
         database.runtime.evaluate_elsewhere()
-        server = Server(database.runtime, listener, observer=together(observers), accept=accept)
+        server = Server(database.runtime, listener, observer=together(observers), balance=balance)
         reload = Reload(listener, Files(options.keys, options.tls_cert, options.tls_key))
         yield Service(runner, database, server, reload, monitor)

@@ -7,7 +7,6 @@ questions. If the supervisor is gone, it ends as after SIGTERM.
 import asyncio
 import signal
 import socket
-import ssl
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple
 
 from hashrange.interfaces import logs
 from hashrange.interfaces.failing import told_in_one_line
-from hashrange.interfaces.server.accepting import Accepting, Factory, SharedAccepting
 from hashrange.interfaces.service import channel
 from hashrange.interfaces.service.alone import Service, opened_service
 from hashrange.interfaces.service.channel import Channel, receive_first
@@ -47,16 +45,8 @@ def run(task: Task, control: socket.socket) -> None:
     shared = Shared(task.shared, options.workers, task.number)
     logs.configure(options.log_format, options.access_log, task.number, shared)
 
-    async def accept(
-        sock: socket.socket,
-        tls: ssl.SSLContext | None,
-        factory: Factory,
-        connected: Callable[[], int],
-    ) -> Accepting:
-        return SharedAccepting(shared, sock, tls, factory, connected)
-
     listener = options.listener(socket.socket(fileno=task.listening))
-    with opened_service(options, listener, accept) as service:
+    with opened_service(options, listener, shared) as service:
         if task.refusal:
             service.database.runtime.refuse_writes(task.refusal)
         attendant = Attendant(control, service, shared)

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from hashrange import kv
 from hashrange.engine.fetch import PAUSE
 from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.runtime.awaited.slices import LARGE_BYTES, Slices, is_large
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
 from hashrange.runtime.decisions import Costly, Memory
 from hashrange.runtime.drive import SLICE_SECONDS
@@ -70,20 +71,26 @@ class Driven(Generic[T]):
         del self.result, self._steps
 
 
-async def drive_together(driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
+async def drive_together(
+    driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, slices: Slices
+) -> None:
     """Answer the reads of all of them, in one round trip at a time, until all are over."""
     running = driven
     while True:
         for one in running:
             if one.read is None:
+                if one.held_bytes > LARGE_BYTES:
+                    await slices.next()
                 one.end()
         running = [one for one in running if one.read is not None]
         if not running:
             return
-        await _advance_all(running, snapshot)
+        await _advance_all(running, snapshot, slices)
 
 
-async def _advance_all(running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot) -> None:
+async def _advance_all(
+    running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, slices: Slices
+) -> None:
     """One round trip; or, for those that only pause, one turn of the loop.
 
     Those that are not answered yet ask again in the next one.
@@ -98,8 +105,8 @@ async def _advance_all(running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapsho
     answered += zip(asking, answers, strict=False)
     since = perf_counter()
     for one, answer in answered:
-        if perf_counter() - since > SLICE_SECONDS:
-            await asyncio.sleep(0)
+        if is_large(answer) or perf_counter() - since > SLICE_SECONDS:
+            await slices.next()
             since = perf_counter()
         one.answer(answer)
     if not reads:

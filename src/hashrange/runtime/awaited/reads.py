@@ -21,6 +21,7 @@ from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
+from hashrange.runtime.awaited.slices import LARGE_BYTES, Slices, is_large
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
@@ -35,10 +36,16 @@ PAGES_PER_GROUP = 8
 class QueuedRead:
     """A parsed request that only reads. `weight` is that of `engine.price`."""
 
-    __slots__ = ("body", "caller", "decided", "done", "operation", "request", "weight")
+    __slots__ = ("body", "caller", "decided", "done", "operation", "request", "single", "weight")
 
     def __init__(
-        self, operation: Operation, request: Any, body: bytes, caller: Caller, done: Done
+        self,
+        operation: Operation,
+        request: Any,
+        body: bytes,
+        caller: Caller,
+        done: Done,
+        large: bool = False,
     ) -> None:
         self.operation = operation
         self.request = request
@@ -46,12 +53,10 @@ class QueuedRead:
         self.caller = caller
         self.done = done
         self.weight = operation.weight(request)
+        self.single = operation.single_read and not self.weight and not large
+        """Whether it reads one row, which is not known to be `large`."""
         self.decided = False
         """Whether it is over, or goes on aside."""
-
-    @property
-    def single(self) -> bool:
-        return self.operation.single_read and not self.weight
 
 
 Group = list[QueuedRead]
@@ -127,6 +132,7 @@ class Reads:
         self._prepare = prepare
         self._backlog = Backlog(loop, self._overdue)
         self._queue = ReadQueue()
+        self._slices = Slices(loop)
         groups_max = max(1, store.connections_max // 2)
         self._rows = Lane(loop, groups_max, ROWS_PER_GROUP, self._answer_rows, spawn)
         self._pages = Lane(loop, groups_max, PAGES_PER_GROUP, self._answer_pages, spawn)
@@ -179,7 +185,7 @@ class Reads:
         version, tables = self._environment.catalog.known
         now = self._environment.clock.now()
         driven = [self._begin(read, tables, now) for read in group]
-        reads = [one.read for one in driven if one.read is not None]
+        reads = [_unless_large(one.read) for one in driven if one.read is not None]
         head, *answers = await self._store.read([HEAD, *reads])
         if head[0] != version:  # type: ignore[index]
             return group, []
@@ -190,12 +196,22 @@ class Reads:
                 answer = next(found, None)
                 if answer is None:
                     return again, group[at:]
+                if answer == [kv.TOO_LARGE]:
+                    self._read_later(read)
+                    continue
                 one.advance(answer)
             if one.read is not None or isinstance(one.result, Exception):
                 again.append(read)
             else:
                 one.end()
         return again, []
+
+    def _read_later(self, read: QueuedRead) -> None:
+        """Read a large row among the long reads."""
+        read.decided = True
+        if self._backlog.leave(read):
+            given = read.operation, read.request, read.body, read.caller, read.done
+            self.add(QueuedRead(*given, large=True))
 
     # ---- pages, and whatever takes several reads ----
 
@@ -234,11 +250,13 @@ class Reads:
         for at, (read, one) in enumerate(zip(group, driven, strict=True)):
             answer = None if one.read is None else next(found, None)
             if not outdated and answer is not None:
+                if is_large(answer):
+                    await self._slices.next()
                 one.answer(answer)
             refused = one.read is None and isinstance(one.result, Exception)
             if outdated or (behind and (refused or not _is_timeless(first[at]))):
                 driven[at] = self._begin(read, tables, now)
-        await drive_together(driven, snapshot)
+        await drive_together(driven, snapshot, self._slices)
 
     # ---- the beginning and the end of each ----
 
@@ -303,6 +321,12 @@ class Reads:
                 self._tell(read, refusal)
         if not isinstance(error, Exception):
             raise error
+
+
+def _unless_large(read: kv.Read) -> kv.Get:
+    """The same read, in which a large row is not read: small ones would wait for it."""
+    assert isinstance(read, kv.Get), "the operation was to read a single row"
+    return kv.Get(read.keys, bytes_max=LARGE_BYTES)
 
 
 def _is_timeless(first: kv.Read | None) -> bool:

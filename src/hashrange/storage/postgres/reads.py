@@ -59,8 +59,8 @@ CROSS JOIN LATERAL (SELECT version, value FROM rows
 
 _MANY_GETS = f"""SELECT {{part}}, i::int, NULL::bytea, NULL::bytea, version,
     CASE WHEN i <= ${{3}} OR before < {READ_BYTES_MAX} THEN value END
-FROM (SELECT q.i, r.version, {{value}} AS value, sum(octet_length(r.value))
-        OVER (ROWS UNBOUNDED PRECEDING) - octet_length(r.value) AS before
+FROM (SELECT q.i, r.version, {{value}} AS value, sum(octet_length({{value}}))
+        OVER (ROWS UNBOUNDED PRECEDING) - octet_length({{value}}) AS before
     FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
         WITH ORDINALITY AS q (space, slot, key, i)
     CROSS JOIN LATERAL (SELECT version, value FROM rows
@@ -115,14 +115,23 @@ _SQL: dict[int, tuple[str, int]] = {
 """The text of each part, and how many parameters it has."""
 
 
+def value_of(column: str, values: bool, bytes_max: int | None) -> str:
+    """What is read of a row: nothing, its value, or TOO_LARGE instead of a large one."""
+    if not values:
+        return "NULL::bytea"
+    if bytes_max is None:
+        return column
+    return f"CASE WHEN octet_length({column}) > {bytes_max:d} THEN ''::bytea ELSE {column} END"
+
+
 @lru_cache(maxsize=256)
-def statement(parts: tuple[int, ...], values: bool) -> str:
+def statement(parts: tuple[int, ...], values: bool, bytes_max: int | None) -> str:
     texts = []
     count = 1
     for part in parts:
         text, parameters = _SQL[part]
         order = "DESC" if part == BACKWARD else "ASC"
-        value = "r.value" if values else "NULL::bytea"
+        value = value_of("r.value", values, bytes_max)
         numbers = range(count, count + parameters)
         texts.append(text.format(*numbers, part=part, order=order, value=value))
         count += parameters
@@ -146,6 +155,8 @@ class Question:
         self.names: dict[bytes, int] = {}
         """The same for the names of counters."""
         self.ranges: list[Asked] = []
+        self.bytes_max: int | None = None
+        """That of all reads of rows by key."""
         self.time = False
         self.dropped: set[int] = set()
         for read in reads[:READS_ANSWERED_MIN]:
@@ -162,6 +173,7 @@ class Question:
     def _add(self, read: Read) -> None:
         match read:
             case Get():
+                self.bytes_max = read.bytes_max
                 if not self._compared and (read.weight_max is not None or self.bounds):
                     self._bound(read, read.weight_max)
                 for key in read.keys:
@@ -218,7 +230,7 @@ class Question:
             if asked:
                 parts.append(part)
                 arguments += columns(asked)
-        return statement(tuple(parts), values), arguments
+        return statement(tuple(parts), values, self.bytes_max), arguments
 
     def take(self, found: Sequence[Any]) -> bool:
         """Keep what the statement has found. Returns False if it must be asked for more rows."""

@@ -41,6 +41,7 @@ from hashrange.storage.postgres.reads import (
     TIME,
     Asked,
     Question,
+    value_of,
 )
 from hashrange.storage.postgres.writes import Folded
 
@@ -117,7 +118,7 @@ async def _rows(
     for key in keys:
         at = stored(key)
         slots.setdefault((at.slot, at.space), {})[at.key] = question.keys[key] + 1
-    statement = _GETS.format(value="value" if values else "NULL::bytea")
+    statement = _GETS.format(value=value_of("value", values, question.bytes_max))
     found: list[Found] = []
     for (slot, space), places in slots.items():
         for key, version, value in await connection.fetch(statement, slot, space, list(places)):

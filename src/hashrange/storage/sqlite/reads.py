@@ -18,6 +18,7 @@ class Statements(NamedTuple):
     """The SQL for one space: always the same text, so that prepared statements are reused."""
 
     get: str
+    get_small: str
     head: str
     put: str
     delete: str
@@ -33,6 +34,9 @@ def statements(space: int) -> Statements:
     rows = f"SELECT key, value FROM s{space:d} WHERE key >= ?"
     return Statements(
         get=get,
+        # The length of a value is known from its row's header: one that is too large is not read.
+        get_small="SELECT CASE WHEN length(value) > ? THEN x'' ELSE value END "
+        f"FROM s{space:d} WHERE key = ?",
         head=f"SELECT ({get}), ifnull(({_COUNTER}), 0)",
         # An upsert, not REPLACE, which would delete the row and rewrite both trees.
         put=f"INSERT INTO s{space:d} VALUES (?, ?) "
@@ -48,6 +52,8 @@ def statements(space: int) -> Statements:
 def answer(cursor: apsw.Cursor, read: Read) -> Answer:
     match read:
         case Get():
+            if read.bytes_max is not None:
+                return [_small_value(cursor, key, read.bytes_max) for key in read.keys]
             if read.weight_max is None:
                 return values(cursor, read.keys)
             each = (values(cursor, (key,))[0] for key in read.keys)
@@ -111,6 +117,17 @@ def values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
         if not absent_space(error):
             raise
         return [_value(cursor, key) for key in keys]
+
+
+def _small_value(cursor: apsw.Cursor, row: Key, bytes_max: int) -> bytes | None:
+    space, key = row
+    try:
+        value: bytes | None = cursor.execute(statements(space).get_small, (bytes_max, key)).get
+        return value
+    except NO_TABLE as error:
+        if not absent_space(error):
+            raise
+        return None
 
 
 def _value(cursor: apsw.Cursor | apsw.Connection, key: Key) -> bytes | None:

@@ -1,0 +1,40 @@
+"""The time of an event loop, shared out among answers that take long to evaluate and to encode."""
+
+from asyncio import AbstractEventLoop, Future
+from collections import deque
+
+from hashrange import kv
+from hashrange.storage.paging import bytes_of
+
+LARGE_BYTES = 32 * 1024
+"""A larger answer has a turn of the event loop for itself."""
+
+
+class Slices:
+    """Lets one of those who wait go on in each turn of the loop, in the order in which they came.
+
+    If each of them went on in the next turn, that turn would take as long as all of them together.
+    """
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[Future[None]] = deque()
+
+    async def next(self) -> None:
+        """Wait for the next slice."""
+        waiter = self._loop.create_future()
+        self._waiting.append(waiter)
+        if len(self._waiting) == 1:
+            self._loop.call_soon(self._wake)
+        await waiter
+
+    def _wake(self) -> None:
+        waiter = self._waiting.popleft()
+        if not waiter.done():  # it has not been cancelled
+            waiter.set_result(None)
+        if self._waiting:
+            self._loop.call_soon(self._wake)
+
+
+def is_large(answer: kv.Answer) -> bool:
+    return bytes_of(answer) > LARGE_BYTES
