@@ -238,6 +238,27 @@ def test_no_more_is_read_from_a_client_while_its_requests_wait(
     wait_until(lambda: (server.runtime.release(), not server.server.clients.connected)[1])
 
 
+def test_clients_that_connect_at_once_are_accepted_together(server: Running) -> None:
+    """Otherwise the last of them would wait for as many turns of the event loop as there are."""
+    blocked, go_on = threading.Event(), threading.Event()
+
+    def block() -> None:
+        blocked.set()
+        go_on.wait(SECONDS_MAX)
+
+    blocking = threading.Thread(target=server.call, args=(block,))
+    blocking.start()
+    blocked.wait(SECONDS_MAX)
+    clients = [server.connect() for _ in range(50)]
+    go_on.set()
+    for _ in range(10):
+        server.call(lambda: None)  # a turn or two
+    assert len(server.connections()) == len(clients)
+    blocking.join()
+    for client in clients:
+        client.close()
+
+
 UNFINISHED = b"POST / HTTP/1.1\r\n"
 
 

@@ -25,6 +25,7 @@ import pytest
 from hashrange.kv import (
     CLOCK,
     SYSTEM_SPACE,
+    TOO_LARGE,
     Add,
     Append,
     Busy,
@@ -149,6 +150,14 @@ class StoreSuite:
         large = Put(SPACE, b"\xff" * 3_088, value_of(400 << 10, bytes(range(256)) * 1_600))
         commit(store, large)
         assert row(store, (SPACE, large.key)) == large.value
+
+    def test_a_large_row_is_not_read(self, store: Store) -> None:
+        """It is answered as TOO_LARGE, and so is none of the other rows of the read."""
+        size = len(ROW.value)
+        commit(store, Put(SPACE, b"large", ROW.value + b" "))
+        places = (SPACE, b"large"), (SPACE, b"key"), (SPACE, b"absent"), (SPACE + 1, b"key")
+        assert read(store, Get(places, bytes_max=size)) == [TOO_LARGE, ROW.value, None, None]
+        assert read(store, Get(places[:1], bytes_max=size + 1)) == [ROW.value + b" "]
 
     # ---- snapshots and transactions ----
 

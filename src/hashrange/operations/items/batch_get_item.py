@@ -1,4 +1,8 @@
-"""BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed."""
+"""BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed.
+
+So are those beyond `RESPONSE_BYTES_MAX` of JSON, which only items with very many tiny values reach:
+`{"NULL":true}` has fourteen times the size of the value that it stands for.
+"""
 
 from typing import Any
 
@@ -15,6 +19,8 @@ from hashrange.model.limits import BATCH_GET_BYTES_MAX, BATCH_GET_KEYS_MAX
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, outputs
 from hashrange.operations.common.parse import decode
+
+RESPONSE_BYTES_MAX = 2 * BATCH_GET_BYTES_MAX
 
 
 class Request(Struct, gc=False):
@@ -98,7 +104,7 @@ def _read(
 ) -> Fetch[Response]:
     """Read rows in the order of the request, in steps.
 
-    The key whose row exceeds 16 MB and all keys after it are unprocessed, and so are those that
+    The key whose row exceeds a limit and all keys after it are unprocessed, and so are those that
     throughput has `refused`.
     """
     responses: dict[str, list[Any]] = {name: [] for name in row_keys}
@@ -116,7 +122,9 @@ def _read(
         rows = yield from fetch.some_items(keys_of_step)
         for (name, at), row in zip(step, rows, strict=True):
             row_size = row.size if row else 0
-            if size and size + row_size > BATCH_GET_BYTES_MAX:
+            row_bytes = row.stored_bytes if row else 0
+            too_large = size + row_size > BATCH_GET_BYTES_MAX
+            if size and (too_large or stored_bytes + row_bytes > RESPONSE_BYTES_MAX):
                 full = True
                 break
             done += 1
@@ -125,7 +133,7 @@ def _read(
                 consistent = bool(request.given.request_items[name].consistent_read)
                 receipt.add_read(tables[name], row_keys[name][at], row_size, consistent)
             if row:
-                stored_bytes += row.stored_bytes
+                stored_bytes += row_bytes
                 projection = request.projections[name]
                 shown: Any = Raw(row.json)
                 if projection:
