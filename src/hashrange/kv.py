@@ -61,9 +61,7 @@ HEADER_BYTES = 8
 unpack_weight = Layout(">4xI").unpack_from
 """`[weight] = unpack_weight(value)`: the weight, in bytes, from the header of a stored value."""
 
-
 # ---- reads and their answers ----
-
 
 TOO_LARGE = b""
 """No row has an empty value."""
@@ -74,9 +72,7 @@ class Get(Struct, gc=False):
 
     With `weight_max`, all rows come from one moment, even in a store whose machines share no
     snapshot. After rows whose weights together are above it, the rest may be cut to their headers.
-
-    With `bytes_max`, a row whose value is larger is answered as `TOO_LARGE`, and not read. Only
-    snapshots and stores know it.
+    With `bytes_max`, which transactions do not know, larger values are answered as `TOO_LARGE`.
     """
 
     keys: tuple[Key, ...]
@@ -248,11 +244,9 @@ class Store(Protocol):
         """
 
     def backup(self, path: str, /, compact: bool = False) -> None:
-        """Copy the database as of one moment to the new file `path`, while it is in use.
-
-        A `compact` copy may leave out room that nothing uses, at a higher cost. Raises `StoreError`
-        if `path` exists, or if the store has no file to copy.
-        """
+        """Copy the database as of one moment to the new file `path`, while it is in use. A
+        `compact` copy may leave out room that nothing uses, at a higher cost. Raises `StoreError`
+        if `path` exists, or if the store has no file to copy."""
 
     def verify(self) -> Iterator[str]:
         """Yield one line for each problem in the stored data, such as a wrong checksum."""
@@ -279,7 +273,6 @@ class Store(Protocol):
 
 
 # ---- asynchronous stores ----
-
 
 READ_BYTES_MAX = 8 * 1024 * 1024
 """Once the rows of a round trip have so many bytes, a store may leave its later reads unanswered,

@@ -86,6 +86,8 @@ class Accepting:
         self._resume()
 
     def close(self) -> None:
+        if self._sock.fileno() == -1:  # it is closed already
+            return
         if self._paused is None:
             self._loop.remove_reader(self._sock)
         else:
@@ -101,14 +103,16 @@ class Accepting:
         self._paused = self._loop.call_later(seconds, then)
 
     def _arrived(self) -> None:
+        self._balance.publish(self._clients())
+        if self._has_more_than_others():
+            self._pause(HEAD_START_SECONDS, self._after_head_start)
+            return
         for _ in range(ACCEPTED_PER_TURN):
-            clients = self._clients()
-            self._balance.publish(clients)
-            if clients > self._balance.fewest():
-                self._pause(HEAD_START_SECONDS, self._after_head_start)
+            if not self._accept() or self._has_more_than_others():
                 return
-            if not self._accept():
-                return
+
+    def _has_more_than_others(self) -> bool:
+        return self._clients() > self._balance.fewest()
 
     def _after_head_start(self) -> None:
         self._resume()
