@@ -40,11 +40,11 @@ def test_a_transaction_is_refused_as_a_whole() -> None:
     enforced.create("table", **KEYS)
     keys = [{"pk": {"S": "one"}, "sk": {"S": str(number)}} for number in range(10)]
     actions = [{"Put": {"TableName": "table", "Item": key}} for key in keys]
-    refused = enforced.refusal("TransactWriteItems", {"TransactItems": actions})
+    assert enforced.refusal("TransactWriteItems", {"TransactItems": actions[:4]}) is None
+    refused = enforced.refusal("TransactWriteItems", {"TransactItems": actions[4:]})
     assert refused is not None
     assert refused["__type"].endswith("#ThrottlingException")
-    assert enforced.db.execute("Scan", {"TableName": "table"})["Count"] == 0
-    assert enforced.refusal("TransactWriteItems", {"TransactItems": actions[:1]}) is None
+    assert enforced.db.execute("Scan", {"TableName": "table"})["Count"] == 4
 
 
 def test_a_request_that_lost_a_race_is_charged_once() -> None:
@@ -66,3 +66,26 @@ def test_a_request_that_lost_a_race_is_charged_once() -> None:
         assert admitted == 10
         [usage] = db.runtime.usage()
         assert usage.write_units == 10
+
+
+def test_a_transaction_is_admitted_as_a_whole_like_a_single_write() -> None:
+    """It may need more units than its table can save; afterwards, the debt is paid."""
+    enforced = Enforced()
+    enforced.create("table", 1, 1)
+    enforced.clock.advance(10_000)
+    text = {"S": "x" * 9_000}
+    puts = [
+        {"Put": {"TableName": "table", "Item": {"pk": {"S": str(number)}, "text": text}}}
+        for number in range(50)
+    ]
+    gets = [{"Get": {"TableName": "table", "Key": {"pk": {"S": str(n)}}}} for n in range(50)]
+    statements = [{"Statement": f"SELECT * FROM \"table\" WHERE pk = '{n}'"} for n in range(50)]
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("TransactWriteItems", {"TransactItems": puts}),
+        ("TransactGetItems", {"TransactItems": gets}),
+        ("ExecuteTransaction", {"TransactStatements": statements}),
+    ]
+    for operation, request in requests:
+        assert enforced.refusal(operation, request) is None
+        assert enforced.refusal(operation, request) is not None
+        enforced.clock.advance(1_000)

@@ -6,7 +6,7 @@ others are refused until it is paid off. The errors and their reasons were captu
 in 2026, except those marked (?).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -74,12 +74,24 @@ def of_read(table: Table, key: RowKey, consistent: bool) -> Admit:
     return Admit(table, table, key.key, False, 1.0 if consistent else 0.5, key.raw)
 
 
-def admit(*every: Admit, transactional: bool = False) -> Fetch[None]:
-    """Raises the error if one of the reads or writes of a request is not admitted."""
+def admit(asked: Admit) -> Fetch[None]:
+    """Raises the error if the read or write of a request is not admitted."""
+    limits: Sequence[Limit] = yield asked
+    if limits:
+        raise error(limits)
+
+
+def admit_transaction(every: Iterable[Admit]) -> Fetch[None]:
+    """Raises the error if one of the reads or writes of a transaction is not admitted.
+
+    Like a single write, it is admitted while there is any credit, no matter how much all of its
+    members will consume (?).
+    """
     for asked in every:
+        asked.units = 0
         limits: Sequence[Limit] = yield asked
         if limits:
-            raise error(limits, transactional=transactional)
+            raise error(limits, transactional=True)
 
 
 def admit_each(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:

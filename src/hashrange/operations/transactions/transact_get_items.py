@@ -52,7 +52,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     cancellation.check_distinct(found)
     if moment.settings.throughput == "enforced":
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
-        yield from throughput.admit(*asked, transactional=True)
+        yield from throughput.admit_transaction(asked)
     rows = yield from fetch.items_of_one_moment(
         found, TRANSACTION_BYTES_MAX, cancellation.check_read
     )

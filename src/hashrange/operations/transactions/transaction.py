@@ -103,7 +103,7 @@ def _write(
     """Raises TransactionCanceledException if one of the actions cannot be carried out."""
     tables, wanted = yield from item_writes()
     if moment.settings.throughput == "enforced":
-        yield from throughput.admit(*map(writes.admission, wanted), transactional=True)
+        yield from throughput.admit_transaction(map(writes.admission, wanted))
     before = yield from writes.read(wanted, cancellation.check_stored)
     results: list[ItemChange | ApiError] = []
     for write, old in zip(wanted, before, strict=True):
