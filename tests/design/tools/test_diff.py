@@ -1,6 +1,7 @@
 """What a change of a model means for stored items, change by change."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,7 +108,106 @@ def test_change(case: str) -> None:
     found = st.diff(model(text), model(changed))
     assert found.kind == kind, found
     assert found.needs_work == (kind in ("backfill", "new keys"))
+    assert found.safe == (kind in ("nothing", "additive"))
     assert message in str(found)
+
+
+SHOP = """
+class U(st.Item):
+    key = st.key("u#{id}", "info")
+    id: st.Slug
+    name: str = ""
+    email: str = ""
+
+class O(st.Item):
+    key = st.key("u#{id}", "o#{at}#{number:05d}")
+    by_number = st.index("GSI1", "n#{number:05d}", "{at}")
+    id: Annotated[st.Slug, st.ref(U)]
+    at: datetime
+    number: int = Field(0, ge=0)
+    name: str = st.copy(U, "name", sync="transaction")
+
+class V(st.View[O]):
+    id: str
+    at: datetime
+    number: int
+
+class P(st.Store, Protocol):
+    def user(self, id: str) -> U | None: ...
+    def orders(self, id: str, at: st.AtLeast[datetime] | None = None) -> st.Query[O]: ...
+    @st.latest
+    def newest(self, id: str) -> st.Query[O]: ...
+    @st.where("name = :name")
+    def named(self, id: str, name: str) -> st.Query[O]: ...
+    @st.consistent
+    def views(self, id: str) -> st.Query[V]: ...
+    def by_number(self, number: int) -> st.Query[O]: ...
+
+table = st.Table("shop", P, stream=True)
+"""
+BREAKS = {
+    "a pattern less": ("    def by_number(self, number: int) -> st.Query[O]: ...\n", "",
+                       "breaking", "P.by_number: it is removed"),
+    "a reversed order": ("    @st.latest\n", "", "breaking", "P.newest: .* opposite order"),
+    "another filter": ('"name = :name"', '"name <> :name"', "breaking", "P.named: its filter"),
+    "no longer consistent": ("    @st.consistent\n", "", "breaking", "P.views: it can miss"),
+    "a view with fewer fields": ("    at: datetime\n    number: int\n\nclass P",
+                                 "    at: datetime\n\nclass P",
+                                 "breaking", "P.views: its results have no number"),
+    "another result": ("self, id: str) -> st.Query[V]", "self, id: str) -> st.Query[U | O]",
+                       "breaking", "P.views: it returns U too"),
+    "an argument less": (", at: st.AtLeast[datetime] | None = None", "", "breaking",
+                         "P.orders: its argument 'at' goes"),
+    "another operator": ("st.AtLeast", "st.After", "breaking", "'at' means something else"),
+    "a required argument": ("st.AtLeast[datetime] | None = None", "st.AtLeast[datetime]",
+                            "breaking", "P.orders: its argument 'at' is required"),
+    "a stream less": (", stream=True", "", "breaking", "table: its stream is switched off"),
+    "another source of a copy": ('st.copy(U, "name"', 'st.copy(U, "email"', "backfill",
+                                 "O.name: its source U.name becomes U.email: run db.sync"),
+    "a copy that the stream left behind": ("transaction", "batch", "nothing", ""),
+    "an index that is read": ('"{at}")', '"{at}", project=("id", "at", "name"))', "breaking",
+                              "meanwhile nothing serves P.by_number: add it under another name"),
+    "a rename by an alias": ("    number: int = Field(0, ge=0)",
+                             "    no: int = Field(0, ge=0, alias='number')", "nothing",
+                             "O.no: it was called number, and is stored alike"),
+    "a key of another type": ("    at: datetime\n    number: int = F",
+                              "    at: date\n    number: int = F", "new keys",
+                              "at}datetime.* becomes .*at}date"),
+    "another condition": ('"{at}")', '"{at}", when="number > :n", n=5)', "backfill",
+                          "in GSI 1 without a condition becomes when"),
+    "an entity for another": ("class U", "class W", "backfill", 'name="U"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BREAKS)
+def test_what_programs_notice(case: str) -> None:
+    before, after, kind, message = BREAKS[case]
+    assert before in SHOP
+    text = SHOP.replace(before, after)
+    if case == "a rename by an alias":
+        text = text.replace("{number:05d}", "{no:05d}").replace(
+            "self, number: int", "self, number: Annotated[int, st.equal('no')]"
+        )
+        text = text.replace("    number: int\n\n", "    no: int\n\n").replace("[V]", "[O]")
+    if case == "an entity for another":
+        text = text.replace("(U", "(W").replace("-> U ", "-> W ")
+    if case == "a key of another type":
+        text = text.replace("datetime", "date")
+    old = SHOP.replace("[V]", "[O]") if case == "a rename by an alias" else SHOP
+    found = st.diff(model(old), model(text))
+    assert found.kind == kind, found
+    assert found.safe == (kind == "nothing")
+    assert re.search(message, str(found)), found
+    for line in str(found).splitlines():
+        was, _, now = line.partition(" becomes ")
+        assert not now or not was.endswith(now)
+
+
+def test_an_entity_dropped_while_another_is_added() -> None:
+    b = item("B", "'b#{b_id}', 'info'", "b_id: st.Slug; z: int = 0")
+    found = st.diff(model(A + patterns()), model(b + patterns(of="B")))
+    assert found.kind == "breaking"
+    assert "declare what it is now, e.g. class B(..., name='A')" in str(found)
 
 
 def test_an_upgrade_on_read_needs_no_backfill() -> None:

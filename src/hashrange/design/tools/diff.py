@@ -4,26 +4,29 @@ Each change is one of four kinds, from harmless to costly:
 
 nothing     stored items stay as they are and can be read
 additive    DynamoDB does the work, or only new items have something new
+breaking    stored items stay, but programs that use the old model get other answers, or none
 backfill    stored items are written again, with the same primary keys
 new keys    stored items are copied to other primary keys, or to another table
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey, Source
 from hashrange.design.errors import DesignError
+from hashrange.design.plan.planner import Plan
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.price_list import prices_of
 from hashrange.design.tools.cost.units import read_units, write_units
+from hashrange.design.tools.diff_patterns import copy_change, pattern_changes, template_text
 from hashrange.design.tools.field_facts import may_refuse
 
-Kind = Literal["nothing", "additive", "backfill", "new keys"]
-KINDS: tuple[Kind, ...] = ("nothing", "additive", "backfill", "new keys")
+Kind = Literal["nothing", "additive", "breaking", "backfill", "new keys"]
+KINDS: tuple[Kind, ...] = ("nothing", "additive", "breaking", "backfill", "new keys")
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,13 @@ class Diff:
 
     @property
     def needs_work(self) -> bool:
-        """Whether stored items have to be written, for the exit status of a CI run."""
+        """Whether stored items have to be written."""
         return self.kind in ("backfill", "new keys")
+
+    @property
+    def safe(self) -> bool:
+        """Whether nothing has to be planned, for the exit status of a CI run."""
+        return self.kind in ("nothing", "additive")
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.changes), f"{self.table}: {self.kind}"])
@@ -80,6 +88,7 @@ def diff(old: Table, new: Table) -> Diff:
     """
     comparison = _Comparison(old, new)
     found = [*comparison.table(), *comparison.indexes(), *comparison.entities()]
+    found += [Change("breaking", name, text) for name, text in pattern_changes(old, new)]
     ordered = sorted(dict.fromkeys(found), key=lambda change: -KINDS.index(change.kind))
     return Diff(new.name, tuple(ordered))
 
@@ -108,8 +117,15 @@ class _Comparison:
         if old.ttl_attribute != new.ttl_attribute and old.ttl_attribute is not None:
             text = f"items expire by {new.ttl_attribute}, not by {old.ttl_attribute}"
             yield self._all("backfill", "table", text)
+        if new.ttl_attribute is not None and old.ttl_attribute is None:
+            yield Change("additive", "table", f"items expire by {new.ttl_attribute}")
         if new.stream and not old.stream:
             yield Change("additive", "table", "a stream is switched on")
+        if old.stream and not new.stream:
+            yield Change("breaking", "table", "its stream is switched off: its readers end")
+        if old.hide_expired != new.hide_expired:
+            what = "leave out" if new.hide_expired else "return"
+            yield Change("breaking", "table", f"reads {what} expired items")
 
     def _all(self, kind: Kind, where: str, text: str) -> Change:
         return self._change(kind, where, text, [entity for entity, _ in self.common])
@@ -125,9 +141,22 @@ class _Comparison:
             elif name not in old:
                 yield from self._added(new[name])
             elif old[name] != new[name]:
-                text = "it is dropped and created again, or added under another name"
-                yield Change("additive", str(new[name]), f"its key or projection changes: {text}")
+                yield self._made_again(new[name])
                 yield from self._added(new[name])
+
+    def _made_again(self, source: Source) -> Change:
+        text = "its key or projection changes: it is dropped and created again"
+        read = [
+            name
+            for table in self.tables
+            for name, plan in table.plans.items()
+            if isinstance(plan, Plan) and plan.source.name == source.name
+        ]
+        if not read:
+            return Change("additive", str(source), text)
+        names = ", ".join(sorted(set(read)))
+        text += f", and meanwhile nothing serves {names}: add it under another name first"
+        return Change("breaking", str(source), text)
 
     def _dropped(self, source: Source) -> Iterator[Change]:
         if source.kind == "LSI":
@@ -160,39 +189,42 @@ class _Comparison:
             yield from self._fields(old, new)
 
     def _removed(self, entity: Entity) -> Change:
-        renamed = [
-            other
-            for other in self.new.entities
-            if other.name not in self.old.by_name and _texts(other.key) == _texts(entity.key)
-        ]
+        added = [other for other in self.new.entities if other.name not in self.old.by_name]
+        renamed = [other for other in added if _alike(entity, other)]
         if renamed:
             text = f"its items are no {renamed[0]}: declare class {renamed[0]}(..., "
             text += f'name="{entity.name}"), or write their type again'
             return self._change("backfill", str(entity), text, [entity])
-        text = "its items stay in the table, and reads leave them out"
-        return self._change("nothing", str(entity), text, [entity])
+        text = "its items stay in the table, and reads leave them out: delete them"
+        if added:
+            text += f", or declare what it is now, e.g. class {added[0]}(..., name={entity.name!r})"
+        return self._change("breaking", str(entity), text, [entity])
 
     def _keys(self, old: Entity, new: Entity) -> Iterator[Change]:
-        if _texts(old.key) != _texts(new.key):
-            text = f"its key {_shown(old.key)} becomes {_shown(new.key)}"
+        if _texts(old, old.key) != _texts(new, new.key):
+            text = f"its key {_becomes(old, old.key, new, new.key)}"
             yield self._change("new keys", str(new), text, [old])
         for source in self.new.indexes:
             was, now = _key(old, source), _key(new, source)
-            if was is None and now is not None and all(c.natural for c in now.columns):
-                continue  # the attributes are there
-            if _rule(was) == _rule(now):
+            attributes = {*old.attributes.values()}
+            natural = now is not None and all(c.natural for c in now.columns)
+            stored = now is not None and attributes.issuperset(c.attribute for c in now.columns)
+            if was is None and natural and stored:
+                continue
+            if _rule(old, was) == _rule(new, now):
                 continue
             if now is None:
                 text = f"its items stay in {source} until they are written again"
             elif was is None:
-                text = f"items need the attributes of {source}: {_shown(now)}"
+                shown = " / ".join(str(column.template) for column in now.columns)
+                text = f"items need the attributes of {source}: {shown}"
             else:
-                text = f"its key in {source} {_shown(was)} becomes {_shown(now)}"
+                text = f"its key in {source} {_becomes(old, was, new, now)}"
             yield self._change("backfill", str(new), text, [old])
 
     def _uniques(self, old: Entity, new: Entity) -> Iterator[Change]:
-        was = {(u.namespace, str(u.template)) for u in old.unique}
-        now = {(u.namespace, str(u.template)) for u in new.unique}
+        was = {(u.namespace, template_text(old, u.template)) for u in old.unique}
+        now = {(u.namespace, template_text(new, u.template)) for u in new.unique}
         if was != now:
             text = "its unique texts change: run st.rebuild_markers"
             yield self._change("backfill", str(new), text, [old])
@@ -202,12 +234,14 @@ class _Comparison:
         if new.model.entity_backfilled > old.model.entity_shape:
             text = f"all items have shape {new.model.entity_backfilled}: write them again first"
             yield self._change("backfill", str(new), text, [old])
-        for name in [*old.fields, *(name for name in new.fields if name not in old.fields)]:
+        named = {attribute: name for name, attribute in old.attributes.items()}
+        before = {name: named.get(a, name) for name, a in new.attributes.items()}
+        for name in old.fields:
+            if name not in before.values():
+                yield Change("nothing", f"{new}.{name}", "it goes; stored items keep the attribute")
+        for name in new.fields:
             where = f"{new}.{name}"
-            if name not in new.fields:
-                yield Change("nothing", where, "it goes; stored items keep the attribute")
-                continue
-            kind, text = self._field(old, new, name)
+            kind, text = self._field(old, before[name], new, name)
             if kind == "backfill" and upgraded:
                 kind, text = "nothing", f"{text}; items are upgraded when they are read"
             if text and kind == "backfill":
@@ -216,17 +250,16 @@ class _Comparison:
                 yield Change(kind, where, text)
 
     @staticmethod
-    def _field(old: Entity, new: Entity, name: str) -> tuple[Kind, str]:
-        info = new.model.model_fields[name]
-        if name in new.copies and name not in old.copies:
-            return "backfill", "it becomes a copy: run db.sync for each owner"
-        if name not in old.fields:
-            if info.is_required():
+    def _field(old: Entity, old_name: str, new: Entity, name: str) -> tuple[Kind, str]:
+        if old_name not in old.fields:
+            if new.model.model_fields[name].is_required():
                 return "backfill", "it is required, and stored items do not have it"
+            if name in new.copies:
+                return "backfill", "it becomes a copy: run db.sync for each owner"
             return "additive", "a new field with a default"
-        was, now = old.fields[name], new.fields[name]
-        if old.attributes[name] != new.attributes[name]:
-            text = f"its attribute {old.attributes[name]} becomes {new.attributes[name]}"
+        was, now = old.fields[old_name], new.fields[name]
+        if old.attributes[old_name] != new.attributes[name]:
+            text = f"its attribute {old.attributes[old_name]} becomes {new.attributes[name]}"
             return "backfill", text
         if was.tag != now.tag:
             return "backfill", f"it is stored as {now.tag}, not as {was.tag}"
@@ -234,8 +267,13 @@ class _Comparison:
             return "backfill", "it can no longer be None"
         if now.choices and (not was.choices or set(was.choices) - set(now.choices)):
             return "backfill", "not all stored values are allowed any more"
-        if may_refuse(old, new, name):
+        if may_refuse(old, old_name, new, name):
             return "backfill", "its type or its constraints change: stored values may not fit"
+        text = copy_change(old, old_name, new, name)
+        if text:
+            return "backfill", text
+        if name != old_name:
+            return "nothing", f"it was called {old_name}, and is stored alike"
         return "nothing", ""
 
     # ---- numbers ----
@@ -277,20 +315,43 @@ def _key(entity: Entity, source: Source) -> EntityKey | None:
     return next((key for key in entity.indexes if key.source.name == source.name), None)
 
 
-def _texts(key: EntityKey) -> list[str]:
-    return [f"{c.attribute} {c.natural is None} {c.template}" for c in key.columns]
+def _texts(entity: Entity, key: EntityKey) -> list[str]:
+    return [
+        f"{c.attribute} {c.natural is None} {template_text(entity, c.template)}"
+        for c in key.columns
+    ]
 
 
-def _rule(key: EntityKey | None) -> Any:
+def _rule(entity: Entity, key: EntityKey | None) -> Any:
     """The templates and the condition of an index entry, with their values."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
-    return _texts(key), when
+    return _texts(entity, key), when
 
 
-def _shown(key: EntityKey) -> str:
-    return " / ".join(str(column.template) for column in key.columns)
+def _alike(old: Entity, new: Entity) -> bool:
+    """Whether a new entity can be an old one under another name."""
+    if _texts(old, old.key) == _texts(new, new.key):
+        return True
+    mine, theirs = set(old.attributes.values()), set(new.attributes.values())
+    return 2 * len(mine & theirs) > len(mine | theirs)
+
+
+def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
+    """Both keys, with as much as it takes to see the difference."""
+    views: tuple[Callable[[Entity, EntityKey], str], ...] = (
+        lambda _, key: " / ".join(str(column.template) for column in key.columns),
+        lambda entity, key: " / ".join(
+            f"{c.attribute}={template_text(entity, c.template)}" for c in key.columns
+        ),
+        lambda _, key: "without a condition" if key.when is None else
+        f"when {key.when.condition.text} {key.when.condition.names} {key.when.values}",
+    )  # fmt: skip
+    for view in views:
+        if view(old, was) != view(new, now):
+            return f"{view(old, was)} becomes {view(new, now)}"
+    return f"{views[0](old, was)} is stored in another way"
 
 
 def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:

@@ -13,33 +13,34 @@ from hashrange.design.declare.markers import Ref
 from hashrange.design.declare.types import core_type
 
 
-def may_refuse(old: Entity, new: Entity, name: str) -> bool:
+def may_refuse(old: Entity, old_name: str, new: Entity, name: str) -> bool:
     """Whether the new type or a new constraint of a field may not fit values of the old one."""
-    if not _constraints(new, name) <= _constraints(old, name):
+    if not _constraints(new, name) <= _constraints(old, old_name):
         return True
-    was, now = old.fields[name], new.fields[name]
+    was, now = old.fields[old_name], new.fields[name]
     if was.choices and now.choices:
         return not set(was.choices) <= set(now.choices)
-    return _text(was.python) != _text(now.python)
+    return type_text(was.python) != type_text(now.python)
 
 
 def _constraints(entity: Entity, name: str) -> set[str]:
     info = entity.model.model_fields[name]
     metadata = [*info.metadata]
     core_type(info.annotation, metadata)  # adds the constraints inside of `... | None`
-    return {_text(fact) for fact in metadata if not isinstance(fact, Ref)}
+    return {type_text(fact) for fact in metadata if not isinstance(fact, Ref)}
 
 
-def _text(value: Any, inside: tuple[Any, ...] = ()) -> str:
+def type_text(value: Any, inside: tuple[Any, ...] = ()) -> str:
     origin = get_origin(value)
     if origin is not None:
-        return f"{_text(origin)}[{', '.join(_text(a, inside) for a in get_args(value))}]"
+        return f"{type_text(origin)}[{', '.join(type_text(a, inside) for a in get_args(value))}]"
     if isinstance(value, type) and issubclass(value, Enum):
         return f"{value.__qualname__}({[member.value for member in value]})"
     if isinstance(value, type) and issubclass(value, BaseModel) and value not in inside:
         inside = (*inside, value)
         parts = [
-            f"{name}: {_text(info.annotation, inside)} {[_text(fact) for fact in info.metadata]}"
+            f"{name}: {type_text(info.annotation, inside)} "
+            f"{[type_text(fact) for fact in info.metadata]}"
             for name, info in value.model_fields.items()
         ]
         return f"{value.__qualname__}({', '.join(parts)})"
@@ -48,7 +49,7 @@ def _text(value: Any, inside: tuple[Any, ...] = ()) -> str:
     if inspect.isfunction(value):
         return f"{value.__qualname__} {_code(value.__code__)}"
     if is_dataclass(value):
-        parts = [f"{f.name}={_text(getattr(value, f.name))}" for f in fields(value)]
+        parts = [f"{f.name}={type_text(getattr(value, f.name))}" for f in fields(value)]
         return f"{type(value).__qualname__}({', '.join(parts)})"
     return repr(value)
 

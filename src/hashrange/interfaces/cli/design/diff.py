@@ -20,7 +20,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def diff(old: Path, new: Path, as_json: bool) -> None:
-    """Compare two models. Exit status 1 if stored items have to be written again."""
+    """Compare two models. Exit status 1 unless all changes are harmless."""
     from hashrange.design import diff as compare
     from hashrange.design.tools.diff import tables_of_both
 
@@ -29,7 +29,12 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
     if not found:
         names = ", ".join(table.name for table in before)
         fail(f"{new}: it declares none of the tables {names}")
+    gone = sorted(
+        {t.name for t in before} - {one.table for one in found} if len(before) > 1 else ()
+    )
+    for name in gone:
+        print(f"breaking: {name}: {new} does not declare it", file=sys.stderr)
     for one in found:
         print(one.json() if as_json else one)
-    if any(one.needs_work for one in found):
+    if gone or not all(one.safe for one in found):
         sys.exit(1)
