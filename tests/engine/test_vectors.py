@@ -12,8 +12,8 @@ from hashrange.engine.keyspace.keys import partition
 from hashrange.engine.vectors import blocks, search, views
 from hashrange.engine.vectors.blocks import Block, StoredVector
 from hashrange.engine.vectors.distances import Query
-from hashrange.engine.vectors.floats import pack, unpack
 from hashrange.model.errors import ValidationException
+from hashrange.model.floats import pack, unpack
 from hashrange.model.settings import Settings
 from hashrange.runtime.database import Database
 from hashrange.testing.clock import TestClock

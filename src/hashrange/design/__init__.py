@@ -55,6 +55,7 @@ from hashrange.design.declare.protocols import (
 )
 from hashrange.design.declare.replaces import pair, replaces
 from hashrange.design.declare.typed_conditions import Condition
+from hashrange.design.declare.vectors import Match, Nearest, Vector, VectorLike, vectors
 from hashrange.design.declare.volumes import each, ignore, total, volumes, writes
 from hashrange.design.errors import (
     AlreadyExists,
@@ -148,9 +149,11 @@ __all__ = [
     "InvalidCursor",
     "Item",
     "ItemError",
+    "Match",
     "Migration",
     "MigrationError",
     "Month",
+    "Nearest",
     "NoPrices",
     "NotFound",
     "NotUnique",
@@ -165,6 +168,8 @@ __all__ = [
     "Table",
     "Unprocessed",
     "Unserved",
+    "Vector",
+    "VectorLike",
     "Version",
     "View",
     "after",
@@ -212,6 +217,7 @@ __all__ = [
     "upgrade",
     "using",
     "uuid7",
+    "vectors",
     "volumes",
     "where",
     "writes",

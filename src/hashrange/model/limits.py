@@ -105,6 +105,8 @@ SEARCH_FILTER_ATTRIBUTES_MAX = 18
 SEARCH_FILTER_BYTES_MAX = 10 * KB
 VECTOR_REQUEST_BYTES_MIN = 1 * KB
 """The least that a write of an entry, or a search, is charged for."""
+SEARCHED_BYTES_PER_DIMENSION = 17.6
+"""What the service charges for a search of one item (?): it varies between equal searches."""
 SEARCH_ANSWER_BYTES_MAX = 16 * MB
 TOP_K_MAX = 100
 """The service model has no upper bound."""

@@ -16,6 +16,19 @@ from ..models import (
     patterns,
 )
 
+
+def searched(
+    vector: str, *, partition: str = "", volumes: str = "A=st.total(1)", top: int = 10
+) -> str:
+    """A model with a search."""
+    more = f", partition='{partition}'" if partition else ""
+    argument = f"{partition}: str, " if partition else ""
+    search = f"def a(self, to: st.VectorLike, {argument}top: int = {top}) -> st.Nearest[A]: ..."
+    fields = f"id: st.Slug; x: str = ''; {vector}"
+    entity = item("A", "'a#{id}', 'info'", fields, f"i = st.vectors('vec', 'e'{more})")
+    return entity + patterns(search, table=f", volumes=st.volumes({volumes})")
+
+
 INDEXES: dict[str, Pair] = {
     "I01": (
         item(
@@ -183,5 +196,18 @@ INDEXES: dict[str, Pair] = {
     "I22": (
         TEN_GB.replace("st.attr('x'))", "st.attr('x'), project=('p',))") + patterns(),
         TEN_GB.replace("st.attr('x'))", "st.attr('x'), project=('x',))") + patterns(),
+    ),
+    "V01": (searched("e: st.Vector(4097)"), searched("e: st.Vector(4096)")),
+    "V02": (
+        searched("e: st.Vector(1000)", volumes="A=st.total(300_000)"),
+        searched("e: st.Vector(1000)", volumes="A=st.total(200_000)"),
+    ),
+    "V03": (
+        searched("e: st.Vector(2)", volumes="A=st.total(9, size=300_000)", top=100),
+        searched("e: st.Vector(2)", volumes="A=st.total(9, size=300_000)", top=10),
+    ),
+    "V04": (
+        searched("e: st.Vector(2)", partition="x"),
+        searched("e: st.Vector(2)"),
     ),
 }

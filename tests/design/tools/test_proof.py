@@ -92,10 +92,8 @@ def with_other_text(old: str, new: str) -> Plant:
     )
 
 
-def first_reference(self: Any) -> Any:
-    if self.followed is None:
-        return {}
-    return self.model.references.between(self.entities[0], self.followed)[0].held
+def first_reference(pattern: Any, relation: Any, followed: Any, model: Any) -> Any:
+    return model.references.between(relation, followed)[0].held
 
 
 def swapped(found: Any) -> Any:
@@ -126,7 +124,7 @@ def forgotten(self: Any, raw: Any, values: Any, key: Any) -> Any:
 
 PLANTED: dict[str, tuple[Plant, str]] = {
     "through follows the first reference": (
-        lambda patch: patch.setattr(planner._Planner, "_identity", first_reference),
+        lambda patch: patch.setattr(planner, "held_key", first_reference),
         "P.followed_by",
     ),
     "delete_tree leaves half of the edges": (

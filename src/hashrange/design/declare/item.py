@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, cast
 from pydantic import BaseModel, ConfigDict
 
 from hashrange.design.declare.replaces import Replaces
+from hashrange.design.declare.vectors import Vectors
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
@@ -171,7 +172,7 @@ def upgrade(*, from_version: int) -> Callable[[F], F]:
     return decorate
 
 
-DECLARATIONS = (Key, Index, Unique)
+DECLARATIONS = (Key, Index, Unique, Vectors)
 
 
 class Item(BaseModel):
@@ -262,9 +263,9 @@ def as_read(item: Item) -> WireItem | None:
     return cast("WireItem | None", raw)
 
 
-def declarations(model: type[Item]) -> dict[str, Key | Index | Unique]:
+def declarations(model: type[Item]) -> dict[str, Key | Index | Unique | Vectors]:
     """The model's own and inherited declarations, in the order of the source."""
-    found: dict[str, Key | Index | Unique] = {}
+    found: dict[str, Key | Index | Unique | Vectors] = {}
     for base in reversed(model.__mro__):
         found |= {name: value for name, value in vars(base).items() if _declares(value)}
     return found

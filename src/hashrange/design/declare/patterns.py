@@ -7,19 +7,19 @@ decorators add facts. How a pattern is served is decided in `plan`.
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from hashrange.design.declare.item import Index, Item, View, viewed
-from hashrange.design.declare.markers import PERIODS, Operator, OperatorName
+from hashrange.design.declare.markers import Operator, OperatorName
 from hashrange.design.declare.protocols import AsyncQuery, AsyncStore, Query, Store
-from hashrange.design.declare.types import FieldType, core_type
-from hashrange.design.errors import DeclarationError, suggest
+from hashrange.design.declare.types import core_type
+from hashrange.design.declare.vectors import Nearest, VectorLike, Vectors
+from hashrange.design.errors import DeclarationError
 
 F = TypeVar("F", bound=Callable[..., Any])
-Shape = Literal["one", "many", "count"]
+Shape = Literal["one", "many", "count", "nearest"]
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], 
     )
 
 
-def using(index: Index) -> Callable[[F], F]:
+def using(index: Index | Vectors) -> Callable[[F], F]:
     """Read this index, e.g. `@st.using(Sensor.broken)`.
 
     An index with a `when` holds only some items, so it is used only if a pattern asks for it.
     """
 
     def declare(function: F) -> F:
-        if not isinstance(index, Index):
+        if not isinstance(index, (Index, Vectors)):
             message = f"@st.using({index!r}) needs the index itself, e.g. @st.using(Sensor.broken)"
             raise DeclarationError(message, at=function)
         return _fact(function, using=index.name)
@@ -146,8 +146,23 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class SearchArguments:
+    """The arguments of a pattern that returns st.Nearest: the vector, and how many items.
+
+    `top` is the default of the second one; None if it has none.
+    """
+
+    vector: str
+    top: int | None
+
+
+TOP = "top"
+"""The name of the argument with the number of items that a search returns."""
+
+
+@dataclass(frozen=True)
 class Pattern:
-    """An access pattern. `results` are items or views.
+    """An access pattern. `results` are items or views. `search` is None unless it is a search.
 
     `by_type` is the name of the argument that gives the entity, if any entity can come back; then
     `results` is empty.
@@ -163,6 +178,7 @@ class Pattern:
     asynchronous: bool
     facts: Facts
     by_type: str | None = None
+    search: SearchArguments | None = None
 
     @property
     def entities(self) -> tuple[type[Item], ...]:
@@ -220,7 +236,9 @@ class _Reader:
             raise self._error("a pattern cannot have the name of a store's method: rename it")
         hints = self._hints()
         results, shape, variable = self._returns(hints.pop("return", None))
-        arguments, by_type = self._arguments(hints, variable)
+        search = self._search(hints) if shape == "nearest" else None
+        apart = (search.vector, TOP) if search is not None else ()
+        arguments, by_type = self._arguments(hints, variable, apart)
         return Pattern(
             name=name,
             title=_title(self.function),
@@ -232,6 +250,7 @@ class _Reader:
             asynchronous=self.asynchronous,
             facts=facts(self.function),
             by_type=by_type,
+            search=search,
         )
 
     def _error(self, message: str) -> DeclarationError:
@@ -267,11 +286,17 @@ class _Reader:
             if isinstance(inner, TypeVar):
                 return (), "many", inner
             return self._results(inner), "many", None
+        if origin is Nearest:
+            self._expect_coroutine(True)
+            [inner] = get_args(hint)
+            return self._results(inner), "nearest", None
         if type(None) in get_args(hint):
             self._expect_coroutine(True)
             return self._results(hint), "one", None
         query = "AsyncQuery" if self.asynchronous else "Query"
-        raise self._error(f"it must return `X | None`, `st.{query}[X]` or `int`, not {hint}")
+        raise self._error(
+            f"it must return `X | None`, `st.{query}[X]`, `st.Nearest[X]` or `int`, not {hint}"
+        )
 
     def _expect_coroutine(self, single: bool) -> None:
         expected = single and self.asynchronous
@@ -289,12 +314,26 @@ class _Reader:
 
     # ---- arguments ----
 
+    def _search(self, hints: dict[str, Any]) -> SearchArguments:
+        """Take the arguments that are not fields out of `hints`."""
+        vectors = [name for name, hint in hints.items() if hint == VectorLike]
+        if len(vectors) != 1 or hints.get(TOP) is not int:
+            raise self._error("a search has the arguments `to: st.VectorLike` and `top: int`")
+        for name in (*vectors, TOP):
+            del hints[name]
+        default = inspect.signature(self.function).parameters[TOP].default
+        if default is not inspect.Parameter.empty and type(default) is not int:
+            raise self._error("the default of 'top' is a number")
+        return SearchArguments(vectors[0], default if type(default) is int else None)
+
     def _arguments(
-        self, hints: dict[str, Any], variable: TypeVar | None
+        self, hints: dict[str, Any], variable: TypeVar | None, apart: Sequence[str]
     ) -> tuple[list[Argument], str | None]:
         arguments, by_type = [], None
         parameters = inspect.signature(self.function).parameters
         for name, parameter in list(parameters.items())[1:]:
+            if name in apart:
+                continue
             if name not in hints:
                 raise self._error(f"the argument {name!r} has no type")
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -336,48 +375,3 @@ def _title(function: Callable[..., Any]) -> str:
     text = inspect.getdoc(function)
     first = text.splitlines()[0].strip() if text else ""
     return first or function.__name__.replace("_", " ").capitalize()
-
-
-# ---- arguments and fields ----
-
-_MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
-"""Operators for which a date can stand for its midnight without ambiguity."""
-_PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
-    "month": (date, (date, datetime), "st.Month is a date, for a date or datetime field"),
-    "day": (date, (datetime,), "st.Day is a date, for a datetime field"),
-    "hour": (datetime, (datetime,), "st.Hour is a datetime, for a datetime field"),
-}
-"""The type of an argument, the types of the field, and the message about other types."""
-
-
-def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
-    """Raise DeclarationError if the argument's type does not fit the field's type."""
-    given, stored = argument.python, kind.python
-    if argument.operator in PERIODS:
-        python, fields, text = _PERIOD_TYPES[argument.operator]
-        if stored not in fields or given is not python:
-            raise DeclarationError(f"{argument.name!r}: {text}", at=at)
-        return
-    if given == stored or (kind.choices and given is str):
-        return
-    if stored is datetime and given is date and argument.operator in _MIDNIGHT:
-        return
-    both_literal = get_origin(given) is Literal and get_origin(stored) is Literal
-    if both_literal and set(get_args(given)) <= set(get_args(stored)):
-        return
-    raise DeclarationError(
-        f"{argument.name!r} is {_name(given)}, but the field {argument.field!r} is {_name(stored)}",
-        at=at,
-    )
-
-
-def _name(python: Any) -> str:
-    return getattr(python, "__name__", None) or str(python).replace("typing.", "")
-
-
-def unknown_field_error(
-    argument: Argument, known: Mapping[str, Any], at: object
-) -> DeclarationError:
-    return DeclarationError(
-        f"{argument.name!r} is not a field{suggest(argument.field, known)}", at=at, rule="K01"
-    )

@@ -11,7 +11,7 @@ from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import FieldType
 from hashrange.model.values import AttributeValue
 
-Kind = Literal["table", "GSI", "LSI"]
+Kind = Literal["table", "GSI", "LSI", "vector index"]
 
 
 class Column(NamedTuple):

@@ -15,6 +15,7 @@ from hashrange.design.declare.references import References
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import field_type
+from hashrange.design.declare.vector_indexes import VectorIndex, vector_indexes
 from hashrange.design.errors import DeclarationError, place, suggest
 from hashrange.model.values import Item as WireItem
 
@@ -57,6 +58,11 @@ class TableModel:
                 if kind.expires:
                     return entity.attributes[name]
         return None
+
+    @cached_property
+    def vectors(self) -> tuple[VectorIndex, ...]:
+        """The vector indexes. Raises DeclarationError."""
+        return vector_indexes(self)
 
     @cached_property
     def references(self) -> References:
@@ -153,6 +159,7 @@ def build(
         _expect_expiry_projected(model)
     _expect_references(model)
     _expect_owners(model)
+    _ = model.vectors
     for entity in entities:
         _find_rivals(entity, model)
     return model

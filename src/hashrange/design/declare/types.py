@@ -7,6 +7,7 @@
     set[str], set[int], set[Decimal], set[bytes]    SS, NS, BS; an empty set is absent
     list, tuple                                     L
     dict[str, ...], nested models                   M
+    st.Vector(768)                                  L   of numbers in 32 bits
     T | None                                        None is absent
 
 `float` is refused, because DynamoDB's numbers are decimal, and no float is exactly 0.1.
@@ -27,6 +28,7 @@ from pydantic import AnyUrl, BaseModel, SecretBytes, SecretStr, StringConstraint
 from pydantic.fields import FieldInfo
 
 from hashrange.design.declare.markers import Counts, Delimited, Expires, Ref
+from hashrange.design.declare.vectors import Vector, stored
 from hashrange.design.errors import BadValue, DeclarationError
 from hashrange.model import numbers
 from hashrange.model.errors import ValidationException
@@ -53,6 +55,7 @@ class FieldType:
     bounds: tuple[tuple[str, Decimal], ...] = ()
     """(">=", ">", "<=" or "<", number) for each declared bound of a number."""
     refs: tuple[Ref, ...] = ()
+    vector: Vector | None = None
 
 
 def field_type(info: FieldInfo, at: object) -> FieldType:
@@ -60,13 +63,15 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
     metadata = [*info.metadata]
     core, optional = core_type(info.annotation, metadata)
     expires = any(isinstance(m, Expires) for m in metadata)
-    _check(core, at)
+    vector = next((m for m in metadata if isinstance(m, Vector)), None)
+    if vector is None:
+        _check(core, at)
     tag = "N" if expires else tag_of(core)
     return FieldType(
         python=core,
         tag=tag,
         optional=optional,
-        encode=_epoch_seconds if expires else _ENCODERS.get(core, encode),
+        encode=_epoch_seconds if expires else stored if vector else _ENCODERS.get(core, encode),
         decode=_DECODERS.get(tag, decode),
         length_max=_length_max(metadata),
         choices=_choices(core),
@@ -75,6 +80,7 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
         expires=expires,
         refs=tuple(m for m in metadata if isinstance(m, Ref)),
         bounds=bounds_of(metadata) if tag == "N" and not expires else (),
+        vector=vector,
     )
 
 
@@ -254,7 +260,10 @@ def core_type(annotation: Any, metadata: list[Any]) -> tuple[Any, bool]:
     optional = False
     while True:
         origin = get_origin(annotation)
-        if origin is Annotated:
+        if isinstance(annotation, Vector):
+            metadata.append(annotation)
+            annotation = tuple[float, ...]
+        elif origin is Annotated:
             annotation, *more = get_args(annotation)
             metadata += more
         elif origin in (Union, types.UnionType) and type(None) in get_args(annotation):
@@ -326,8 +335,11 @@ def bounds_of(metadata: Sequence[Any]) -> tuple[tuple[str, Decimal], ...]:
 
 def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
     """Refuse types that cannot be stored, also inside containers and nested models."""
-    core, _ = core_type(annotation, [])
+    metadata: list[Any] = []
+    core, _ = core_type(annotation, metadata)
     origin = get_origin(core)
+    if any(isinstance(m, Vector) for m in metadata):
+        raise DeclarationError("a vector is a field of an item, not a part of one", at=at)
     if core is float or core is complex:
         raise DeclarationError("float is not exact in DynamoDB: use Decimal", at=at)
     if origin is Literal or core is Any:

@@ -1,6 +1,6 @@
 """The access patterns, grouped by the table or index that serves them."""
 
-from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.patterns import TOP, Pattern
 from hashrange.design.declare.schema import Source
 from hashrange.design.drawing.pattern_reads import numbered
 from hashrange.design.drawing.style import css, entity_class
@@ -41,7 +41,7 @@ class _PatternPicture:
         served = len(self.plans) - len(refused)
         self.canvas.text(MARGIN, MARGIN + 33, f"{served} of {len(self.plans)} served", "muted")
         y = MARGIN + 54
-        for source in self.table.model.sources:
+        for source in (*self.table.model.sources, *(v.source for v in self.table.model.vectors)):
             mine = [
                 (n, plan)
                 for n, plan in self.plans
@@ -110,6 +110,8 @@ def _call(pattern: Pattern) -> str:
     """`floors(building_id) → many Floor`, as text."""
     names = [argument.name for argument in pattern.arguments]
     names = [pattern.by_type, *names] if pattern.by_type else names
+    if pattern.search is not None:
+        names = [pattern.search.vector, *names, TOP]
     return f"{pattern.name}({', '.join(names)}) → {_returned(pattern)}"
 
 
@@ -117,4 +119,5 @@ def _returned(pattern: Pattern) -> str:
     if pattern.shape == "count":
         return "a count"
     names = " | ".join(result.__name__ for result in pattern.results) or "of that entity"
-    return f"{names} or None" if pattern.shape == "one" else f"many {names}"
+    shapes = {"one": f"{names} or None", "nearest": f"the nearest {names}"}
+    return shapes.get(pattern.shape, f"many {names}")

@@ -180,10 +180,10 @@ def _definitions(properties: Json, *known: Json) -> list[Json]:
     types = {
         d["AttributeName"]: d for source in reversed(known) for d in source["AttributeDefinitions"]
     }
-    indexes = properties.get("GlobalSecondaryIndexes", []) + properties.get(
-        "LocalSecondaryIndexes", []
-    )
+    members = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+    indexes = [index for member in members for index in properties.get(member, [])]
     schemas = [properties["KeySchema"], *(index["KeySchema"] for index in indexes)]
+    schemas += [index.get("SearchSchema", []) for index in properties.get("VectorIndexes", [])]
     names = {key["AttributeName"] for schema in schemas for key in schema}
     return [types[name] for name in sorted(names)]
 

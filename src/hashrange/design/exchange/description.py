@@ -10,6 +10,7 @@ from hashrange.design.declare.schema import EntityKey, Source
 from hashrange.design.declare.types import FieldType
 from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
+from hashrange.design.tools.create import vector_request
 
 Json = dict[str, Any]
 
@@ -30,6 +31,7 @@ def _table(table: Table) -> Json:
         "pointInTimeRecovery": table.recovery,
         "backups": table.backups,
         "indexes": [_source(source) for source in model.indexes],
+        "vectorIndexes": [vector_request(index) for index in model.vectors],
         "entities": [_entity(entity) for entity in model.entities],
         "patterns": json.loads(table.plan().json())["patterns"],
     }

@@ -106,6 +106,12 @@ class _Policy:
         """The partition keys that a pattern reads; None if it reads those of other tenants."""
         if self.tenant is None:
             return []
+        if plan.search is not None:
+            self.warnings.append(
+                f"{plan.pattern}: a policy cannot restrict a search of {plan.source} to one "
+                f"{self.tenant}, so it is left out"
+            )
+            return None
         shared = plan.operation == "Scan" or plan.pattern.by_type is not None
         if shared or not all(self._own(route.key) for route in plan.routes):
             where = "the whole table" if plan.operation == "Scan" else str(plan.source)

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from hashrange.design.table import Table
 
 
-def omissions(table: Table, format: str, *, entities: bool = False) -> Iterator[str]:
+def omissions(
+    table: Table, format: str, *, entities: bool = False, vectors: bool = False
+) -> Iterator[str]:
     """The parts of a model that a description of tables leaves out, one line each.
 
-    With `entities`, the format has the keys of entities, but not their behaviour.
+    With `entities`, the format has the keys of entities, but not their behaviour. With `vectors`,
+    it has no vector indexes.
     """
     model = table.model
     if not entities:
@@ -18,6 +21,9 @@ def omissions(table: Table, format: str, *, entities: bool = False) -> Iterator[
         yield f"{table.name}: {format} has no access patterns: {len(table.plans)} are left out"
     if table.backups:
         yield f"{table.name}: {format} has no full backups: {table.backups} are declared"
+    if vectors and model.vectors:
+        names = ", ".join(index.name for index in model.vectors)
+        yield f"{table.name}: {format} has no vector indexes: {names}"
     unique = [f"{e}.{u.name}" for e in model.entities for u in e.unique]
     if unique:
         yield f"{table.name}: {format} has no unique texts: {', '.join(unique)}"

@@ -35,7 +35,7 @@ def export(tables: Sequence[Table]) -> Exported:
         taken.add(name)
         lines = "\n".join(f"  {line}".rstrip() for line in _table(table))
         blocks.append(f'resource "aws_dynamodb_table" {quoted(name)} {{\n{lines}\n}}\n')
-    warnings = [line for table in tables for line in omissions(table, FORMAT)]
+    warnings = [line for table in tables for line in omissions(table, FORMAT, vectors=True)]
     return Exported("\n".join(blocks), tuple(warnings))
 
 

@@ -43,7 +43,7 @@ def export(tables: Sequence[Table]) -> Exported:
 
 
 def _warnings(table: Table) -> list[str]:
-    lines = [*omissions(table, FORMAT, entities=True)]
+    lines = [*omissions(table, FORMAT, entities=True, vectors=True)]
     for source in table.model.indexes:
         if source.kind == "LSI":
             lines.append(f"{table.name}: {FORMAT} has no local indexes: {source.name} is left out")

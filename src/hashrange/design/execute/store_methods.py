@@ -12,6 +12,7 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.reads.searching import SearchBuilder
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.trees import delete_tree
@@ -51,7 +52,9 @@ def explain(bound: BoundPattern) -> Explanation:
         return bound.took
     plan = bound.builder.plan
     requests: list[tuple[str, dict[str, Any]]]
-    if plan.operation == "GetItem":
+    if isinstance(bound.builder, SearchBuilder):
+        requests = [("SearchVectors", bound.builder.search(bound.arguments))]
+    elif plan.operation == "GetItem":
         requests = [("GetItem", bound.builder.get(bound.arguments))]
     else:
         found = bound.builder.queries(bound.arguments, bound.reverse)
@@ -73,8 +76,8 @@ class OpenPattern:
         if self.call.pattern.shape == "many":
             return self._store.query_class(self._store, bound)
         core = self._store.core
-        one = self.call.pattern.shape == "one"
-        return self._store.run(core.one(bound) if one else core.count(bound))
+        reads = {"one": core.one, "count": core.count, "nearest": core.nearest}
+        return self._store.run(reads[self.call.pattern.shape](bound))
 
 
 class StoreMethods:

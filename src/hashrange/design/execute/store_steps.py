@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from hashrange.design.declare.item import Item, as_read
@@ -17,6 +16,7 @@ from hashrange.design.execute.reads import cursor
 from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reads.reading import FILTERED_PAGE, PlanReader
+from hashrange.design.execute.reads.searching import nearest
 from hashrange.design.execute.steps import ApiCall, Steps, T
 from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
 from hashrange.design.execute.writes.condition_checks import (
@@ -125,6 +125,12 @@ class StoreSteps:
         self._took(reader.took, total, started)
         return total
 
+    def nearest(self, bound: BoundPattern) -> Steps[Any]:
+        bound, started = (yield from self.resolved(bound)), time.perf_counter()
+        found, took = yield from nearest(bound.builder, bound.arguments, bound.call.loader)
+        self._took(took, len(found), started)
+        return found
+
     def next_items(
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
     ) -> Steps[list[Any]]:
@@ -183,12 +189,11 @@ class StoreSteps:
         if bounds[0].builder.plan.operation != "GetItem":
             raise BadValue(f"{call.pattern}: get_many needs a pattern by the primary key")
         call = (yield from self.resolved(bounds[0])).call
-        bounds = [replace(bound, call=call, builder=call.complete) for bound in bounds]
-        asked = [bound.builder.key(bound.arguments) for bound in bounds]
+        asked = [call.complete.key(bound.arguments) for bound in bounds]
         found = yield from batches.get_all(
-            bounds[0].builder.table_name, asked, consistent=call.pattern.facts.consistent
+            call.complete.table_name, asked, consistent=call.pattern.facts.consistent
         )
-        entity = bounds[0].builder.plan.route.entity
+        entity = call.complete.plan.route.entity
         shown = [None if raw is None or call.loader.model.hidden(raw) else raw for raw in found]
         return [None if raw is None else call.loader.load(entity, raw) for raw in shown]
 
@@ -360,9 +365,8 @@ class StoreSteps:
             yield from commit(actions)
 
     def delete_by(self, bound: BoundPattern) -> Steps[None]:
-        entity = bound.entity
         key = bound.builder.key(bound.arguments)
-        actions = yield from self.writer.delete(entity, key, None)
+        actions = yield from self.writer.delete(bound.entity, key, None)
         if actions:
             yield from commit(actions)
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
+from hashrange.design.declare.patterns import TOP
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.plan.routes import SortTest
@@ -138,8 +139,23 @@ def _natural(test: SortTest) -> str:
     return " and ".join(f"{_SIGNS[end.operator]} `{{{end.name}}}`" for end in ends)
 
 
+def _searched(plan: Plan) -> Iterator[str]:
+    """The filters that a search can name, and the number of items."""
+    assert plan.search is not None, "a search"
+    partition = {column.natural for column in plan.route.key.hash}
+    names = [field for field in plan.route.bound if field not in partition]
+    tests = [f"{plan.route.entity.attributes[name]}=`{{{name}}}`" for name in names]
+    if plan.search.types is not None and len(plan.routes) == 1:
+        tests.append(f"{plan.search.types}=`{plan.route.entity.name}`")
+    if tests:
+        yield f"filter {' '.join(tests)}"
+    yield f"TopK=`{{{TOP}}}` by {plan.search.distance.replace('_', ' ')}"
+
+
 def _other(plan: Plan) -> Iterator[str]:
     facts = plan.pattern.facts
+    if plan.search is not None:
+        yield from _searched(plan)
     if plan.limited:
         yield "Limit=1"
     if facts.latest:

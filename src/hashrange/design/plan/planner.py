@@ -6,26 +6,30 @@ pattern describes, except for items of other entities in the same range, which a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from hashrange.design.declare import conditions
+from hashrange.design.declare.argument_types import check_argument, unknown_field_error
 from hashrange.design.declare.conditions import FieldCondition
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.patterns import Argument, Pattern, check_argument, unknown_field_error
+from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.possible_texts import ANY, REST, CharRun
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
+from hashrange.design.declare.vector_indexes import VectorIndex
 from hashrange.design.errors import DeclarationError, Unserved, suggest
+from hashrange.design.plan.followed import held_key
 from hashrange.design.plan.forms import expect_one_form
 from hashrange.design.plan.projections import missing_fields, needed_fields
 from hashrange.design.plan.routes import KeyRefusal, Route, SortTest, find_route
+from hashrange.design.plan.searches import find_search
 from hashrange.design.plan.unions import is_constant, shared_beginning
 
-OperationName = Literal["GetItem", "Query", "Scan"]
+OperationName = Literal["GetItem", "Query", "Scan", "SearchVectors"]
 _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 
 
@@ -49,6 +53,8 @@ class Plan:
     given: frozenset[str]
     followed: Entity | None = None
     held: Mapping[str, str] = field(default_factory=dict)
+    search: VectorIndex | None = None
+    """The index of a SearchVectors."""
 
     @property
     def route(self) -> Route:
@@ -151,7 +157,9 @@ class _Planner:
             self.followed = model.entity(models[0])
             models = [pattern.facts.through]
         self.entities = [model.entity(m) for m in models]
-        self.held = self._identity()
+        self.held: Mapping[str, str] = {}
+        if self.followed is not None:
+            self.held = held_key(pattern, self.entities[0], self.followed, model)
         self.given = frozenset(a.name for a in arguments)
         self.filter = self._filter(arguments)
         filtered = self.filter.parameters if self.filter else frozenset()
@@ -163,6 +171,8 @@ class _Planner:
     def plan(self) -> Plan | Unplanned:
         if self.pattern.by_type is not None:
             return self._by_type()
+        if self.pattern.search is not None:
+            return self._search()
         candidates, refusals = [], []
         for source in self.model.sources:
             try:
@@ -175,23 +185,6 @@ class _Planner:
             self._expect_no_argument("a Scan")
             return self._plan(self.model.table, "Scan", (), None, ())
         return self._unserved(refusals)
-
-    def _identity(self) -> Mapping[str, str]:
-        """The relation's fields that hold the followed entity's primary key."""
-        if self.followed is None:
-            return {}
-        relation, followed = self.entities[0], self.followed
-        found = self.model.references.between(relation, followed)
-        wanted = self.pattern.facts.through_field
-        if wanted is not None:
-            found = tuple(one for one in found if wanted in one.fields)
-        elif len(found) > 1:  # one that the arguments know would return one item again and again
-            known = {a.field for a in self.pattern.arguments if a.operator == "="}
-            found = tuple(one for one in found if not one.fields <= known)
-        if len(found) == 1:
-            return found[0].held
-        text = self.model.references.fault(relation, followed, wanted, several=len(found) > 1)
-        raise DeclarationError(text, at=self.pattern.function)
 
     # ---- arguments ----
 
@@ -373,6 +366,15 @@ class _Planner:
                 "needs an index over the entity's type", proposal='st.Table(..., by_type="GSI1")'
             )
         return self._plan(source, "Query", (), None, ())
+
+    # ---- the nearest items ----
+
+    def _search(self) -> Plan | Unplanned:
+        try:
+            index, routes = find_search(self.pattern, self.entities, self.model, self.arguments)
+        except KeyRefusal as refusal:
+            return self._unplanned(refusal.reason, refusal.rule)
+        return replace(self._plan(index.source, "SearchVectors", routes, None, ()), search=index)
 
     # ---- patterns that nothing serves ----
 

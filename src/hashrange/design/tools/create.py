@@ -1,10 +1,11 @@
 """Creating a model's table, or naming the differences of an existing table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.design.declare.schema import Source
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.declare.vector_indexes import VectorIndex
 from hashrange.design.errors import DesignError
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, run
@@ -25,7 +26,9 @@ class TableDiffers(DesignError):
 
 def request(model: TableModel) -> dict[str, Any]:
     """The CreateTable request, billed per request."""
-    definitions = {c.attribute: c.tag for source in model.sources for c in source.columns}
+    columns = [c for source in model.sources for c in source.columns]
+    columns += [c for index in model.vectors for c in index.searched]
+    definitions = {c.attribute: c.tag for c in columns}
     found: dict[str, Any] = {
         "TableName": model.name,
         "AttributeDefinitions": [
@@ -38,6 +41,8 @@ def request(model: TableModel) -> dict[str, Any]:
         indexes = [index_request(source) for source in model.indexes if source.kind == kind]
         if indexes:
             found[member] = indexes
+    if model.vectors:
+        found["VectorIndexes"] = [vector_request(index) for index in model.vectors]
     if model.stream:
         found["StreamSpecification"] = STREAM
     return found
@@ -49,12 +54,32 @@ def _schema(source: Source) -> list[dict[str, str]]:
 
 
 def index_request(source: Source) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": "INCLUDE"}
-    if isinstance(source.project, str):
-        projection = {"ProjectionType": source.project}
-    else:
-        projection["NonKeyAttributes"] = list(source.project)
-    return {"IndexName": source.name, "KeySchema": _schema(source), "Projection": projection}
+    shown = _projected(source.project)
+    return {"IndexName": source.name, "KeySchema": _schema(source), "Projection": shown}
+
+
+def vector_request(index: VectorIndex) -> dict[str, Any]:
+    """The definition of a vector index in CreateTable."""
+    found: dict[str, Any] = {
+        "IndexName": index.name,
+        "VectorAttribute": {"AttributeName": index.attribute},
+        "Dimensions": index.dimensions,
+        "DistanceFunction": index.distance.upper(),
+        "Projection": _projected(index.project),
+    }
+    kinds = [(c, "HASH") for c in index.partition] + [(c, "INLINE_FILTER") for c in index.filters]
+    if kinds:
+        found["SearchSchema"] = [
+            {"AttributeName": column.attribute, "SearchSchemaElementType": kind}
+            for column, kind in kinds
+        ]
+    return found
+
+
+def _projected(project: str | Sequence[str]) -> dict[str, Any]:
+    if isinstance(project, str):
+        return {"ProjectionType": project}
+    return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(project)}
 
 
 def create(model: TableModel, handed: Any) -> bool:
@@ -95,7 +120,7 @@ def _describe(name: str) -> Steps[dict[str, Any] | None]:
 
 
 def _active(table: Mapping[str, Any]) -> bool:
-    indexes = table.get("GlobalSecondaryIndexes", [])
+    indexes = table.get("GlobalSecondaryIndexes", []) + table.get("VectorIndexes", [])
     return all(part.get("IndexStatus", "ACTIVE") == "ACTIVE" for part in indexes) and (
         table["TableStatus"] == "ACTIVE"
     )
@@ -135,7 +160,8 @@ def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
         lines += _compare_one(source, index, tags)
     if model.stream and there.get("StreamSpecification") != STREAM:
         lines.append("it has no stream of old and new images")
-    return lines + [f"the index {name} is not in the model" for name in found]
+    lines += [f"the index {name} is not in the model" for name in found]
+    return lines + _compare_vectors(model, there, tags)
 
 
 def _compare_one(source: Source, there: Mapping[str, Any], tags: Mapping[str, str]) -> list[str]:
@@ -157,6 +183,40 @@ def _compare_one(source: Source, there: Mapping[str, Any], tags: Mapping[str, st
         if not same and has["ProjectionType"] != "ALL":
             lines.append(f"{what} projects {_projection(has)}, not {_projection(wanted)}")
     return lines
+
+
+def _compare_vectors(
+    model: TableModel, there: Mapping[str, Any], tags: Mapping[str, str]
+) -> list[str]:
+    lines = []
+    found = {index["IndexName"]: index for index in there.get("VectorIndexes", [])}
+    for index in model.vectors:
+        described = found.pop(index.name, None)
+        if described is None:
+            lines.append(f"there is no vector index {index.name}")
+            continue
+        has = _comparable(described)
+        for member, wanted in _comparable(vector_request(index)).items():
+            if has[member] != wanted:
+                lines.append(f"{index.name}: its {member} is {has[member]}, not {wanted}")
+        for column in index.searched:
+            tag = tags.get(column.attribute, column.tag)
+            if tag != column.tag:
+                lines.append(f"{index.name}: {column.attribute} is {tag}, not {column.tag}")
+    return lines + [f"the vector index {name} is not in the model" for name in found]
+
+
+def _comparable(index: Mapping[str, Any]) -> dict[str, Any]:
+    """What defines a vector index, without the order of attributes."""
+    schema = index.get("SearchSchema", ())
+    searched = [f"{e['AttributeName']} ({e['SearchSchemaElementType']})" for e in schema]
+    return {
+        "VectorAttribute": index["VectorAttribute"]["AttributeName"],
+        "Dimensions": index["Dimensions"],
+        "DistanceFunction": index["DistanceFunction"],
+        "SearchSchema": sorted(searched),
+        "Projection": _projection(index["Projection"]),
+    }
 
 
 def _key_text(schema: list[tuple[str, str]]) -> str:

@@ -22,6 +22,7 @@ from hashrange.design.table import Table
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.price_list import prices_of
 from hashrange.design.tools.cost.units import read_units, write_units
+from hashrange.design.tools.create import vector_request
 from hashrange.design.tools.diff_patterns import copy_change, pattern_changes, template_text
 from hashrange.design.tools.field_facts import may_refuse
 
@@ -143,6 +144,20 @@ class _Comparison:
             elif old[name] != new[name]:
                 yield self._made_again(new[name])
                 yield from self._added(new[name])
+
+        yield from self._vector_indexes()
+
+    def _vector_indexes(self) -> Iterator[Change]:
+        old = {index.name: index for index in self.old.vectors}
+        new = {index.name: index for index in self.new.vectors}
+        for name, index in (old | new).items():
+            where = str(index.source)
+            if name not in new:
+                yield Change("additive", where, "it is dropped, one index for each UpdateTable")
+            elif name not in old:
+                yield Change("additive", where, "DynamoDB fills it, one index for each UpdateTable")
+            elif vector_request(old[name]) != vector_request(index):
+                yield self._made_again(index.source)
 
     def _made_again(self, source: Source) -> Change:
         text = "its key or projection changes: it is dropped and created again"

@@ -23,6 +23,7 @@ from hashrange.design.declare.markers import Expires
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import shard_of
 from hashrange.design.declare.types import bounds_of, core_type
+from hashrange.design.declare.vectors import Vector
 from hashrange.design.errors import BadValue, DesignError
 from hashrange.design.table import Table
 from hashrange.design.tools.readable_texts import readable_text
@@ -220,6 +221,9 @@ class _Inventor:
             return None
         if any(isinstance(fact, Expires) for fact in metadata):
             return FAR
+        vector = next((fact for fact in metadata if isinstance(fact, Vector)), None)
+        if vector is not None:
+            return [round(self.chance.uniform(-1, 1), PLACES) for _ in range(vector.dimensions)]
         origin = get_origin(core)
         if origin is Literal:
             if self.number:

@@ -2,7 +2,6 @@
 
 written     checks of attributes that a write gives to an item
 entries     the row of an item in an index, and the log of changed rows
-floats      lists of 32-bit numbers, between DynamoDB's lists, bytes and decimal texts
 sizes       the size of an item whose vectors are counted in their packed form
 distances   the three distance functions, exactly
 blocks      rows in memory, and a quick choice of candidates among them

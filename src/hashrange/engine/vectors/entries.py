@@ -20,7 +20,8 @@ from hashrange import kv
 from hashrange.engine.keyspace import logs
 from hashrange.engine.keyspace.keys import RowKey, canonical, digest, length_bytes, owner_key
 from hashrange.engine.keyspace.rows import Row, encode_row
-from hashrange.engine.vectors import floats, sizes
+from hashrange.engine.vectors import sizes
+from hashrange.model import floats
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX
 from hashrange.model.tables import Table, VectorIndex
 from hashrange.model.values import AttributeValue, Item

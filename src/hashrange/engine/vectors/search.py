@@ -8,9 +8,9 @@ from hashrange.engine.fetch import Bounds, Fetch, Moment
 from hashrange.engine.vectors import blocks, views
 from hashrange.engine.vectors.blocks import Filters, StoredVector, numpy
 from hashrange.engine.vectors.distances import Query
-from hashrange.engine.vectors.floats import unpack
 from hashrange.engine.vectors.views import Part, View
 from hashrange.model.errors import ValidationException
+from hashrange.model.floats import unpack
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000

@@ -4,7 +4,7 @@ Writes and TableSizeBytes are counted so. Reads, and the limit of 400 KB, count 
 list as they were sent. Seen on the service in October 2026.
 """
 
-from hashrange.engine.vectors import floats
+from hashrange.model import floats
 from hashrange.model.tables import Table
 from hashrange.model.values import Item, text_size, value_size
 

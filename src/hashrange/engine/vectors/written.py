@@ -9,7 +9,7 @@ from collections.abc import Container
 from operator import attrgetter
 
 from hashrange.engine.keyspace.keys import length_bytes
-from hashrange.engine.vectors import floats
+from hashrange.model import floats
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import PARTITION_KEY_BYTES_MAX, SEARCH_FILTER_BYTES_MAX
 from hashrange.model.numbers import to_decimal

@@ -13,13 +13,18 @@ from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keys import invalid_parameter
-from hashrange.engine.vectors import entries, floats
+from hashrange.engine.vectors import entries
 from hashrange.engine.vectors.distances import Query
 from hashrange.engine.vectors.search import Match, nearest
 from hashrange.expressions import Projection
-from hashrange.model import requests
+from hashrange.model import floats, requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.limits import SEARCH_ANSWER_BYTES_MAX, TOP_K_MAX, VECTOR_REQUEST_BYTES_MIN
+from hashrange.model.limits import (
+    SEARCH_ANSWER_BYTES_MAX,
+    SEARCHED_BYTES_PER_DIMENSION,
+    TOP_K_MAX,
+    VECTOR_REQUEST_BYTES_MIN,
+)
 from hashrange.model.tables import Table, VectorIndex
 from hashrange.model.values import AttributeValue, Item, normalize
 from hashrange.operations.common import inputs
@@ -30,8 +35,6 @@ INVALID_VECTOR = (
     "Search vector contains invalid values. All values in the search vector must be a 32-bit "
     "floating-point number attribute"
 )
-SEARCHED_BYTES_PER_DIMENSION = 17.6
-"""What the service charges for a search of one item (?): it varies between equal searches."""
 
 
 class Request(Struct, gc=False):

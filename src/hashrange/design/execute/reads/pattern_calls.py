@@ -15,6 +15,7 @@ from hashrange.design.execute.reads.cursor import Positions
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.reads.reading import PlanReader
 from hashrange.design.execute.reads.request_builder import RequestBuilder
+from hashrange.design.execute.reads.searching import SearchBuilder
 from hashrange.design.plan.planner import Plan, Unplanned, plan_given
 from hashrange.design.plan.proposals import plan
 
@@ -76,7 +77,8 @@ class PatternCall:
                 whole = plan(pattern, model)
                 raise whole.error if isinstance(whole, Unplanned) else found.error
             left_out = frozenset(a.name for a in pattern.arguments) - found.given
-            self.builders[left_out] = RequestBuilder(found, model)
+            build = RequestBuilder if found.search is None else SearchBuilder
+            self.builders[left_out] = build(found, model)
         self.complete = self.builders[frozenset()]
         self.checks = [
             _check(argument, self.complete.plan, model) for argument in pattern.arguments
@@ -97,6 +99,8 @@ class PatternCall:
                 left_out.append(check.name)
             elif type(value) is not str or not check.plain_text:  # the most common case first
                 arguments[check.name] = check.value(value)
+        if isinstance(self.complete, SearchBuilder):  # any filter can be left out
+            return BoundPattern(self, self.complete, self.complete.checked(arguments))
         return BoundPattern(self, self._builder(left_out) if left_out else self.complete, arguments)
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

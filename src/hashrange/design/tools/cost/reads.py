@@ -10,6 +10,7 @@ from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.lines import CostLine
 from hashrange.design.tools.cost.units import TABLE, added, page_units, read_units
 from hashrange.design.tools.rules.rule import Context
+from hashrange.model import limits
 
 BATCH_KEYS_MAX = 100
 SCAN_PARTITIONS = 4
@@ -28,6 +29,8 @@ class ReadCosts:
             call.get()
         elif plan.operation == "Scan":
             call.scan()
+        elif plan.operation == "SearchVectors":
+            call.search()
         else:
             call.query()
         rate = plan.pattern.facts.rate
@@ -60,6 +63,17 @@ class _Call:
         share = page_units(total / SCAN_PARTITIONS, 1, self.facts.consistent)
         self.units = {TABLE: share[0] * SCAN_PARTITIONS}
         self.requests = max(1, math.ceil(total / (1024 * 1024)))
+
+    def search(self) -> None:
+        """A search consumes bytes instead of units. The price list has no price for them."""
+        search, facts = self.plan.search, self.plan.pattern.search
+        assert search is not None, "a search"
+        assert facts is not None, "a search"
+        count = self.facts.items or facts.top or limits.TOP_K_MAX
+        sizes = [self._size(entity, self.plan.source) for entity in self.plan.entities]
+        searched = limits.SEARCHED_BYTES_PER_DIMENSION * search.dimensions + count * max(sizes)
+        total = max(searched, limits.VECTOR_REQUEST_BYTES_MIN)
+        self.notes.append(f"estimate: {total:,.0f} bytes of vector search, not in the price")
 
     def query(self) -> None:
         items, size = self._read_items()

@@ -24,6 +24,11 @@ def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]
                 notes = ("estimate: all items are in the index",) if sparse else ()
                 name = source.name or TABLE
                 yield StorageLine(str(entity), name, count * (size + OVERHEAD_BYTES), notes)
+        for index in context.model.vectors:
+            if entity in index.entities:
+                size = examples.size(entity, index.source)
+                notes = ("estimate: at the price of the table's storage",)
+                yield StorageLine(str(entity), index.name, count * (size + OVERHEAD_BYTES), notes)
         markers = _marker_bytes(examples, entity)
         if markers:
             yield StorageLine(f"{entity} markers", TABLE, count * markers)

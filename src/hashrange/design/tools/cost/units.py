@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from hashrange.design.declare.schema import Source
 from hashrange.design.declare.table_model import TableModel
-from hashrange.model import limits
-from hashrange.model.values import Item, equal, item_size
+from hashrange.model import floats, limits
+from hashrange.model.values import Item, equal, item_size, value_size
 
 TABLE = "table"
 OVERHEAD_BYTES = 100
@@ -50,6 +50,15 @@ def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
     return {name: value for name, value in item.items() if name in names}
 
 
+def stored_size(model: TableModel, item: Item) -> int:
+    """The bytes that a write and the storage count: four for each number of an indexed vector."""
+    size = item_size(item)
+    for attribute, vector in {index.attribute: index for index in model.vectors}.items():
+        if attribute in item and all(c.attribute in item for c in vector.partition):
+            size += floats.BYTES * vector.dimensions - value_size(item[attribute])
+    return size
+
+
 def charges(
     model: TableModel, old: Item | None, new: Item | None, *, transaction: bool
 ) -> dict[str, float]:
@@ -57,7 +66,7 @@ def charges(
 
     A transaction doubles the units of the table, not those of the indexes.
     """
-    sizes = [item_size(item) for item in (old, new) if item is not None]
+    sizes = [stored_size(model, item) for item in (old, new) if item is not None]
     units = write_units(max(sizes, default=0))
     found: dict[str, float] = {TABLE: units * (2 if transaction else 1)}
     for source in model.indexes:

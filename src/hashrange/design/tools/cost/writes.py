@@ -45,6 +45,10 @@ class WriteCosts:
         line = CostLine(name, kind, rate=rate)
         if str(entity) not in self.examples.declared:
             line = replace(line, notes=(f"estimate: the size of an example of {entity}",))
+        for index in self.model.vectors:
+            if entity in index.entities:
+                note = f"writes to {index.name} consume bytes of vectors, not in the price"
+                line = replace(line, notes=(*line.notes, note))
         items = self.examples.of(entity)
         if not items:
             return replace(line, notes=(f"there is no example of {entity}",))

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from hashrange.design.declare.item import Copy
 from hashrange.design.declare.patterns import entity_of
+from hashrange.design.declare.vectors import Match
 from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
@@ -20,6 +21,7 @@ from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.table import Table
 from hashrange.design.tools import create
+from hashrange.design.tools.proof import nearest
 from hashrange.design.tools.proof.copies import StreamReader, unequal_copies
 from hashrange.design.tools.proof.declared import Record, names_in
 from hashrange.design.tools.proof.old_shapes import age
@@ -196,6 +198,8 @@ class _Asking:
             count = run(self.core.count(bound), self.connection)
             expected = len(answer.records)
             return None if count == expected else f"{count} instead of {expected}"
+        if pattern.shape == "nearest":
+            return self._difference_of_search(bound, answer)
         if pattern.shape == "one":
             found = run(self.core.one(bound), self.connection)
             latest = pattern.facts.latest
@@ -206,6 +210,16 @@ class _Asking:
             got = self._text(type(found), vars(found))
             return None if got in shown else f"{got} instead of {shown}"
         return self._difference_of_pages(bound, answer)
+
+    def _difference_of_search(self, bound: BoundPattern, answer: Answer) -> str | None:
+        models = [entity.model for entity in self.table.model.entities]
+        shown = self._shown(answer.records)
+        matches = [
+            Match((self._text(type(match.item), vars(match.item)), shown), match.score)
+            for match in run(self.core.nearest(bound), self.connection)
+        ]
+        pattern, records = self.plan.pattern, answer.records
+        return nearest.difference(pattern, models, records, bound.arguments, matches)
 
     def _difference_of_pages(self, bound: BoundPattern, answer: Answer) -> str | None:
         answered: list[Any] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.tools.proof.declared import Model, Record
+from hashrange.design.tools.proof.nearest import search_question
 from hashrange.design.tools.proof.oracle import Oracle, day_of
 from hashrange.design.tools.proof.plain_conditions import compared_field
 from hashrange.design.tools.sample import NUMBERS, TEXTS
@@ -35,6 +36,8 @@ def questions(
             if number % 2 and arguments:  # one argument that may not fit the others
                 odd = chance.choice(arguments)
                 given[odd.name] = _argument(pattern, odd, other, one, chance)
+            if pattern.search is not None:
+                given |= search_question(pattern, models, chance)
             question = repr(given)
             if None not in given.values() and question not in asked:
                 asked.add(question)

@@ -58,7 +58,13 @@ def identity(model: Model, values: dict[str, Any]) -> tuple[str, str]:
 
 def text(values: dict[str, Any]) -> str:
     """Values as they are stored, so that those that are stored alike are equal."""
-    return repr({n: encode(v) for n, v in sorted(values.items()) if v is not None and v != set()})
+    return repr({n: _encoded(v) for n, v in sorted(values.items()) if v is not None and v != set()})
+
+
+def _encoded(value: Any) -> Any:
+    """A vector is its numbers: no other field has a tuple of floats."""
+    vector = isinstance(value, tuple) and bool(value) and isinstance(value[0], float)
+    return value if vector else encode(value)
 
 
 def _items(table: Table, connection: Connection) -> Iterator[Any]:

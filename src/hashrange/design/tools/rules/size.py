@@ -61,7 +61,7 @@ def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
 def grows(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         for name, kind in entity.fields.items():
-            if kind.tag in ("L", "SS", "NS", "BS") and kind.length_max is None:
+            if kind.tag in ("L", "SS", "NS", "BS") and kind.length_max is None and not kind.vector:
                 yield str(entity), f"{name} has no max_length"
 
 

@@ -1,0 +1,52 @@
+"""Whether an argument of a pattern fits the field that it is compared with."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, Literal, get_args, get_origin
+
+from hashrange.design.declare.markers import PERIODS, OperatorName
+from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.types import FieldType
+from hashrange.design.errors import DeclarationError, suggest
+
+_MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
+"""Operators for which a date can stand for its midnight without ambiguity."""
+_PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
+    "month": (date, (date, datetime), "st.Month is a date, for a date or datetime field"),
+    "day": (date, (datetime,), "st.Day is a date, for a datetime field"),
+    "hour": (datetime, (datetime,), "st.Hour is a datetime, for a datetime field"),
+}
+"""The type of an argument, the types of the field, and the message about other types."""
+
+
+def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
+    """Raise DeclarationError if the argument's type does not fit the field's type."""
+    given, stored = argument.python, kind.python
+    if argument.operator in PERIODS:
+        python, fields, text = _PERIOD_TYPES[argument.operator]
+        if stored not in fields or given is not python:
+            raise DeclarationError(f"{argument.name!r}: {text}", at=at)
+        return
+    if given == stored or (kind.choices and given is str):
+        return
+    if stored is datetime and given is date and argument.operator in _MIDNIGHT:
+        return
+    both_literal = get_origin(given) is Literal and get_origin(stored) is Literal
+    if both_literal and set(get_args(given)) <= set(get_args(stored)):
+        return
+    raise DeclarationError(
+        f"{argument.name!r} is {_name(given)}, but the field {argument.field!r} is {_name(stored)}",
+        at=at,
+    )
+
+
+def _name(python: Any) -> str:
+    return getattr(python, "__name__", None) or str(python).replace("typing.", "")
+
+
+def unknown_field_error(
+    argument: Argument, known: Mapping[str, Any], at: object
+) -> DeclarationError:
+    return DeclarationError(
+        f"{argument.name!r} is not a field{suggest(argument.field, known)}", at=at, rule="K01"
+    )

@@ -1,0 +1,154 @@
+"""The vector indexes of a table, from the declarations of its entities."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import declarations
+from hashrange.design.declare.schema import Column, Source
+from hashrange.design.declare.vectors import Distance, Vectors
+from hashrange.design.errors import DeclarationError, suggest
+from hashrange.model.limits import SEARCH_FILTER_ATTRIBUTES_MAX, VECTOR_INDEXES_MAX
+
+if TYPE_CHECKING:
+    from hashrange.design.declare.table_model import TableModel
+
+_SEARCHED_TYPES = ("S", "N", "B")
+
+
+@dataclass(frozen=True)
+class VectorIndex:
+    """A vector index with attribute names. `entities` are those whose items can be in it.
+
+    If there are several, `types` is the attribute of their types, which is one of the filters.
+    """
+
+    name: str
+    attribute: str
+    dimensions: int
+    distance: Distance
+    partition: tuple[Column, ...]
+    filters: tuple[Column, ...]
+    project: Any
+    entities: tuple[Entity, ...] = ()
+    types: str | None = None
+
+    @property
+    def source(self) -> Source:
+        """As a source of reads. What it always shows is part of its projection."""
+        project = self.project
+        if project != "ALL":
+            more = project if project != "KEYS_ONLY" else ()
+            project = (self.attribute, *(column.attribute for column in self.filters), *more)
+        return Source(self.name, "vector index", self.partition, (), project)
+
+    @property
+    def searched(self) -> tuple[Column, ...]:
+        return self.partition + self.filters
+
+
+def vector_indexes(model: "TableModel") -> tuple[VectorIndex, ...]:
+    """Raises DeclarationError if declarations contradict each other or DynamoDB's rules."""
+    found: dict[str, VectorIndex] = {}
+    for entity in model.entities:
+        for declared_as, declared in declarations(entity.model).items():
+            if isinstance(declared, Vectors):
+                index = _index(entity, declared, declared_as, model)
+                if found.setdefault(index.name, index) != index:
+                    raise DeclarationError(
+                        f"{declared_as}: {index.name!r} is declared otherwise in another entity",
+                        at=entity.model,
+                    )
+    if len(found) > VECTOR_INDEXES_MAX:
+        raise DeclarationError(
+            f"it has {len(found)} vector indexes: a table has at most {VECTOR_INDEXES_MAX}",
+            at=model.name,
+        )
+    return tuple(_with_entities(index, model) for index in found.values())
+
+
+def _index(entity: Entity, declared: Vectors, declared_as: str, model: "TableModel") -> VectorIndex:
+    def error(text: str) -> DeclarationError:
+        return DeclarationError(f"{declared_as}: {text}", at=entity.model)
+
+    def column(name: str) -> Column:
+        if name not in entity.fields:
+            raise error(f"{name} is not a field{suggest(name, entity.fields)}")
+        tag = entity.fields[name].tag
+        if tag not in _SEARCHED_TYPES:
+            raise error(f"{name} is stored as {tag or 'several types'}; a search compares S, N, B")
+        return Column(entity.attributes[name], tag)
+
+    if any(source.name == declared.name for source in model.sources):
+        raise error(f"{declared.name!r} is the name of a secondary index")
+    if declared.distance not in get_args(Distance):
+        raise error(
+            f"distance={declared.distance!r}{suggest(declared.distance, get_args(Distance))}"
+        )
+    if declared.field not in entity.fields:
+        raise error(f"{declared.field} is not a field{suggest(declared.field, entity.fields)}")
+    vector = entity.fields[declared.field].vector
+    if vector is None:
+        raise error(f"{declared.field} is not a vector: declare it as st.Vector(dimensions)")
+    partition = (column(declared.partition),) if declared.partition is not None else ()
+    filters = tuple(column(name) for name in declared.filters)
+    if len({*partition, *filters}) < len(partition + filters):
+        raise error("a field is named twice")
+    return VectorIndex(
+        declared.name, entity.attributes[declared.field], vector.dimensions, declared.distance,
+        partition, filters, _projection(declared, entity, error),
+    )  # fmt: skip
+
+
+def _projection(declared: Vectors, entity: Entity, error: Any) -> Any:
+    if isinstance(declared.project, str):
+        if declared.project not in ("ALL", "KEYS_ONLY"):
+            raise error(f"project={declared.project!r}: write ALL, KEYS_ONLY or a list of fields")
+        return declared.project
+    for name in declared.project:
+        if name not in entity.fields:
+            raise error(f"project: {name} is not a field{suggest(name, entity.fields)}")
+    return tuple(entity.attributes[name] for name in declared.project)
+
+
+def _with_entities(index: VectorIndex, model: "TableModel") -> VectorIndex:
+    """The index with the entities that have its vector, and a filter that tells several apart."""
+    inside = []
+    for entity in model.entities:
+        fields = {attribute: name for name, attribute in entity.attributes.items()}
+        _expect_fitting(index, entity, fields)
+        if index.attribute in fields and all(c.attribute in fields for c in index.partition):
+            inside.append(entity)
+    filters, types = index.filters, None
+    if len(inside) > 1 and model.type_attribute is not None:
+        types = model.type_attribute
+        filters = tuple(dict.fromkeys([*filters, Column(types, "S")]))
+    if len(filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
+        raise DeclarationError(
+            f"{index.name} has {len(filters)} filters, with the type of several entities: at most "
+            f"{SEARCH_FILTER_ATTRIBUTES_MAX}",
+            at=model.name,
+        )
+    return replace(index, entities=tuple(inside), filters=filters, types=types)
+
+
+def _expect_fitting(index: VectorIndex, entity: Entity, fields: Mapping[str, str]) -> None:
+    """Raise DeclarationError if DynamoDB would refuse the entity's items."""
+    if index.attribute in fields:
+        vector = entity.fields[fields[index.attribute]].vector
+        if vector is None or vector.dimensions != index.dimensions:
+            raise DeclarationError(
+                f"{fields[index.attribute]}: the index {index.name} expects a vector of "
+                f"{index.dimensions} dimensions in {index.attribute}",
+                at=entity.model,
+                rule="V01",
+            )
+    for column in index.searched:
+        name = fields.get(column.attribute)
+        if name is not None and entity.fields[name].tag != column.tag:
+            raise DeclarationError(
+                f"{name} is stored as {entity.fields[name].tag or 'several types'}, but the index "
+                f"{index.name} compares {column.attribute} as {column.tag}",
+                at=entity.model,
+            )

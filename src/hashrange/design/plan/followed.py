@@ -1,0 +1,28 @@
+"""The reference by which a pattern with `@st.through` finds the items that it returns."""
+
+from collections.abc import Mapping
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.patterns import Pattern
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.errors import DeclarationError
+
+
+def held_key(
+    pattern: Pattern, relation: Entity, followed: Entity, model: TableModel
+) -> Mapping[str, str]:
+    """The relation's fields that hold the followed entity's primary key.
+
+    Raises DeclarationError unless there is exactly one such reference.
+    """
+    found = model.references.between(relation, followed)
+    wanted = pattern.facts.through_field
+    if wanted is not None:
+        found = tuple(one for one in found if wanted in one.fields)
+    elif len(found) > 1:  # one that the arguments know would return one item again and again
+        known = {a.field for a in pattern.arguments if a.operator == "="}
+        found = tuple(one for one in found if not one.fields <= known)
+    if len(found) == 1:
+        return found[0].held
+    text = model.references.fault(relation, followed, wanted, several=len(found) > 1)
+    raise DeclarationError(text, at=pattern.function)

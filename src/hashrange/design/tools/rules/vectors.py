@@ -1,0 +1,83 @@
+"""Rules about vector indexes: V01 to V04."""
+
+from collections.abc import Iterator
+
+from hashrange.design.declare.patterns import TOP
+from hashrange.design.plan.planner import Plan
+from hashrange.design.tools.rules.rule import Context, Found, checked_at_declaration, rule
+from hashrange.model import floats, limits
+
+SEARCHED_BYTES_PER_SECOND = 10**9
+"""How many bytes of one partition of a vector index can be searched in a second: a quota."""
+
+checked_at_declaration(
+    "V01",
+    "error",
+    "vectors that do not fit their index",
+    "A vector has 1 to 4,096 dimensions, and all items of a table have the same number of them in "
+    "one attribute: DynamoDB refuses other items. The model is refused when it is declared.",
+)
+
+
+@rule(
+    "V02",
+    "warning",
+    "a partition of a vector index that is too coarse",
+    "A search reads the vectors of its partition, and DynamoDB searches at most 1 GB of one "
+    "partition in a second. Choose a partition with fewer items, such as the tenant.",
+)
+def too_coarse(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.search is None:
+            continue
+        searched = _searched_bytes(c, plan)
+        rate = plan.pattern.facts.rate
+        if searched is not None and searched * max(rate or 0, 1) > SEARCHED_BYTES_PER_SECOND:
+            often = f"{rate:g} times a second" if rate else "in each search"
+            what = "its partition" if plan.search.partition else f"{plan.search.name}, undivided,"
+            yield str(plan.pattern), f"it searches {searched:,.0f} bytes of {what} {often}"
+
+
+def _searched_bytes(c: Context, plan: Plan) -> float | None:
+    assert plan.search is not None, "a search"
+    fields = {column.template.fields[0] for column in plan.route.key.hash}
+    total = 0.0
+    for entity in plan.search.entities:
+        each = c.each("V02", entity, fields)
+        if each is None:
+            return None
+        total += each.max * floats.BYTES * plan.search.dimensions
+    return total
+
+
+@rule(
+    "V03",
+    "warning",
+    "a search whose items may have more than 16 MB",
+    "A search returns at most 16 MB of items, measured before the projection, and ends before the "
+    "next one. Ask for fewer items, or keep large parts of an item elsewhere.",
+)
+def too_large_answer(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.search is None or plan.pattern.search is None:
+            continue
+        top = plan.pattern.search.top or limits.TOP_K_MAX
+        for entity in plan.entities:
+            size = c.size("V03", entity)
+            if size is not None and size * top > limits.SEARCH_ANSWER_BYTES_MAX:
+                yield str(plan.pattern), f"{TOP}={top} {entity} items of {size:,} bytes"
+
+
+@rule(
+    "V04",
+    "information",
+    "a search is not restricted by keys in a policy",
+    "Requests of SearchVectors have no dynamodb:LeadingKeys. A policy with a condition on them "
+    "does not restrict a search to a tenant: let only the application search.",
+)
+def leading_keys(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.search is not None and plan.search.partition:
+            [column] = plan.search.partition
+            text = f"a policy cannot restrict it to one {column.attribute}"
+            yield str(plan.pattern), text
