@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,16 @@ from moving_data import Item, Run, content, fault, fill, folder, numbered, order
 
 import hashrange
 from hashrange.interfaces.data import exporting
+from hashrange.interfaces.data.items import DataError, Record
 from hashrange.interfaces.data.progress import Bookmark
+from hashrange.interfaces.data.sink import Sink
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow
 
 ITEMS = [numbered(number) for number in range(300)]
 BEGUN_AGAIN = "beginning again"
+FROM_BEGINNING = "copying it from its beginning"
 
 
 def lines(items: list[Item]) -> str:
@@ -205,3 +209,76 @@ def test_an_export_that_is_killed_after_its_file_appeared(
     assert content("b.db") == ordered(ITEMS)
     left = {path.name for path in Path().iterdir()} - {"a.db", "b.db"}
     assert left == {name, f"{name}.table.json"}
+
+
+# ---- copies ----
+
+LARGE_ITEMS = [numbered(number) | {"v": {"S": "x" * 2000}} for number in range(1500)]
+
+
+def interrupted_copy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of `a.db` to `b.db` of which one page of three is written."""
+    fill("a.db", LARGE_ITEMS)
+    write = Sink.write
+    written: list[int] = []
+
+    def write_once(self: Sink, group: Sequence[Record]) -> None:
+        if written:
+            raise DataError("interrupted")
+        written.append(len(group))
+        write(self, group)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sink, "write", write_once)
+        assert "run the same command again" in fault(run("copy", "a.db", "b.db", "--parallel", 1))
+    assert 0 < len(content("b.db")) < len(LARGE_ITEMS)
+
+
+def copied(run: Run) -> str:
+    ended = run("copy", "a.db", "b.db", "--parallel", 1)
+    assert ended.status == 0, ended.error
+    assert content("b.db") == ordered(LARGE_ITEMS)
+    return ended.error
+
+
+def test_a_copy_goes_on(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_copy(run, monkeypatch)
+    assert FROM_BEGINNING not in copied(run)
+
+
+def test_a_copy_to_a_new_file_begins_again(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_copy(run, monkeypatch)
+    for path in Path().glob("b.db*"):
+        if path.suffix != ".progress":
+            path.unlink()
+    assert FROM_BEGINNING in copied(run)
+
+
+def test_a_copy_to_an_emptied_table_begins_again(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_copy(run, monkeypatch)
+    there = content("b.db")
+    with hashrange.connect("b.db") as db:
+        for item in there:
+            key = {name: item[name] for name in ("pk", "sk")}
+            db.execute("DeleteItem", {"TableName": "table", "Key": key})
+    assert FROM_BEGINNING in copied(run)
+
+
+def test_a_copy_goes_on_although_its_last_item_was_deleted_in_the_source(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_copy(run, monkeypatch)
+    state = json.loads(Path("b.db.progress").read_bytes())["state"]["table"]
+    [position] = state["positions"]
+    with hashrange.connect("a.db") as db:
+        db.execute("DeleteItem", {"TableName": "table", "Key": position["after"]})
+    with hashrange.connect("b.db") as db:
+        db.execute("DeleteItem", {"TableName": "table", "Key": position["after"]})
+    ended = run("copy", "a.db", "b.db", "--parallel", 1)
+    assert ended.status == 0, ended.error
+    assert FROM_BEGINNING not in ended.error
+    assert content("b.db") == content("a.db")

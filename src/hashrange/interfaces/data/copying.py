@@ -7,7 +7,7 @@ the current folder. With `--follow` the file stays, so that a later run can cont
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,11 @@ import msgspec
 from hashrange import StoreError
 from hashrange.interfaces.data import tables
 from hashrange.interfaces.data.connection import Refused, connection
-from hashrange.interfaces.data.items import DataError, Record
+from hashrange.interfaces.data.items import DataError, Record, encode
 from hashrange.interfaces.data.pace import Pace
+from hashrange.interfaces.data.presence import Presence
 from hashrange.interfaces.data.progress import Bookmark, Progress
-from hashrange.interfaces.data.scan import Position, Scan
+from hashrange.interfaces.data.scan import Position, Scan, TableState
 from hashrange.interfaces.data.sink import Sink
 from hashrange.interfaces.data.tables import TableInfo
 
@@ -30,19 +31,6 @@ AGAIN = "run the same command again to go on"
 
 _IDLE_SECONDS = 0.25
 """A shard may be read five times a second."""
-
-
-class TableState(msgspec.Struct):
-    """How far the copy of a table has come. It `began` and `ended` at these epoch seconds.
-
-    `sequences` are the numbers of the last records that were applied, by shard.
-    """
-
-    positions: list[Position]
-    began: float
-    items: int = 0
-    ended: float = 0.0
-    sequences: dict[str, str] = {}
 
 
 class Copy:
@@ -61,7 +49,6 @@ class Copy:
             {"copy": source.name, "to": target.name, "tables": self.names} | _postgres(places),
         )
         self.states = msgspec.convert(self.bookmark.load() or {}, dict[str, TableState])
-        self.resumed = sum(state.items for state in self.states.values())
 
     def save(self) -> None:
         self.bookmark.save(msgspec.to_builtins(self.states))
@@ -74,13 +61,27 @@ class Copy:
         """Create the missing tables and copy all items. Raises DataError."""
         found = self.described()
         total = max(1, sum(table.items for table in found))
-        for table in found:
-            _prepare(self.source, self.target, table)
+        there = [_prepare(self.source, self.target, table) for table in found]
+        changed = [each for each in zip(found, there, strict=True) if self._has_changed(*each)]
+        for table, _ in changed:
+            del self.states[table.name]
+        resumed = sum(state.items for state in self.states.values())
         try:
-            with Progress(lambda items: items / total, self.resumed) as progress:
-                for table in found:
+            with Progress(lambda items: items / total, resumed) as progress:
+                for table, _ in changed:
+                    progress.say(
+                        f"{self.bookmark.path}: {table.name} is not the table that the copy that "
+                        "was interrupted has read or written; copying it from its beginning"
+                    )
+                for table, copied in zip(found, there, strict=True):
                     state = self.states.setdefault(
-                        table.name, TableState([Position() for _ in range(segments)], time.time())
+                        table.name,
+                        TableState(
+                            [Position() for _ in range(segments)],
+                            time.time(),
+                            source=table.id,
+                            target=copied.id,
+                        ),
                     )
                     if not state.ended:
                         self._copy(table, state, threads, rate, progress)
@@ -94,6 +95,31 @@ class Copy:
                 self.save()
             raise
         return progress
+
+    def _has_changed(self, table: TableInfo, copied: TableInfo) -> bool:
+        """Whether a table was made again, or emptied, since its copy was interrupted.
+
+        The last item of each segment was written to the target, so it must be there, unless the
+        source does not have it either.
+        """
+        state = self.states.get(table.name)
+        if state is None:
+            return False
+        if (state.source, state.target) != (table.id, copied.id):
+            return True
+        if state.items and not self._first_items(self.target, table):
+            return bool(self._first_items(self.source, table))
+        last = [Record(encode(each.after), 0) for each in state.positions if each.after]
+        still = [record for record in last if self._has(self.source, table, record)]
+        return not all(self._has(self.target, table, record) for record in still)
+
+    def _first_items(self, target: "Target", table: TableInfo) -> list[bytes]:
+        with closing(connection(target, 1)) as reading:
+            return next(Scan(reading, table.name, [Position()], Pace()).pages(), [])
+
+    def _has(self, target: "Target", table: TableInfo, record: Record) -> bool:
+        with closing(connection(target, 1)) as asking:
+            return Presence(asking, table, Pace()).has_all([record])
 
     def _copy(
         self, table: TableInfo, state: TableState, threads: int, rate: float, progress: Progress
@@ -164,7 +190,7 @@ def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     return {"postgresql": found} if found else {}
 
 
-def _prepare(source: "Target", target: "Target", table: TableInfo) -> None:
+def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
     """Create a table in the target, or check that the one there has the same key."""
     try:
         there = tables.describe(target.client, target.name, table.name)
@@ -173,6 +199,7 @@ def _prepare(source: "Target", target: "Target", table: TableInfo) -> None:
             raise
         found = tables.description(source.client, source.name, table.name)
         tables.create(target.client, target.name, found, table.name)
-        return
+        return tables.describe(target.client, target.name, table.name)
     if there.key != table.key or any(there.types[name] != table.types[name] for name in table.key):
         raise DataError(f"{target.name}: {table.name} is there already, with another key")
+    return there

@@ -14,11 +14,11 @@ from hashrange.design.streams.shards import TRIMMED, Shards
 from hashrange.interfaces.data.connection import THROTTLED, Refused, refusals
 from hashrange.interfaces.data.items import DataError, Record, encode
 from hashrange.interfaces.data.pace import pause
+from hashrange.interfaces.data.scan import TableState
 from hashrange.interfaces.data.sink import Sink
 from hashrange.interfaces.data.tables import TableInfo
 
 if TYPE_CHECKING:
-    from hashrange.interfaces.data.copying import TableState
     from hashrange.interfaces.target import Target
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def stream_of(table: TableInfo, place: str) -> str:
 class Replicator:
     """Applies the changes of one table. `state.sequences` says how far, by shard."""
 
-    def __init__(self, source: "Target", arn: str, state: "TableState", sink: Sink) -> None:
+    def __init__(self, source: "Target", arn: str, state: TableState, sink: Sink) -> None:
         if not state.sequences and time.time() - state.began > RETENTION_SECONDS - _MARGIN_SECONDS:
             raise DataError(
                 f"{source.name}: the copy began more than a day ago, which is how long a stream "

@@ -39,6 +39,22 @@ class Position(Struct):
     done: bool = False
 
 
+class TableState(Struct):
+    """How far the copy of a table has come. It `began` and `ended` at these epoch seconds.
+
+    `sequences` are the numbers of the last records that were applied, by shard. `source` and
+    `target` are the ids of the two tables.
+    """
+
+    positions: list[Position]
+    began: float
+    items: int = 0
+    ended: float = 0.0
+    sequences: dict[str, str] = {}
+    source: str = ""
+    target: str = ""
+
+
 class Scan:
     """A scan of a table that can go on from `positions`, one for each segment."""
 
