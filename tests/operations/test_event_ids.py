@@ -1,8 +1,11 @@
 """Event ids are unique in a database, sequence numbers in a stream, over every store."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -77,6 +80,42 @@ def test_ids_and_sequence_numbers_are_unique(db: Database) -> None:
         assert not repeated([n for records in found.values() for n in sequence_numbers(records)])
         for records in found.values():
             assert all(one < other for one, other in pairwise(sequence_numbers(records)))
+
+
+WRITER = """
+import os
+import sys
+import hashrange
+
+with hashrange.connect(sys.argv[1]) as db:
+    for number in range(1_000_000):
+        for name in "one", "two":
+            item = {"pk": {"S": f"p{number % 50}"}, "v": {"S": f"{os.getpid()} {number}"}}
+            db.execute("PutItem", {"TableName": name, "Item": item})
+        print(flush=True)
+"""
+
+
+def test_ids_are_unique_after_kills(address: str | None) -> None:
+    if address is None:
+        pytest.skip("a database in memory ends with its process")
+    with hashrange.connect(address) as db:
+        arns = [create(db, name) for name in TABLES]
+    acknowledged = 0
+    for writes in 7, 30, 19:
+        with subprocess.Popen([sys.executable, "-c", WRITER, address], stdout=PIPE) as writer:
+            assert writer.stdout
+            for _ in range(writes):
+                assert writer.stdout.readline()
+            writer.kill()
+        acknowledged += writes
+    with hashrange.connect(address) as db:
+        put(db, 0)
+        streams = [[r for records in shards(db, arn).values() for r in records] for arn in arns]
+    for records in streams:
+        assert len(records) >= acknowledged + 40
+        assert not repeated(sequence_numbers(records))
+    assert not repeated([record["eventID"] for records in streams for record in records])
 
 
 def _ranges(db: Database, arn: str) -> list[dict[str, Any]]:
