@@ -1,6 +1,7 @@
 """`hashrange.connect` and `connect_async` with the address of a database that is awaited."""
 
 import asyncio
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,8 @@ from waiting import SECONDS_MAX, run
 
 import hashrange
 from hashrange.engine.price import UNITS_MAX
+from hashrange.interfaces.admin.metrics import Counts, rendered
+from hashrange.interfaces.service.monitor import Monitor
 from hashrange.model.errors import (
     IdempotentParameterMismatchException,
     TransactionCanceledException,
@@ -164,9 +167,25 @@ def test_files_and_memory_on_an_event_loop(tmp_path: Path) -> None:
     run(scenario)
 
 
+def test_metrics_say_which_numbers_only_rise(dsn: str) -> None:
+    with hashrange.connect(f"{dsn}&pool=7") as database:
+        monitor = Monitor.of(database, lambda: {"connections_max": 900})
+        text = monitor.metrics.render({}).body.decode()
+    kinds = dict(re.findall(r"# TYPE hashrange_(\w+) (\w+)", text))
+    assert kinds["conflicts_total"] == kinds["database_connections_opened_total"] == "counter"
+    assert kinds["database_connections"] == kinds["database_connections_waiting"] == "gauge"
+    assert "\nhashrange_connections_max 900.0\n" in text
+    assert "\nhashrange_database_connections_max 7.0\n" in text
+
+
+def test_a_figure_that_is_not_listed_is_refused() -> None:
+    with pytest.raises(AssertionError, match="the figure unheard_of is not listed"):
+        rendered(lambda: Counts(figures={"unheard_of": 1}))
+
+
 def test_the_address_says_how_many_connections(dsn: str) -> None:
     with hashrange.connect(f"{dsn}&pool=7") as database:
-        assert database.figures()["connections_max"] == 7
+        assert database.figures()["database_connections_max"] == 7
     for size in ("0", "many", "65"):
         with pytest.raises(hashrange.StoreError, match="pool is a number from 1 to 64"):
             hashrange.connect(f"{dsn}&pool={size}")

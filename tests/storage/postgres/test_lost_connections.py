@@ -73,7 +73,7 @@ def test_a_commit_that_is_cut_off_is_settled(postgres_dsn: str, landed: bool) ->
                 await commit_is_cut(store, landed)
         assert await read(store, Get((KEY,))) == [value_of(2 if landed else 1)]
         assert await read(store, Counters((b"n",))) == [int(landed)]
-        assert store.figures()["connections_in_use"] == 0
+        assert store.figures()["database_connections"] == 0
 
     run(postgres_dsn, scenario)
 
@@ -153,7 +153,7 @@ def test_idle_connections_that_were_ended_are_replaced(postgres_server: Postgres
             assert await read(store, Get((KEY,))) == [value_of(1)]
             snapshot = await store.snapshot()
             await snapshot.close()
-        assert store.figures()["connections_in_use"] == 0
+        assert store.figures()["database_connections"] == 0
 
     run(dsn, scenario)
 
@@ -254,7 +254,7 @@ def test_a_task_that_is_cancelled_leaves_nothing_behind(postgres_dsn: str) -> No
             await asyncio.sleep(turns * 0.0001)
             task.cancel()
             await asyncio.wait([task])
-        assert store.figures()["connections_in_use"] == 0
+        assert store.figures()["database_connections"] == 0
         await write(store, Put(*KEY, value_of(3)), reads=[Get((KEY,))])
         assert await read(store, Get((KEY,))) == [value_of(3)]
 

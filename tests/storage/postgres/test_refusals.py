@@ -201,7 +201,7 @@ def test_no_connection_to_spare(
             await store.snapshot()
         await snapshot.close()
         await (await store.snapshot()).close()
-        assert store.figures()["connections_in_use"] == 0
+        assert store.figures()["database_connections"] == 0
 
     run(dsn, scenario)
 
@@ -339,8 +339,8 @@ def test_a_write_that_the_server_refuses(
         assert type(caught.value) is kind
         assert "\n" not in str(caught.value)
         assert await read(store, Get(((SPACE, b"key"), (SPACE, b"new")))) == [value_of(1), None]
-        assert store.figures()["connections_opened"] == 1
-        assert store.figures()["connections_in_use"] == 0
+        assert store.figures()["database_connections_opened"] == 1
+        assert store.figures()["database_connections"] == 0
 
     run(dsn, fill)
     postgres_server.run(

@@ -16,6 +16,7 @@ import msgspec
 from hashrange import StoreError
 from hashrange.interfaces.admin import capacity_metrics
 from hashrange.interfaces.admin.capacity_metrics import Capacities, Usage
+from hashrange.interfaces.admin.figures import figure
 from hashrange.interfaces.admin.histogram import SECONDS, cumulated
 from hashrange.interfaces.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 from hashrange.interfaces.admin.table_metrics import TableCounts, families_of
@@ -26,24 +27,6 @@ from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-GAUGES = {
-    "ready": "1 if the database can read and commit, as /readyz says, else 0.",
-    "database_bytes": "The size of the database file.",
-    "format": "The version of the format of the database file.",
-    "page_bytes": "The size of a page of the database file.",
-    "free_pages": "Pages of the database file that hold nothing and will be used again.",
-    "wal_bytes": "The size of the write-ahead log, which the next checkpoints shorten.",
-    "disk_free_bytes": "The room on the file system of the database.",
-    "checkpoint_failures": "Checkpoints that have failed since the last one that succeeded.",
-    "connections": "Clients that are connected now.",
-    "bytes_in_flight": "Bodies of requests that are being received, or wait until they are run.",
-    "decoded_bytes_in_flight": "About the memory of decoded requests that are not answered yet.",
-    "requests_waiting": "Requests that wait for memory.",
-    "connections_max": "How many clients can be connected at once.",
-    "workers": "Worker processes that serve now.",
-}
-"""Figures that rise and fall; all others only rise."""
 
 
 class Operation(msgspec.Struct):
@@ -195,10 +178,9 @@ def _of_figures(figures: Mapping[str, int]) -> "Iterator[Metric]":
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     for name, value in figures.items():
-        if name in GAUGES:
-            yield GaugeMetricFamily(f"hashrange_{name}", GAUGES[name], value=value)
-        else:
-            yield CounterMetricFamily(f"hashrange_{name}", "Since the start.", value=value)
+        found = figure(name)
+        family = CounterMetricFamily if found.rises else GaugeMetricFamily
+        yield family(f"hashrange_{name}", found.meaning, value=value)
 
 
 def _code(outcome: object) -> str:

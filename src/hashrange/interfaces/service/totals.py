@@ -6,18 +6,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hashrange.interfaces.admin.metrics import GAUGES, Counts, Operation
+from hashrange.interfaces.admin.figures import figure
+from hashrange.interfaces.admin.metrics import Counts, Operation
 from hashrange.runtime.meter.hot_keys import SHOWN_MAX
 from hashrange.runtime.meter.report import SourceReport
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-_SAME_FOR_ALL = (
-    *("database_bytes", "wal_bytes", "disk_free_bytes", "checkpoint_failures"),
-    *("format", "page_bytes", "free_pages"),
-)
-"""Gauges of the file: the highest of all workers. The others are added up."""
 
 
 def summed(counts: Iterable[Counts]) -> Counts:
@@ -27,9 +22,9 @@ def summed(counts: Iterable[Counts]) -> Counts:
         for name, operation in one.operations.items():
             total.operations[name] = _both(total.operations.get(name, Operation()), operation)
         total.others += one.others
-        for name, figure in one.figures.items():
+        for name, value in one.figures.items():
             before = total.figures.get(name)
-            total.figures[name] = figure if before is None else _joined(name, before, figure)
+            total.figures[name] = value if before is None else figure(name).join(before, value)
         for report in one.usage:
             place = report.table, report.index
             usage[place] = _used(usage[place], report) if place in usage else report
@@ -41,19 +36,13 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 def lasting(counts: Counts) -> Counts:
     """The counts that stay when a worker has ended: those that only rise."""
-    kept = {name: figure for name, figure in counts.figures.items() if name not in GAUGES}
+    kept = {name: value for name, value in counts.figures.items() if figure(name).rises}
     return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 
 
 def worker_figures(serving: int, restarts: int) -> dict[str, int]:
     """The figures that only the supervisor knows."""
     return {"workers": serving, "worker_restarts": restarts}
-
-
-def _joined(name: str, one: int, other: int) -> int:
-    if name == "ready":
-        return min(one, other)
-    return max(one, other) if name in _SAME_FOR_ALL else one + other
 
 
 def _both(one: Operation, other: Operation) -> Operation:

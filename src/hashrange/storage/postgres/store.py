@@ -147,10 +147,10 @@ class PostgresStore:
         return {
             "commits": self.commits,
             "conflicts": self.conflicts,
-            "connections_max": self.pool.size,
-            "connections_in_use": self.pool.in_use,
-            "connections_opened": self.pool.opened,
-            "waiting_for_a_connection": self.pool.waiting,
+            "database_connections_max": self.pool.size,
+            "database_connections": self.pool.in_use,
+            "database_connections_opened": self.pool.opened,
+            "database_connections_waiting": self.pool.waiting,
         }
 
     async def close(self) -> None:

@@ -1,0 +1,52 @@
+"""The figures of stores and servers: what each means, and how those of several workers are joined.
+
+A figure that is not listed here is refused, because nobody could tell how it behaves.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+def _added(one: int, other: int) -> int:
+    return one + other
+
+
+class Figure(NamedTuple):
+    """A number without labels. One that only `rises` is a counter; any other is a gauge."""
+
+    meaning: str
+    join: Callable[[int, int], int] = _added
+    """How it is joined for two workers: a figure of the file is the same for all of them."""
+    rises: bool = False
+
+
+FIGURES = {
+    "ready": Figure("1 if the database can read and commit, as /readyz says, else 0.", min),
+    "database_bytes": Figure("The size of the database file.", max),
+    "format": Figure("The version of the format of the database file.", max),
+    "page_bytes": Figure("The size of a page of the database file.", max),
+    "free_pages": Figure("Empty pages of the database file, which will be used again.", max),
+    "wal_bytes": Figure(
+        "The size of the write-ahead log, which the next checkpoints shorten.", max
+    ),
+    "disk_free_bytes": Figure("The room on the file system of the database.", max),
+    "checkpoint_failures": Figure("Checkpoints that failed since the last that succeeded.", max),
+    "commits": Figure("Commits; writes that wait together share one.", rises=True),
+    "conflicts": Figure("Commits that lost a race and were decided again.", rises=True),
+    "database_connections": Figure("Connections to PostgreSQL that are in use."),
+    "database_connections_max": Figure("How many connections to PostgreSQL there may be."),
+    "database_connections_opened": Figure("Connections to PostgreSQL, opened.", rises=True),
+    "database_connections_waiting": Figure("Requests that wait for a connection to PostgreSQL."),
+    "connections": Figure("Clients that are connected now."),
+    "connections_max": Figure("How many clients can be connected at once."),
+    "bytes_in_flight": Figure("Bodies of requests that are being received, or wait."),
+    "decoded_bytes_in_flight": Figure("About the memory of decoded requests under way."),
+    "requests_waiting": Figure("Requests that wait for memory."),
+    "workers": Figure("Worker processes that serve now."),
+    "worker_restarts": Figure("Workers that have been replaced.", rises=True),
+}
+
+
+def figure(name: str) -> Figure:
+    assert name in FIGURES, f"the figure {name} is not listed in {__name__}"
+    return FIGURES[name]
