@@ -9,9 +9,10 @@ import pytest
 
 from hashrange import connect, kv
 from hashrange.engine.keyspace.keys import partition
-from hashrange.engine.vectors import blocks, search, views
+from hashrange.engine.vectors import blocks, search
 from hashrange.engine.vectors.blocks import Block, StoredVector
 from hashrange.engine.vectors.distances import Query
+from hashrange.model.consistency import Eventual
 from hashrange.model.errors import ValidationException
 from hashrange.model.floats import pack, unpack
 from hashrange.model.settings import Settings
@@ -113,7 +114,6 @@ def test_searches_follow_changes_across_blocks(
 ) -> None:
     """Rows are added, moved and deleted in views of several blocks."""
     monkeypatch.setattr(blocks, "ROWS_MAX", 8)
-    monkeypatch.setattr(views, "ROWS_MAX", 8)
     seed = random.randrange(1 << 32)
     print("seed", seed)
     generator = random.Random(seed)
@@ -144,6 +144,30 @@ def test_an_index_that_does_not_fit_the_memory_is_searched(monkeypatch: pytest.M
         assert nearest(database, 123.2, 0, top=2) == ["p123", "p124"]
         put(database, "new", 123.1, 0)
         assert nearest(database, 123.2, 0) == ["new"]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_a_search_may_be_as_old_as_reads_of_an_index(cache_bytes: int) -> None:
+    clock = TestClock()
+    settings = Settings(consistency=Eventual(worst=True, lag_max=1), vector_cache_bytes=cache_bytes)
+    with connect(clock=clock, settings=settings) as database:
+        create(database)
+        clock.advance(2)
+        assert nearest(database, 1, 0) == []
+        put(database, "p1", 1, 0)
+        assert nearest(database, 1, 0) == []
+        clock.advance(0.9)
+        put(database, "p2", 1, 0)
+        assert nearest(database, 1, 0, top=5) == []
+        clock.advance(0.2)
+        assert nearest(database, 1, 0, top=5) == ["p1"]
+        clock.advance(1)
+        assert nearest(database, 1, 0, top=5) == ["p1", "p2"]
+        put(database, "p1", 5, 0)
+        database.execute("DeleteItem", {"TableName": "docs", "Key": {"pk": {"S": "p2"}}})
+        assert nearest(database, 1, 0, top=5) == ["p1", "p2"]
+        clock.advance(1.1)
+        assert nearest(database, 1, 0, top=5) == ["p1"]
 
 
 def test_without_numpy_the_answers_are_the_same(

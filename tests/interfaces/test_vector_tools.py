@@ -1,6 +1,7 @@
 """What commands, time to live and several processes make of vector indexes."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from running_workers import client, workers
+from test_command_line import serving
 from waiting import wait_until
 
 import hashrange
@@ -53,9 +55,9 @@ def names(answer: dict[str, Any]) -> list[str]:
     return [result["Item"]["pk"]["S"] for result in answer["SearchResults"]]
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, given: str = "") -> str:
     command = [sys.executable, "-m", "hashrange", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, input=given).stdout
 
 
 def test_commands_show_check_and_copy_a_vector_index(tmp_path: Path) -> None:
@@ -74,6 +76,35 @@ def test_commands_show_check_and_copy_a_vector_index(tmp_path: Path) -> None:
         [shown] = described["VectorIndexes"]
         assert {name: shown[name] for name in INDEX} == INDEX
         assert names(db.execute("SearchVectors", search(7.1, 0))) == ["p7"]
+
+
+def test_the_shell_describes_a_vector_index(tmp_path: Path) -> None:
+    path = str(tmp_path / "one.db")
+    with hashrange.connect(path) as db:
+        db.execute("CreateTable", TABLE)
+        put(db, item("p", 1, 1))
+    for command in (".schema docs", ".indexes"):
+        shown = run("shell", path, given=command)
+        wanted = "vector index nearest: e of 2 dimensions by euclidean; kind (S) filter; "
+        assert wanted + "all attributes; 1 item, " in shown
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="counts threads")
+def test_a_search_starts_no_threads_in_a_server(tmp_path: Path) -> None:
+    """The library below numpy starts one for each processor, unless it is told otherwise."""
+    pytest.importorskip("numpy")
+    with serving(tmp_path / "app.db") as server:
+        one = client(server)
+        one.create_table(**TABLE)
+        put_one = {"TableName": "docs", "Item": item("p", 1, 1)}
+        for _ in range(3):
+            one.put_item(**put_one)
+            one.scan(TableName="docs")
+        tasks = Path(f"/proc/{server.process.pid}/task")
+        before = len(list(tasks.iterdir()))
+        assert names(one.search_vectors(**search(1, 1))) == ["p"]
+        assert "numpy" in Path(f"/proc/{server.process.pid}/maps").read_text()
+        assert len(list(tasks.iterdir())) == before
 
 
 def test_a_damaged_row_of_an_index_is_found(tmp_path: Path) -> None:

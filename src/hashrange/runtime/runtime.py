@@ -54,7 +54,9 @@ class Runtime(BaseRuntime):
         if settings.consistency is not None or settings.throughput == "enforced":
             history = History(settings.consistency, times.now, meter)
             lagging, watch = Lagging(settings.consistency, history, meter), history.watch
-        views = VectorViews(settings.vector_cache_bytes)
+        # A search that may be old reads the rows as they were, which no kept view has.
+        keeps_views = settings.consistency is None
+        views = VectorViews(settings.vector_cache_bytes if keeps_views else 0)
         environment = Environment(Catalog(), times, settings, meter, lagging, views=views)
         super().__init__(store, environment, Jobs(store, environment, Here(), executor))
         self._store = store

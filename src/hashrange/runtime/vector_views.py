@@ -41,4 +41,4 @@ class VectorViews:
                 self._bytes -= gone[0].bytes
 
     def fits(self, size_bytes: int, /) -> bool:
-        return size_bytes <= self._bytes_max
+        return size_bytes < self._bytes_max

@@ -1,4 +1,4 @@
-"""Rows of a vector index in memory: at most a thousand together, which never change.
+"""Rows of a vector index in memory: up to a thousand together, which never change.
 
 With numpy, a block tells which of its rows may be among the nearest in 32-bit arithmetic, whose
 error has a proven bound: the computed dot product of x and q differs from the true one by at most
@@ -12,8 +12,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from hashrange.engine.vectors.distances import Query
+from hashrange.model.tables import VectorIndex
 
 ROWS_MAX = 1024
+NUMBERS_MAX = 256 * 1024
+"""A block of so many numbers is prepared in about two milliseconds, while other requests wait."""
 Filters = Sequence[tuple[str, Any] | None]
 """The type and content of the value of each filter attribute; None if it is absent."""
 
@@ -53,47 +56,54 @@ class StoredVector(NamedTuple):
 
 
 class Block:
-    """Some rows of one index."""
+    """Some rows of one index, of which there is at least one. Their vectors are kept once."""
 
     def __init__(self, rows: Sequence[StoredVector]) -> None:
-        self.rows = tuple(rows)
+        self._packed = b"".join([row.packed for row in rows])
+        self._width = len(rows[0].packed)
+        self._raws = [row.raw for row in rows]
+        self._filters = [row.filters for row in rows]
         self.numbers = {row.key: number for number, row in enumerate(rows)}
         """The number of each row by its key."""
+        self._keys = list(self.numbers)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._keys)
 
-    @cached_property
+    def row(self, number: int) -> StoredVector:
+        at = number * self._width
+        packed = self._packed[at : at + self._width]
+        return StoredVector(self._keys[number], self._raws[number], packed, self._filters[number])
+
+    @property
     def bytes(self) -> int:
-        """About how much memory it takes, including the arrays and their temporary copies."""
-        return sum(2 * len(row.packed) + _OVERHEAD_BYTES for row in self.rows)
+        """About how much memory it takes, including the arrays."""
+        return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
         """The rows that are not dead and pass the filters. A filter of None is not asked for."""
-        rows = [number for number in range(len(self.rows)) if number not in dead]
+        rows = [number for number in range(len(self)) if number not in dead]
         for at, value in enumerate(wanted or ()):
             if value is not None:
-                rows = [number for number in rows if self.rows[number].filters[at] == value]
+                rows = [number for number in rows if self._filters[number][at] == value]
         np = numpy()
         if np is None or not rows:
             return Candidates(rows)
         low, high = self._bounds(np, query)
-        if len(rows) < len(self.rows):
+        if len(rows) < len(self):
             low, high = low[rows], high[rows]
         return Candidates(rows, low, high)
 
     @cached_property
     def _matrix(self) -> Any:
-        np = numpy()
-        packed = b"".join(row.packed for row in self.rows)
-        return np.frombuffer(packed, "<f4").reshape(len(self.rows), -1)
+        return numpy().frombuffer(self._packed, "<f4").reshape(len(self), -1)
 
     @cached_property
     def _norms(self) -> Any:
         """The norm of each row in 64 bits."""
+        # In portions of its own, `einsum` makes no 64-bit copy of the matrix.
         np = numpy()
-        wide = self._matrix.astype(np.float64)
-        return np.sqrt(np.einsum("ij,ij->i", wide, wide))
+        return np.sqrt(np.einsum("ij,ij->i", self._matrix, self._matrix, dtype=np.float64))
 
     def _bounds(self, np: Any, query: Query) -> tuple[Any, Any]:
         """The lowest and the highest rank that each row can have."""
@@ -124,5 +134,11 @@ class Block:
         return middle - error, middle + error
 
 
-def blocks_of(rows: Sequence[StoredVector]) -> list[Block]:
-    return [Block(rows[at : at + ROWS_MAX]) for at in range(0, len(rows), ROWS_MAX)]
+def rows_max(index: VectorIndex) -> int:
+    """How many rows of an index a block has at most."""
+    return max(1, min(ROWS_MAX, NUMBERS_MAX // index.dimensions))
+
+
+def blocks_of(index: VectorIndex, rows: Sequence[StoredVector]) -> list[Block]:
+    most = rows_max(index)
+    return [Block(rows[at : at + most]) for at in range(0, len(rows), most)]

@@ -42,16 +42,16 @@ class _Best:
     def consider(self, part: Part) -> None:
         found = part.block.candidates(self._query, self._filters, part.dead)
         self.considered += len(part.block)
-        rows = part.block.rows
+        row = part.block.row
         if found.low is None:
             if self.considered > PLAIN_ROWS_MAX and numpy() is None:
                 raise ValidationException(NEEDS_NUMPY)
-            self._rows += [rows[at] for at in found.rows]
+            self._rows += map(row, found.rows)
             return
         np = numpy()
         bound = self._bound(np, found.high)
         chosen = np.nonzero(found.low <= bound)[0]
-        self._rows += [rows[found.rows[at]] for at in chosen]
+        self._rows += [row(found.rows[at]) for at in chosen]
         self._low += found.low[chosen].tolist()
         self._high += found.high[chosen].tolist()
 
@@ -106,20 +106,20 @@ def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetc
     positions = yield from views.heads(index, group)
     left: Bounds | None = views.bounds_of(group)
     rows: list[StoredVector] = []
-    kept: list[Part] | None = []
+    most = blocks.rows_max(index)
+    kept: list[Part] | None = [] if moment.views.fits(0) else None
     size = 0
     while left is not None:
         some, left = yield from views.page(index, left)
         rows += some
-        if len(rows) < blocks.ROWS_MAX and left is not None:
-            continue
-        for block in blocks.blocks_of(rows):
+        whole = len(rows) if left is None else len(rows) // most * most
+        for block in blocks.blocks_of(index, rows[:whole]):
             size += block.bytes
             part = Part(block)
             best.consider(part)
             if kept is not None:
                 kept.append(part)
-        rows = []
+        rows = rows[whole:]
         if kept is not None and not moment.views.fits(size):
             kept = None
     if kept is not None:

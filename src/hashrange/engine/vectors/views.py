@@ -21,7 +21,7 @@ from hashrange.engine.fetch import Bounds, Fetch, Moment
 from hashrange.engine.keyspace import logs
 from hashrange.engine.keyspace.rows import Row
 from hashrange.engine.vectors import entries
-from hashrange.engine.vectors.blocks import ROWS_MAX, Block, StoredVector, blocks_of
+from hashrange.engine.vectors.blocks import Block, StoredVector, blocks_of, rows_max
 from hashrange.model.tables import VectorIndex
 
 KEPT_SECONDS = 24 * 60 * 60
@@ -66,7 +66,7 @@ def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | No
         updated = View(positions, view.parts, moment.now)
         if keys:
             rows = yield from _rows(index, sorted(keys))
-            updated = View(positions, _with(view.parts, rows), moment.now)
+            updated = View(positions, _with(index, view.parts, rows), moment.now)
             moment.views.keep(place, updated)
         return updated
     return None
@@ -153,17 +153,21 @@ def bounds_of(group: bytes) -> Bounds:
     return Bounds(group, end)
 
 
-def _with(parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]) -> tuple[Part, ...]:
+def _with(
+    index: VectorIndex, parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]
+) -> tuple[Part, ...]:
     """The parts with rows in place of those with the same keys; None takes a row away."""
+    most = rows_max(index)
     kept: list[Part] = []
     loose = [row for row in rows.values() if row is not None]
     for block, dead in parts:
         gone = {block.numbers[key] for key in rows.keys() & block.numbers.keys()} - dead
         left = len(block) - len(dead) - len(gone)
-        if not gone and (left > ROWS_MAX // 2 or left == len(block) > ROWS_MAX // 8):
+        if not gone and (left > most // 2 or left == len(block) > most // 8):
             kept.append(Part(block, dead))
-        elif left > ROWS_MAX // 2:
+        elif left > most // 2:
             kept.append(Part(block, dead | gone))
         else:
-            loose += [row for at, row in enumerate(block.rows) if at not in dead and at not in gone]
-    return (*kept, *map(Part, blocks_of(loose)))
+            left_over = set(range(len(block))) - dead - gone
+            loose += [block.row(at) for at in sorted(left_over)]
+    return (*kept, *map(Part, blocks_of(index, loose)))

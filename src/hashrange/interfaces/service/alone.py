@@ -1,6 +1,7 @@
 """A database and its server in this process."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,12 +71,19 @@ def _console(database: "Database", options: Options) -> AbstractContextManager[s
     return shown
 
 
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+"""The environment variables that the libraries below numpy read when numpy is imported."""
+
+
 @contextmanager
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
     """Open the database, and make what serves it; nothing runs yet. It is closed at the end."""
     settings = options.settings()
+    for name in BLAS_THREADS:
+        # More threads would only take processors away from other workers and requests.
+        os.environ.setdefault(name, "1")
     with (
         new_runner() as runner,
         opened_database(runner, options.path, options.durability, settings) as database,

@@ -41,11 +41,37 @@ def indexes(table: Described) -> str:
 def index_lines(table: Described) -> list[str]:
     types = _types(table)
     local = {each["IndexName"] for each in table.get("LocalSecondaryIndexes", ())}
-    return [
+    lines = [
         f"{'local' if each['IndexName'] in local else 'global'} index {each['IndexName']}: "
         f"{_index(each, types)}"
         for each in indexes_of(table)
     ]
+    vectors = table.get("VectorIndexes", ())
+    return lines + [
+        f"vector index {each['IndexName']}: {_vectors(each, types)}" for each in vectors
+    ]
+
+
+_SEARCHED = {"HASH": "partition key", "INLINE_FILTER": "filter"}
+
+
+def _vectors(index: Described, types: Mapping[str, str]) -> str:
+    """A vector index: what is searched by which distance, what narrows a search, its content."""
+    function = index["DistanceFunction"].lower().replace("_", " ")
+    attribute = index["VectorAttribute"]["AttributeName"]
+    searched = (
+        f"{each['AttributeName']} ({types.get(each['AttributeName'], '?')}) "
+        f"{_SEARCHED.get(each['SearchSchemaElementType'], each['SearchSchemaElementType'])}"
+        for each in index.get("SearchSchema", ())
+    )
+    parts = [
+        f"{attribute} of {index['Dimensions']:,} dimensions by {function}",
+        ", ".join(searched),
+        _projection(index.get("Projection", {})),
+        _content(index, "Index"),
+        "" if index.get("IndexStatus", "ACTIVE") == "ACTIVE" else index["IndexStatus"].lower(),
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _index(index: Described, types: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ The service's answer is approximate; this one is the true one over the stored 32
 order of checks, and the messages, were captured on the service in autumn 2026.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,9 +64,14 @@ def parse(body: bytes) -> Request:
     return Request(given, vector, condition, projection)
 
 
+_PLAIN = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?", re.ASCII).fullmatch
+"""A number that has neither too many digits nor too large an exponent, whatever they are."""
+
+
 def _vector(elements: Sequence[AttributeValue]) -> list[float]:
     for element in elements:
-        normalize(element)
+        if len(element) != 1 or type(text := element.get("N")) is not str or not _PLAIN(text):
+            normalize(element)
     numbers = floats.numbers_of({"L": elements})
     if numbers is None or not floats.fits(numbers):
         raise ValidationException(INVALID_VECTOR)

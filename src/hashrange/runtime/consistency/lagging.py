@@ -21,7 +21,15 @@ from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.overlay import Overlay
 
 MAY_LAG = frozenset(
-    ("GetItem", "BatchGetItem", "Query", "Scan", "ExecuteStatement", "BatchExecuteStatement")
+    (
+        "GetItem",
+        "BatchGetItem",
+        "Query",
+        "Scan",
+        "SearchVectors",
+        "ExecuteStatement",
+        "BatchExecuteStatement",
+    )
 )
 REPLICAS = 3
 SIGMA = 1.0
@@ -48,7 +56,9 @@ class Lagging:
         """The steps of a request that reads at the time `now`, over rows as they were earlier."""
         if operation.name not in MAY_LAG or not self.is_active():
             return steps
-        return self._over_past(_Draw(self, request, tables, now), steps)
+        searches = operation.name == "SearchVectors"
+        draw = (_DrawOfSearch if searches else _Draw)(self, request, tables, now)
+        return self._over_past(draw, steps)
 
     def _over_past(self, draw: "_Draw", steps: Steps) -> Steps:
         overlay = Overlay()
@@ -84,6 +94,10 @@ class Lagging:
         """The lag of a global index, to which the time adds that an entry waits for units."""
         if self._meter is not None:
             self._meter.follow(table, index)
+        return self.draw_follower()
+
+    def draw_follower(self) -> float:
+        """The lag of an index that follows its table."""
         eventual = self._eventual
         if eventual is None:
             return 0
@@ -116,6 +130,17 @@ class _Draw:
                 consistent = _is_consistent(self._request.given, name)
                 return 0 if consistent else self._replica
         return 0
+
+
+class _DrawOfSearch(_Draw):
+    """One lag for the rows of a vector index and the items that the index shows."""
+
+    def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
+        super().__init__(lagging, request, tables, now)
+        self._lag = lagging.draw_follower()
+
+    def lag_of(self, space: int) -> float:
+        return self._lag
 
 
 def _is_consistent(given: Any, table_name: str) -> bool:
