@@ -9,11 +9,11 @@ class Eventual(NamedTuple):
     """Reads that are not strongly consistent may be old, as on DynamoDB. Times are in seconds.
 
     Each such read is answered by one of three replicas, drawn at random. One replica never lags.
-    The lag of the others is drawn too (log-normal, with the median `lag`). A global index and a
-    vector index have a lag of their own (`index_lag`). No lag that is drawn exceeds `lag_max`; entries of an index that has
-    fallen behind come later, if throughput is enforced. With `worst`, every read that may be old is
-    as old as `lag_max` allows. With the same `seed`, clock and order of requests, the answers are
-    the same.
+    The lag of the others is drawn too (log-normal, with the median `lag`). A global index, or a
+    vector index, has a lag of its own (`index_lag`). No lag that is drawn exceeds `lag_max`;
+    entries of an index that has fallen behind come later, if throughput is enforced. With `worst`,
+    every read that may be old is as old as `lag_max` allows. With the same `seed`, clock and order
+    of requests, the answers are the same.
 
     DynamoDB publishes no distribution of lags; this one is an assumption (?).
     """
