@@ -305,6 +305,18 @@ class TestPing:
                 assert ended.returncode == 0
                 assert ended.stdout.startswith(f"{url}: {said} (")
 
+    def test_a_certificate_of_an_own_authority(self, path: Path, tmp_path: Path) -> None:
+        authority = trustme.CA()
+        trusted, certificate = tmp_path / "ca.pem", tmp_path / "server.pem"
+        authority.cert_pem.write_to_path(str(trusted))
+        issued = authority.issue_cert("127.0.0.1")
+        issued.private_key_and_cert_chain_pem.write_to_path(str(certificate))
+        with serving(path, "--tls-cert", certificate) as server:
+            url = f"https://127.0.0.1:{server.port}"
+            assert "certificate" in fault("ping", url)
+            ended = run("ping", url, AWS_CA_BUNDLE=str(trusted))
+            assert ended.stdout.startswith(f"{url}: healthy")
+
     def test_a_refusal(self, path: Path) -> None:
         with serving(path, "--admin-port", 0) as server:
             url = f"http://127.0.0.1:{server.admin()[0]}/metrics"

@@ -1,4 +1,6 @@
-"""Amounts as people read them."""
+"""Amounts and times as people read them."""
+
+from datetime import datetime
 
 
 def counted(number: int, noun: str = "item") -> str:
@@ -15,3 +17,8 @@ def size(count: float) -> str:
         if count < 1024:
             return f"{count:,.1f} {unit}"
     return f"{count / 1024:,.1f} GB"
+
+
+def moment(time: object) -> str:
+    """A time: "2026-11-23 20:36:04 UTC". Nothing for a value that is not one."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z") if isinstance(time, datetime) else ""

@@ -90,6 +90,34 @@ def test_modes(shell: Shell) -> None:
         shell.run(".mode xml")
 
 
+def test_a_table_says_what_a_write_has_done(shell: Shell) -> None:
+    shell.run(".mode table")
+    key = "WHERE customer = 'eve' AND sk = '1'"
+    insert = "INSERT INTO orders VALUE {'customer': 'eve', 'sk': '1'}"
+    assert shell.run(insert) == "1 item inserted\n"
+    assert shell.run(f"UPDATE orders SET n = 1 {key}") == "1 item updated\n"
+    assert shell.run(f"UPDATE orders SET n = 2 {key} RETURNING ALL NEW *").endswith("1 item\n")
+    assert shell.run(f"/* one */ delete FROM orders {key}") == "1 item deleted\n"
+    assert shell.run("SELECT * FROM orders WHERE customer = 'none'") == "0 items\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        ('customer = "bob"', "Double quotes enclose names"),
+        ("customer=bob", "bob is the name of an attribute here"),
+        ("customer = 'x' and zip >= Zip_1", "Zip_1 is the name of an attribute here"),
+        ("customer = 'none'", None),
+        ("customer = 'none' AND paid = TRUE", None),
+        ("customer = 'none' AND size(zip) > 3", None),
+        ("customer = 'none' AND begins_with(zip, '= x')", None),
+    ],
+)
+def test_nothing_found_has_a_hint(shell: Shell, condition: str, hint: str | None) -> None:
+    assert shell.run(f"SELECT * FROM orders WHERE {condition}") == ""
+    assert [said.startswith(hint or "?") for said in shell.said] == ([True] if hint else [])
+
+
 def test_a_limit(shell: Shell) -> None:
     shell.run(".limit 7")
     assert shell.run("SELECT * FROM orders WHERE customer = 'ann'").count("\n") == 7

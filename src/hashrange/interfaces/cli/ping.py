@@ -1,5 +1,6 @@
 """hashrange ping"""
 
+import os
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,15 @@ def ping(db: str) -> None:
 def _ask(url: str) -> str:
     """The server's answer to a GET of the URL, if its status is 200."""
     from http.client import HTTPException
+    from ssl import create_default_context
     from urllib.error import HTTPError
-    from urllib.request import ProxyHandler, build_opener
+    from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
-    try:  # never through a proxy: it is this server that is asked, not another
-        with build_opener(ProxyHandler({})).open(url, timeout=SECONDS_MAX) as response:
+    try:
+        trusted = create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
+        # Never through a proxy: it is this server that is asked, not another.
+        opener = build_opener(ProxyHandler({}), HTTPSHandler(context=trusted))
+        with opener.open(url, timeout=SECONDS_MAX) as response:
             return _shown(response.read(_SHOWN_BYTES_MAX))
     except HTTPError as error:
         fail(f"{url}: status {error.code}: {_shown(error.read(_SHOWN_BYTES_MAX))}")

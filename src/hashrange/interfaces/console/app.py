@@ -68,7 +68,12 @@ def _environment(console: Console, pages: list[Page]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": values.shown, "size": amounts.size, "cell": values.cell}
+    environment.filters |= {
+        "shown": values.shown,
+        "size": amounts.size,
+        "moment": amounts.moment,
+        "cell": values.cell,
+    }
     environment.globals |= {
         "console": console,
         "pages": [page for page in pages if page.title],

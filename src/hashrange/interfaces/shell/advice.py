@@ -171,3 +171,20 @@ def advise(statement: str, code: str, message: str, key: Sequence[str]) -> Advic
         if pattern.search(message):
             return Advice(text)
     return None
+
+
+_BARE = re.compile(
+    r"(?:=|<>|<=?|>=?)\s*(?!(?:TRUE|FALSE|NULL|MISSING)\b)([A-Z_]\w*)\b(?!\s*\()", re.IGNORECASE
+)
+
+
+def of_nothing(statement: str) -> str | None:
+    """Advice for a SELECT that found no item. `statement` is without what is in quotes."""
+    where = re.split(r"\bWHERE\b", statement, maxsplit=1, flags=re.IGNORECASE)[1:]
+    if not where:
+        return None
+    if '"' in where[0]:
+        return "Double quotes enclose names of attributes (\"a\"), single quotes strings ('a')."
+    if name := _BARE.search(where[0]):
+        return f"{name[1]} is the name of an attribute here; single quotes enclose strings ('a')."
+    return None

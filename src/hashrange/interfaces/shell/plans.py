@@ -5,7 +5,7 @@ from typing import Any
 
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import keys as partiql_keys
-from hashrange.interfaces.amounts import size
+from hashrange.interfaces.amounts import counted, size
 from hashrange.interfaces.explained import lines_of
 from hashrange.interfaces.shell.catalog import Catalog, indexes_of
 from hashrange.interfaces.shell.faults import Failed
@@ -48,8 +48,8 @@ def _read(select: partiql.Select, table: Described) -> str:
     if plan.queries is None:
         total = source.get(f"{kind}SizeBytes", 0)
         return (
-            f"Scan of all of {name}: about {source.get('ItemCount', 0):,} items, {size(total)}, "
-            f"{-(-total // 8192):,} read units, because {_reason(select, key)}"
+            f"Scan of all of {name}: about {counted(source.get('ItemCount', 0))}, {size(total)}, "
+            f"{counted(-(-total // 8192), 'read unit')}, because {_reason(select, key)}"
         )
     count = len({str(query.hash_values) for query in plan.queries})
     by_sort = any(query.range_equals or query.operator for query in plan.queries)

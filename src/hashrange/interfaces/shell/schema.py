@@ -1,10 +1,9 @@
 """A table's description -> the text of `.schema` and `.indexes`."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from hashrange.interfaces.amounts import counted, size
+from hashrange.interfaces.amounts import counted, moment, size
 from hashrange.interfaces.shell.catalog import indexes_of
 from hashrange.interfaces.shell.values import printable
 
@@ -23,7 +22,7 @@ def schema(table: Described, ttl: Described | None) -> str:
         ("items", _content(table, "Table")),
         ("stream", _stream(table)),
         ("expiry", _expiry(ttl)),
-        ("created", _moment(table.get("CreationDateTime"))),
+        ("created", moment(table.get("CreationDateTime"))),
         ("class", table.get("TableClassSummary", {}).get("TableClass", "")),
         ("protected", "against deletion" if table.get("DeletionProtectionEnabled") else ""),
     ]
@@ -131,7 +130,3 @@ def _expiry(ttl: Described | None) -> str:
         return ""
     enabled = ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
     return f"time to live by {ttl['AttributeName']}" if enabled else "none"
-
-
-def _moment(created: object) -> str:
-    return created.strftime("%Y-%m-%d %H:%M:%S %Z") if isinstance(created, datetime) else ""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
-from hashrange.interfaces.shell import parsed
+from hashrange.interfaces.shell import advice, parsed
 from hashrange.interfaces.shell.catalog import Catalog
 from hashrange.interfaces.shell.execution import Consumed, Item, ResultPage, interruptible, pages
 from hashrange.interfaces.shell.faults import ERRORS, Failed, failure
@@ -86,7 +86,10 @@ class Session:
         try:
             told = self._pages(found, statement, table)
             count, more = self._show(table, told, out, screen, consumed)
-            out.end(more)
+            if select or count or self.mode != "table":
+                out.end(more)
+            else:
+                self.output.line(_written(statement))
             self.output.file.flush()
         except BrokenPipeError:
             raise
@@ -94,10 +97,8 @@ class Session:
             raise Failed(f"{self.output.name or 'output'}: {error.strerror or error}") from None
         if self.capacity:
             self.say(str(consumed))
-        if select and not count and '"' in blanked(statement).upper().partition(" WHERE ")[2]:
-            self.say(
-                "Double quotes enclose names of attributes (\"a\"), single quotes strings ('a')."
-            )
+        if select and not count and (hint := advice.of_nothing(blanked(statement))):
+            self.say(hint)
 
     def _allow(self, statement: str) -> None:
         if self._yes or not self.target.is_aws:
@@ -148,6 +149,15 @@ class Session:
                     return count, True
                 waiting = False
         return count, False
+
+
+_WRITES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
+
+
+def _written(statement: str) -> str:
+    """What a statement that returns nothing has done: each writes one item, or is refused."""
+    verb = blanked(statement).split(maxsplit=1)[0].upper()
+    return f"1 item {_WRITES.get(verb, 'written')}"
 
 
 def _is_refusal(error: Exception) -> bool:
