@@ -152,7 +152,9 @@ def test_a_writing_address_cannot_be_followed(opened: Open) -> None:
 def test_every_method_that_may_write_is_refused(client: Any, of_db: Target) -> None:
     console = Console(of_db)
     for method in client.meta.method_to_api_mapping:
-        if not method.startswith(("describe_", "list_", "get_", "batch_get_", "query", "scan")):
+        if not method.startswith(
+            ("describe_", "list_", "get_", "batch_get_", "query", "scan", "search_")
+        ):
             given = {"Statement": "INSERT"} if method == "execute_statement" else {}
             with pytest.raises(PermissionError):
                 console.call(method, **given)

@@ -31,6 +31,7 @@ READS = frozenset(
         "list_tags_of_resource",
         "query",
         "scan",
+        "search_vectors",
     }
 )
 """The methods of boto3's client that change nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from hashrange.interfaces.amounts import size
 from hashrange.interfaces.console.shapes import Item
-from hashrange.interfaces.console.values import Value, pretty, start_of
+from hashrange.interfaces.console.values import Value, pretty, start_of, vector_text
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000
@@ -37,7 +37,9 @@ def outline(item: Item) -> tuple[list[Line], bool]:
 
 def _lines(depth: int, name: str, value: Value) -> Iterator[Line]:
     [(kind, content)] = value.items()
-    if kind in ("M", "L"):
+    if kind == "L" and (text := vector_text(content)):
+        yield Line(depth, name, kind, text)
+    elif kind in ("M", "L"):
         count = f"{len(content):,} {'entry' if len(content) == 1 else 'entries'}"
         yield Line(depth, name, kind, None, count)
         members = content.items() if kind == "M" else ((str(at), v) for at, v in enumerate(content))

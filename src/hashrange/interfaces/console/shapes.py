@@ -37,6 +37,35 @@ class Source:
 
 
 @dataclass(frozen=True)
+class VectorIndex:
+    """A vector index. `hash` is the attribute that divides it, if there is one."""
+
+    name: str
+    attribute: str
+    dimensions: int
+    distance: str
+    hash: str | None
+    status: str
+    items: int
+    bytes: int
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> "VectorIndex":
+        schema = described.get("SearchSchema", ())
+        hashes = (e["AttributeName"] for e in schema if e["SearchSchemaElementType"] == "HASH")
+        return cls(
+            described["IndexName"],
+            described["VectorAttribute"]["AttributeName"],
+            described["Dimensions"],
+            described["DistanceFunction"].lower().replace("_", " "),
+            next(hashes, None),
+            described.get("IndexStatus", "ACTIVE"),
+            described.get("ItemCount", 0),
+            described.get("IndexSizeBytes", 0),
+        )
+
+
+@dataclass(frozen=True)
 class TableShape:
     description: Mapping[str, Any]
     name: str
@@ -67,6 +96,21 @@ class TableShape:
 
     def source(self, name: str) -> Source | None:
         return next((source for source in self.sources if source.name == name), None)
+
+    @cached_property
+    def vectors(self) -> tuple[VectorIndex, ...]:
+        found = map(VectorIndex.of, self.description.get("VectorIndexes", ()))
+        return tuple(sorted(found, key=lambda index: index.name))
+
+    def vectors_of(self, item: Item) -> list[VectorIndex]:
+        """The vector indexes that can be searched for items like this one."""
+        return [
+            index
+            for index in self.vectors
+            if index.status == "ACTIVE"
+            and len(item.get(index.attribute, {}).get("L", ())) == index.dimensions
+            and (index.hash is None or index.hash in item)
+        ]
 
     @cached_property
     def types(self) -> dict[str, str]:

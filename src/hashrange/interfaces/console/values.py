@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -244,6 +245,18 @@ def start_of(text: str, most: int) -> str:
     return text[: end or most]
 
 
+VECTOR_NUMBERS_MIN = 32
+"""A list of so many numbers, and nothing else, is shown as a vector."""
+
+
+def vector_text(elements: Sequence[Value]) -> str:
+    """A list of numbers as "vector of 768, length 1.0000"; empty for any other list."""
+    if len(elements) < VECTOR_NUMBERS_MIN or not all("N" in each for each in elements):
+        return ""
+    length = hypot(*(float(each["N"]) for each in elements))
+    return f"vector of {len(elements):,}, length {length:.5g}"
+
+
 def cell(value: Value) -> Cell:
     [(kind, content)] = value.items()
     text = "".join(_pieces(value, [CELL_CHARS]))
@@ -256,6 +269,8 @@ def cell(value: Value) -> Cell:
         return Cell(kind, text, size(len(content)))
     if kind in ("BOOL", "NULL", "N"):
         return Cell(kind, text)
+    if kind == "L" and (summary := vector_text(content)):
+        return Cell(kind, summary)
     rest = f"{len(content):,} {'entry' if len(content) == 1 else 'entries'}"
     cut = len(text) > CELL_CHARS
     return Cell(kind, text[:CELL_CHARS], rest if cut else "")

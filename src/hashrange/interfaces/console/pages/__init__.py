@@ -9,6 +9,7 @@ from hashrange.interfaces.console.pages import (
     partitions,
     query,
     selected,
+    similar,
     statement,
     streams,
     tables,
@@ -27,5 +28,6 @@ PAGES: tuple[Page, ...] = (
     export.PAGE,
     tables.DETAILS,
     item.PAGE,
+    similar.PAGE,
     selected.PAGE,
 )
