@@ -46,11 +46,11 @@ def _stored_sizes(change: ItemChange) -> tuple[int, int]:
     """
     table, old = change.table, change.old
     old_size, new_size = 0 if old is None else old.size, change.new_size
-    if table.vector_indexes:
+    if sizes.counts_vectors(table):
         if old is not None:
-            old_size = sizes.stored_size(table, old.item)
+            old_size = sizes.stored_size(table, old.item, change.key.key)
         if change.new is not None:
-            new_size = sizes.stored_size(table, change.new)
+            new_size = sizes.stored_size(table, change.new, change.key.key)
         elif change.check:
             new_size = old_size
     return old_size, new_size

@@ -143,6 +143,19 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
     log: int
 
 
+class FormerVectors(Struct, frozen=True, kw_only=True):
+    """What a deleted vector index has left: the sizes of items count its vectors in 32 bits (?).
+
+    So the table need not be read again when the index is deleted. `hash` has the HASH attribute
+    and its type. If the index was still being built, `built_to` is as far as the build had come.
+    """
+
+    attribute: str
+    dimensions: int
+    hash: tuple[tuple[str, KeyType], ...]
+    built_to: bytes | None = None
+
+
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
@@ -165,6 +178,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     types: dict[str, KeyType]
     indexes: tuple[Index, ...] = ()
     vector_indexes: tuple[VectorIndex, ...] = ()
+    former_vectors: tuple[FormerVectors, ...] = ()
     created_at: float
     active_at: float
     on_demand: bool = False

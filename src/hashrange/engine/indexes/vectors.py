@@ -11,9 +11,10 @@ from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Counters, Effects, count_rows
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.indexes.maintainer import Checked
-from hashrange.engine.keyspace.keys import RowKey, owner_key
+from hashrange.engine.keyspace.keys import RowKey, owner_key, table_key
 from hashrange.engine.keyspace.rows import Row
 from hashrange.engine.vectors.entries import Entry, entry_of, projected, record, row_value
+from hashrange.engine.vectors.sizes import stored_size
 from hashrange.model.tables import Table, VectorIndex
 
 
@@ -63,7 +64,11 @@ def _put(index: VectorIndex, entry: Entry, effects: Effects) -> None:
 
 
 def build(table: Table, index: VectorIndex, items: Sequence[Row], effects: Effects) -> None:
+    """Make the entries of items, which from now on the table counts by their stored size."""
     for row in items:
+        key = table_key(table, row.item).key
+        growth = stored_size(table, row.item) - stored_size(table, row.item, key)
+        count_rows(effects.counters, table, key, 0, growth)
         entry = entry_of(table, index, RowKey(b"", row.raw), row.item)
         if entry:
             _put(index, entry, effects)

@@ -4,28 +4,65 @@ Writes and TableSizeBytes are counted so. Reads, and the limit of 400 KB, count 
 list as they were sent. Seen on the service in October 2026.
 """
 
+from collections.abc import Iterator
+
 from hashrange.model import floats
-from hashrange.model.tables import Table
+from hashrange.model.tables import FormerVectors, Table
 from hashrange.model.values import Item, text_size, value_size
 
 
-def stored_size(table: Table, item: Item) -> int:
-    """The size in bytes of an item, or of the part of it that an index shows."""
-    size = 0
-    for name, value in item.items():
-        dimensions = _indexed_dimensions(table, name, item)
-        size += text_size(name)
-        size += value_size(value) if dimensions is None else floats.BYTES * dimensions
+def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
+    """The size in bytes of an item, or of the part of it that an index shows.
+
+    `key` is that of the item's row. An index that is being built counts for the rows that the
+    build has reached; without a key, for all rows.
+    """
+    size = sum(text_size(name) + value_size(value) for name, value in item.items())
+    counted: dict[str, int] = {}
+    for vectors in _all_vectors(table):
+        reached = key is None or vectors.built_to is None or key < vectors.built_to
+        if reached and _has_entry(vectors, item):
+            counted[vectors.attribute] = vectors.dimensions
+    for name, dimensions in counted.items():
+        size += floats.BYTES * dimensions - value_size(item[name])
     return size
 
 
-def _indexed_dimensions(table: Table, name: str, item: Item) -> int | None:
-    """The dimensions of an attribute because of which an index has an entry for the item."""
+def counts_vectors(table: Table) -> bool:
+    """Whether items of the table may have another size than that of their values."""
+    return bool(table.vector_indexes or table.former_vectors)
+
+
+def former(table: Table, name: str) -> tuple[FormerVectors, ...]:
+    """The table's former vectors after the deletion of an index."""
+    left = [each for index, each in _of_indexes(table) if index == name]
+    return tuple(dict.fromkeys((*table.former_vectors, *left)))
+
+
+def _of_indexes(table: Table) -> Iterator[tuple[str, FormerVectors]]:
     for index in table.vector_indexes:
-        if (
-            index.attribute == name
-            and len(item[name].get("L", ())) == index.dimensions
-            and all(item.get(key, {}).get(table.types[key]) for key in index.hash)
-        ):
-            return index.dimensions
-    return None
+        types = tuple((each, table.types[each]) for each in index.hash)
+        built_to = index.built_to if index.building else None
+        yield (
+            index.name,
+            FormerVectors(
+                attribute=index.attribute,
+                dimensions=index.dimensions,
+                hash=types,
+                built_to=built_to,
+            ),
+        )
+
+
+def _all_vectors(table: Table) -> Iterator[FormerVectors]:
+    yield from table.former_vectors
+    for _, each in _of_indexes(table):
+        yield each
+
+
+def _has_entry(vectors: FormerVectors, item: Item) -> bool:
+    """Whether the index has, or had, an entry for the item."""
+    elements = item.get(vectors.attribute, {}).get("L", ())
+    return len(elements) == vectors.dimensions and all(
+        item.get(name, {}).get(kind) for name, kind in vectors.hash
+    )

@@ -14,7 +14,7 @@ from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
-from hashrange.engine.vectors.sizes import stored_size
+from hashrange.engine.vectors.sizes import counts_vectors, stored_size
 from hashrange.model.tables import AnyIndex, Index, Table, TimeToLive, VectorIndex
 from hashrange.model.values import item_size
 from hashrange.runtime import source
@@ -121,7 +121,7 @@ class TableCheck:
         if size != row.size:
             yield f"{where}: weighs {row.size}, its item {size} bytes"
         self._expected[table.space] += 1
-        count_rows(self._counters, table, key, 1, _stored_size(table, row))
+        count_rows(self._counters, table, key, 1, _stored_size(table, row, key))
         if table.has_local_indexes:
             count_collection(self._counters, table, owner, size)
         for index in table.maintained:
@@ -215,8 +215,8 @@ class TableCheck:
                 yield f"{where} weighs {size} bytes, not {found}"
 
 
-def _stored_size(table: Table, row: Row) -> int:
-    return stored_size(table, row.item) if table.vector_indexes else row.size
+def _stored_size(table: Table, row: Row, key: bytes) -> int:
+    return stored_size(table, row.item, key) if counts_vectors(table) else row.size
 
 
 def _name(view: Table | AnyIndex) -> str:

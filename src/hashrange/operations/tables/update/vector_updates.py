@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hashrange.engine.keys import invalid_parameter
+from hashrange.engine.vectors import sizes
 from hashrange.model import requests
 from hashrange.model.errors import (
     LimitExceededException,
@@ -114,7 +115,9 @@ def _without(table: Table, name: str) -> Table:
     if any(other.building and other is not index for other in table.declared_indexes):
         raise LimitExceededException(ONE_AT_A_TIME)
     left = replace(
-        table, vector_indexes=tuple(other for other in table.vector_indexes if other is not index)
+        table,
+        vector_indexes=tuple(other for other in table.vector_indexes if other is not index),
+        former_vectors=sizes.former(table, name),
     )
     return replace(left, types=left.used_types)
 
