@@ -281,6 +281,42 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path, suite: str, line: str
     assert any(found.startswith(wanted) for found in lines), told
 
 
+EVERY_TEST_IS_MOCKED = (
+    CREATE_TABLE
+    + """
+import unittest
+
+def names(**where):
+    client = boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x",
+                          aws_secret_access_key="y", endpoint_url="http://127.0.0.1:9", **where)
+    return client.list_tables()["TableNames"]
+
+@pytest.fixture(scope="session")
+def of_the_run(session_hashrange_client):
+    create_table(session_hashrange_client, "OfTheRun")
+
+def test_without_a_fixture():
+    assert names() == []
+
+def test_a_client_and_others(hashrange_client):
+    create_table(hashrange_client)
+    assert names() == ["Things"]
+
+def test_a_mock_of_the_run(of_the_run, session_hashrange_mock):
+    assert names() == ["OfTheRun"]
+
+class OldTests(unittest.TestCase):
+    def test_a_method(self):
+        assert names() == []
+"""
+)
+
+
+def test_every_test_is_mocked_if_the_settings_say_so(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nhashrange_mock = true\n")
+    assert "4 passed" in run(tmp_path, EVERY_TEST_IS_MOCKED)
+
+
 def test_a_mock_left_open_is_closed_before_the_next_test(tmp_path: Path) -> None:
     suite = (
         "def test_1(): hashrange.mock().start()\n"

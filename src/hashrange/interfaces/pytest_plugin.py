@@ -10,6 +10,7 @@
                             while the test runs, as `hashrange.mock` does
     hashrange_server        an endpoint on a free port, for the whole run: `url`, `reset`
 
+With `hashrange_mock = true` in pytest's settings every test runs with `hashrange_mock`.
 With `module_` or `session_` before its name, a fixture uses one database for all tests of a module,
 or of the run. The marker `hashrange` makes tables from a file, and takes settings.
 """
@@ -39,6 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run with the worst that DynamoDB may do: old reads, batches that are processed in "
         "part, throttling",
     )
+    parser.addini(
+        "hashrange_mock",
+        "answer every DynamoDB client in each test, whether or not the test asks for a fixture",
+        type="bool",
+        default=False,
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,6 +58,15 @@ def pytest_configure(config: pytest.Config) -> None:
         "a JSON file beside the test; the time at which its clock stands still; its "
         "hashrange.Settings",
     )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let a test use `hashrange_mock`, unless it uses one of a wider scope already."""
+    names: list[str] = getattr(item, "fixturenames", [])
+    if item.config.getini("hashrange_mock") and not any(
+        name.endswith("hashrange_mock") for name in names
+    ):
+        names.insert(0, "hashrange_mock")
 
 
 def _opened(request: pytest.FixtureRequest) -> Scope:
