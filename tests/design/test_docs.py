@@ -59,6 +59,24 @@ def test_page(page: str) -> None:
         page_module(page)
 
 
+@pytest.mark.usefixtures("beside_the_examples")
+@pytest.mark.parametrize("page", [page for page in PAGES if page != POSTGRESQL])
+def test_the_first_block_of_a_page_runs_by_itself(page: str) -> None:
+    """Nobody copies a whole page."""
+    with hashrange.connect() as database, hashrange.mock(database):
+        exec(BLOCK.findall((ROOT / page).read_text())[0], {"__name__": "a_block"})
+
+
+def test_the_tests_of_the_readme_run_by_themselves(tmp_path: Path) -> None:
+    [block] = [
+        each for each in BLOCK.findall((ROOT / "README.md").read_text()) if "def test_" in each
+    ]
+    (tmp_path / "test_readme.py").write_text(block)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert re.search(r"^2 passed", done.stdout, re.MULTILINE), done.stdout
+
+
 def test_the_page_about_postgresql(postgres_server: PostgresServer) -> None:
     page = (ROOT / POSTGRESQL).read_text().replace(ADDRESS, postgres_server.new_schema())
     in_a_program, on_a_loop = BLOCK.findall(page)
