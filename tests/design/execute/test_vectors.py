@@ -1,6 +1,7 @@
 """Vectors as fields, their indexes, and searches."""
 
 import array
+import asyncio
 import math
 import random
 from collections.abc import Callable, Iterator
@@ -93,6 +94,34 @@ def test_the_nearest_items_come_first_with_their_scores(store: Documents) -> Non
     assert found[1].score == pytest.approx(1 - 1.01 / math.sqrt(1.01 * 2.01))
     assert found.items[0] == store.document("0")
     assert len(found) == 2
+
+
+class DocumentsLater(st.AsyncStore, Protocol):
+    async def similar(
+        self, to: st.VectorLike, tenant: str, kind: str | None = None, top: int = 10
+    ) -> st.Nearest[Document]: ...
+
+
+def test_a_search_can_be_awaited() -> None:
+    table = st.Table("documents", DocumentsLater)
+
+    async def found(database: hashrange.Database) -> list[str]:
+        store = table.open(cast(Any, DocumentsLater), database)
+        await store.put(Document(document_id="a", tenant="t", embedding=ALIKE))
+        return ids(await store.similar(ALIKE, "t"))
+
+    with hashrange.connect() as database:
+        table.create(database)
+        assert asyncio.run(found(database)) == ["a"]
+
+
+def test_a_search_through_boto3_is_the_same() -> None:
+    with hashrange.connect() as database:
+        client = database.boto3_session().client("dynamodb", region_name="us-east-1")
+        TABLE.create(client)
+        store = TABLE.open(cast(Any, Documents), client)
+        store.put(Document(document_id="a", tenant="t", kind="k", embedding=ALIKE))
+        assert store.similar(ALIKE, "t", "k")[0].item == store.document("a")
 
 
 def test_a_filter_can_be_left_out_and_a_partition_cannot(store: Documents) -> None:
