@@ -36,7 +36,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.paging import page_of
+from hashrange.storage.paging import page_of, small
 
 STRIPES = 3
 
@@ -78,7 +78,8 @@ class State:
     def answer(self, read: Read) -> Answer:
         match read:
             case Get():
-                return [self.row(key) for key in read.keys]
+                rows = [self.row(key) for key in read.keys]
+                return rows if read.bytes_max is None else small(rows, read.bytes_max)
             case Range():
                 return self.page(read)
             case Counters():

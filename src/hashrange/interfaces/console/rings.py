@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
-from math import cos, dist, pi, sin
+from math import ceil, cos, dist, pi, sin
 from typing import Any
 
 from hashrange.interfaces.console.values import typed
@@ -13,16 +13,17 @@ WHOLE = 1 << 64
 DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
 """The radii at which numbers of partitions and keys are drawn. The circle's is 100."""
-APART, TURN = 21, 0.036
-"""How far two numbers are apart, and about the same as a part of the circle."""
+APART, TURN = 21, 0.01
+"""How far two numbers are apart, and in which parts of the circle room for one is looked for."""
 LABELLED = 24
 """Up to so many partitions are numbered."""
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A partition. `start` and `length` are thousandths of the circle. It has no label
-    if there are many partitions. Parts of one item collection share a label: `others` more."""
+    """A partition. `start` and `length` are thousandths of the circle. It has no label if there
+    are many partitions, or no room for it. Parts of one item collection share a label: `others`
+    more."""
 
     number: int
     start: float
@@ -72,15 +73,17 @@ def _at(place: float, radius: float) -> tuple[float, float]:
     return round(radius * cos(angle), 1), round(radius * sin(angle), 1)
 
 
-def _apart(place: float, radii: Sequence[float], taken: list[tuple[float, float]]) -> None:
-    """Add the point nearest to a place on the circle that hides none of those that are taken."""
-    for turn in range(len(taken) + 1):
+def _apart(
+    place: float, radii: Sequence[float], taken: list[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """The point nearest to a place on the circle that hides none of those that are taken."""
+    for turn in range(ceil(0.5 / TURN)):
         for shift, radius in product({turn * TURN, -turn * TURN}, radii):
             point = _at(place + shift, radius)
             if all(dist(point, other) >= APART for other in taken):
                 taken.append(point)
-                return
-    raise AssertionError("each point that is taken covers less than two turns")
+                return point
+    return None
 
 
 def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
@@ -90,8 +93,7 @@ def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
         first, *others = parts
         at = None
         if len(partitions) <= LABELLED or others:
-            _apart((start + end) / 2, LABELS, labels)
-            at = labels[-1]
+            at = _apart((start + end) / 2, LABELS, labels)
         place = start * 1000, (end - start) * 1000
         arcs.append(Arc(first["number"], *place, at, first, len(others)))
         arcs += [Arc(part["number"], *place, None, part) for part in others]
@@ -107,11 +109,12 @@ def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
     dots = []
     for number, each in enumerate(largest, 1):
         place = _place(each["hash"])
-        _apart(place, DOTS, points)
+        point = _apart(place, DOTS, points)
+        assert point is not None, "there is room for all of the few largest"
         partitions = [arc.number for arc in arcs if _has(arc.found, each["hash"])]
         key = {name: typed(value, name) for name, value in each["key"].items()}
         size = each["items"], each["bytes"]
-        dots.append(Dot(number, *points[-1], each["hash"], partitions, key, *size))
+        dots.append(Dot(number, *point, each["hash"], partitions, key, *size))
     return dots
 
 
