@@ -172,11 +172,14 @@ start = {where}
 
 
 def hanging(*arguments, **options):
+    if not os.path.exists({flag!r}):
+        return start(*arguments, **options)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         os.remove({flag!r})
     except FileNotFoundError:
+        signal.signal(signal.SIGTERM, before)
         return start(*arguments, **options)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     {hangs}
 
 

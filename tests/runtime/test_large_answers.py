@@ -64,8 +64,10 @@ def test_a_small_read_is_answered_before_large_ones(db: Database) -> None:
     assert answered.index("small") < LARGE_READS / 2
 
 
-def test_a_batch_of_tiny_values_has_a_bounded_response(db: Database) -> None:
+def test_a_batch_of_tiny_values_has_a_bounded_response() -> None:
     """DynamoDB counts a byte or two for each of them, and JSON has fourteen."""
+    db = Database(MemoryStore())
+    create_table(db.execute)
     keys = [{"pk": {"S": str(number)}, "sk": {"S": "1"}} for number in range(15)]
     nulls = [{"NULL": True}] * 180_000
     for key in keys:
@@ -79,3 +81,4 @@ def test_a_batch_of_tiny_values_has_a_bounded_response(db: Database) -> None:
         found += len(answer["Responses"][TABLE])
         asked = answer["UnprocessedKeys"].get(TABLE, {"Keys": []})["Keys"]
     assert found == len(keys)
+    db.close()

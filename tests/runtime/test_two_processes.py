@@ -83,7 +83,7 @@ def test_writes_throughout_the_build_of_an_index(
             one.execute("UpdateItem", colored(number))
         other.ask(write=None)
         wait_until(lambda: count(one.execute, "7") > 1)
-        for _ in range(3):
+        for _ in range(2):
             add_index(one.execute)
             wait_until(lambda: index_status(one.execute) == "ACTIVE")
             time.sleep(0.1)  # the other goes on writing
