@@ -8,12 +8,14 @@ from hashrange.model.bounds import check_number
 class Eventual(NamedTuple):
     """Reads that are not strongly consistent may be old, as on DynamoDB. Times are in seconds.
 
-    Each such read is answered by one of three replicas, drawn at random. One replica never lags.
-    The lag of the others is drawn too (log-normal, with the median `lag`). A global index, or a
-    vector index, has a lag of its own (`index_lag`). No lag that is drawn exceeds `lag_max`;
-    entries of an index that has fallen behind come later, if throughput is enforced. With `worst`,
-    every read that may be old is as old as `lag_max` allows. With the same `seed`, clock and order
-    of requests, the answers are the same.
+    Each item of a read is answered by one of three replicas, drawn at random. One replica never
+    lags. The lag of the others is drawn too (log-normal, with the median `lag`). Entries of a
+    global index have a lag of their own (`index_lag`), and so has a search of a vector index. No
+    lag that is drawn exceeds `lag_max`; entries of an index that has fallen behind come later, if
+    throughput is enforced. With `worst`, a read of one item is as old as `lag_max` allows; of
+    several items one is, and the others are as old or new, so that a batch is torn, and an entry
+    that moves is seen twice or not at all. With the same `seed`, clock and order of requests, the
+    answers are the same.
 
     DynamoDB publishes no distribution of lags; this one is an assumption (?).
     """

@@ -67,22 +67,20 @@ class History:
                 Overwritten(now, *key, value, self._waiting(*key)) for key, value in old.items()
             )
 
-    def reverted(self, space: int, now: float, lag: float) -> list[kv.Write]:
-        """The writes that restore the rows of a space as they were `lag` seconds before `now`.
-
-        Entries of a global index that waited then are not there yet.
-        """
+    def late(self, space: int, now: float) -> list[Overwritten]:
+        """The rows of a space that a read may show as they were, the latest first."""
         with self._lock:
-            later = [
+            found = [
                 each
                 for each in self._records
-                if each.space == space and (each.time > now - lag or self._waits(each, now, lag))
+                if each.space == space and self.was_late(each, now, self._seconds)
             ]
-        later.reverse()  # the oldest value of a row comes last, and stays
-        return [
-            kv.Delete(space, each.key) if each.old is None else kv.Put(space, each.key, each.old)
-            for each in later
-        ]
+        found.reverse()
+        return found
+
+    def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
+        """Whether a write was not there yet `lag` seconds before `now`."""
+        return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:
         """Free the oldest values that no read can need."""

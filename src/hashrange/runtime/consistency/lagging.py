@@ -15,7 +15,7 @@ from hashrange.model.consistency import Eventual
 from hashrange.model.tables import Index, Table
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables
-from hashrange.runtime.consistency.history import History
+from hashrange.runtime.consistency.history import History, Overwritten
 from hashrange.runtime.decisions import Steps
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.overlay import Overlay
@@ -62,7 +62,6 @@ class Lagging:
 
     def _over_past(self, draw: "_Draw", steps: Steps) -> Steps:
         overlay = Overlay()
-        reverted: set[int] = set()
         reply: Any = None
         try:
             while True:
@@ -70,40 +69,56 @@ class Lagging:
                 if type(read) is Admit:
                     reply = yield read
                     continue
-                for space in _spaces(read) - reverted:
-                    reverted.add(space)
-                    overlay.write(self._history.reverted(space, draw.now, draw.lag_of(space)))
+                overlay.write(self._reverted(draw, read))
                 reply = yield from overlay.read(read)
         except StopIteration as end:
             decision: Decision = end.value
             return decision
 
-    def draw_replica(self) -> float:
+    def _reverted(self, draw: "_Draw", read: kv.Read) -> list[kv.Write]:
+        """The writes that restore the rows of a read as they were when they were not late."""
+        found: list[kv.Write] = []
+        for space in _spaces(read):
+            late = [each for each in self._history.late(space, draw.now) if _has(read, each)]
+            if late:
+                with self._lock:
+                    first = self._random.choice(late)
+                draw.lag_of(space, first.key)
+            for each in late:
+                if self._history.was_late(each, draw.now, draw.lag_of(space, each.key)):
+                    found.append(
+                        kv.Delete(space, each.key)
+                        if each.old is None
+                        else kv.Put(space, each.key, each.old)
+                    )
+        return found  # the oldest value of a row comes last, and stays
+
+    def draw_replica(self, *, first: bool) -> float:
         """The lag of the replica that answers, in seconds. One of the replicas never lags."""
         eventual = self._eventual
         if eventual is None:
             return 0
         with self._lock:
             if eventual.worst:
-                return eventual.lag_max
+                return eventual.lag_max if first or self._random.randrange(2) else 0
             if self._random.randrange(REPLICAS) == 0:
                 return 0
             return self._draw(eventual.lag, eventual.lag_max)
 
-    def draw_index(self, table: Table, index: Index) -> float:
+    def draw_index(self, table: Table, index: Index, *, first: bool) -> float:
         """The lag of a global index, to which the time adds that an entry waits for units."""
         if self._meter is not None:
             self._meter.follow(table, index)
-        return self.draw_follower()
+        return self.draw_follower(first=first)
 
-    def draw_follower(self) -> float:
+    def draw_follower(self, *, first: bool) -> float:
         """The lag of an index that follows its table."""
         eventual = self._eventual
         if eventual is None:
             return 0
         with self._lock:
             if eventual.worst:
-                return eventual.lag_max
+                return eventual.lag_max if first or self._random.randrange(2) else 0
             return self._draw(eventual.index_lag, eventual.lag_max)
 
     def _draw(self, median: float, most: float) -> float:
@@ -111,24 +126,43 @@ class Lagging:
 
 
 class _Draw:
-    """The lags of one request: one for its tables, and one for each global index it reads."""
+    """The lags of one request: one for each item or entry of a global index that it reads.
+
+    So a batch may show a part of a transaction, and an entry that moves may be seen twice or not at
+    all. Items that are read by a local index have one lag, because they are in it at once.
+    """
 
     def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
         self._lagging = lagging
         self._request = request
         self._tables = tables
         self.now = now
-        self._replica = lagging.draw_replica()
+        self._lags: dict[kv.Key, float] = {}
+        self._of_local: float | None = None
 
-    def lag_of(self, space: int) -> float:
-        """How many seconds ago the rows of a space are read."""
+    def lag_of(self, space: int, key: bytes) -> float:
+        """How many seconds ago a row is read."""
+        lag = self._lags.get((space, key))
+        if lag is None:
+            lag = self._lags[space, key] = self._drawn(space, first=not self._lags)
+        return lag
+
+    def _drawn(self, space: int, first: bool) -> float:
         for name, table in self._tables.items():
             for index in table.indexes:
                 if index.space == space and not index.local:
-                    return self._lagging.draw_index(table, index)
-            if space == table.space or any(index.space == space for index in table.indexes):
-                consistent = _is_consistent(self._request.given, name)
-                return 0 if consistent else self._replica
+                    return self._lagging.draw_index(table, index, first=first)
+            local = any(index.space == space for index in table.indexes)
+            if space != table.space and not local:
+                continue
+            if _is_consistent(self._request.given, name):
+                return 0
+            if self._of_local is not None:
+                return self._of_local
+            lag = self._lagging.draw_replica(first=first)
+            if local:
+                self._of_local = lag
+            return lag
         return 0
 
 
@@ -137,10 +171,17 @@ class _DrawOfSearch(_Draw):
 
     def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
         super().__init__(lagging, request, tables, now)
-        self._lag = lagging.draw_follower()
+        self._lag = lagging.draw_follower(first=True)
 
-    def lag_of(self, space: int) -> float:
+    def lag_of(self, space: int, key: bytes) -> float:
         return self._lag
+
+
+def _has(read: kv.Read, record: Overwritten) -> bool:
+    if isinstance(read, kv.Get):
+        return (record.space, record.key) in read.keys
+    assert isinstance(read, kv.Range), "nothing else reads rows"
+    return record.key >= read.start and (read.end is None or record.key < read.end)
 
 
 def _is_consistent(given: Any, table_name: str) -> bool:
