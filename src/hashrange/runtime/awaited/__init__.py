@@ -7,6 +7,7 @@ tickets        which requests must wait for each other
 backlog        how many requests may wait, and for how long
 propagator     changes on their way to global indexes
 gathering      waiting for a moment for requests that can be handled together
+slices         a turn of the event loop for each large answer
 drive          the loops that advance decisions and batches
 threads        the store and its loop, as threads use them
 """
