@@ -8,6 +8,7 @@ from test_faults import TABLE, put
 import hashrange
 from hashrange import Database, Faults, Settings
 from hashrange.model.errors import ApiError
+from hashrange.testing import TestClock
 
 KEY = {"pk": {"S": "a"}}
 ON = {"TableName": "table"}
@@ -95,3 +96,40 @@ def test_a_mistake_is_told_before_a_fault() -> None:
         ):
             with pytest.raises(ApiError, match=told):
                 db.execute("PutItem", request)
+
+
+def test_members_that_are_throttled_are_unprocessed_beside_those_of_the_fault() -> None:
+    """Otherwise a client would take what it lacks as written, or as absent."""
+    for seed in range(5):
+        faults = Faults(seed=seed, rates={"unprocessed": 1.0}, operations=("BatchWriteItem",))
+        settings = Settings(
+            faults=faults, throughput="enforced", partition_write_units=3, partition_read_units=3
+        )
+        keys = [{"pk": {"S": str(number)}} for number in range(10)]
+        with hashrange.connect(clock=TestClock(1_800_000_000), settings=settings) as db:
+            db.execute("CreateTable", TABLE)
+            puts = [{"PutRequest": {"Item": key}} for key in keys]
+            answer = db.execute("BatchWriteItem", {"RequestItems": {"table": puts}})
+            left = answer["UnprocessedItems"]["table"]
+            stored = db.execute("Scan", {**ON, "ConsistentRead": True})["Items"]
+        assert by_key([put["PutRequest"]["Item"] for put in left] + stored) == by_key(keys)
+
+
+def test_keys_that_are_throttled_are_unprocessed_beside_those_of_the_fault() -> None:
+    for seed in range(5):
+        faults = Faults(seed=seed, rates={"unprocessed": 1.0}, operations=("BatchGetItem",))
+        settings = Settings(faults=faults, throughput="enforced", partition_read_units=2)
+        keys = [{"pk": {"S": str(number)}} for number in range(10)]
+        with hashrange.connect(clock=TestClock(1_800_000_000), settings=settings) as db:
+            db.execute("CreateTable", TABLE)
+            for key in keys:
+                db.execute("PutItem", {**ON, "Item": key})
+            wanted = {"table": {"Keys": keys, "ConsistentRead": True}}
+            answer = db.execute("BatchGetItem", {"RequestItems": wanted})
+        left = answer["UnprocessedKeys"]["table"]
+        assert left["ConsistentRead"]
+        assert by_key(left["Keys"] + answer["Responses"]["table"]) == by_key(keys)
+
+
+def by_key(items: list[dict[str, Any]]) -> list[str]:
+    return sorted(item["pk"]["S"] for item in items)

@@ -157,7 +157,12 @@ def _members(wanted: Any) -> list[Any]:
 def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
     response = msgspec.json.decode(answer, type=Body)
     member = "UnprocessedKeys" if name == "BatchGetItem" else "UnprocessedItems"
-    response[member] = {**response[member], **left}
+    unprocessed = response[member]
+    for table, wanted in left.items():
+        if table in unprocessed:  # throttled members of the table are there already
+            _members(unprocessed[table]).extend(_members(wanted))
+        else:
+            unprocessed[table] = wanted
     return msgspec.json.encode(response)
 
 
