@@ -12,6 +12,35 @@ class Source(Protocol):
     def read(self, read: kv.Read, /) -> kv.Answer: ...
 
 
+LARGE_BYTES = 32 * 1024
+"""While others wait, a larger answer has a turn of the event loop for itself."""
+
+
+def small_only(read: kv.Read) -> kv.Get:
+    """A read of a row by key, in which a large one is answered as `kv.TOO_LARGE`."""
+    assert isinstance(read, kv.Get), "a single row is read by its key"
+    return kv.Get(read.keys, bytes_max=LARGE_BYTES)
+
+
+class LargeRow(Exception):
+    """A row has more than `LARGE_BYTES`."""
+
+
+class SmallRows:
+    """Raises LargeRow instead of reading a large row. Only rows by key are asked for."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def read(self, read: kv.Read, /) -> kv.Answer:
+        if type(read) is not kv.Get:  # the question whether the request is admitted
+            return self._source.read(read)
+        answer = self._source.read(small_only(read))
+        if kv.TOO_LARGE in cast(list[bytes | None], answer):
+            raise LargeRow
+        return answer
+
+
 class CountedSource:
     """Counts the bytes of the values that are read."""
 

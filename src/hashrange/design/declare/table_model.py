@@ -62,7 +62,8 @@ class TableModel:
     @cached_property
     def vectors(self) -> tuple[VectorIndex, ...]:
         """The vector indexes. Raises DeclarationError."""
-        return vector_indexes(self)
+        names = {source.name for source in self.sources}
+        return vector_indexes(self.name, self.entities, names, self.type_attribute)
 
     @cached_property
     def references(self) -> References:

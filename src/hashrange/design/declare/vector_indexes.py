@@ -1,8 +1,8 @@
 """The vector indexes of a table, from the declarations of its entities."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import declarations
@@ -10,9 +10,6 @@ from hashrange.design.declare.schema import Column, Source
 from hashrange.design.declare.vectors import Distance, Vectors
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.limits import SEARCH_FILTER_ATTRIBUTES_MAX, VECTOR_INDEXES_MAX
-
-if TYPE_CHECKING:
-    from hashrange.design.declare.table_model import TableModel
 
 _SEARCHED_TYPES = ("S", "N", "B")
 
@@ -48,13 +45,18 @@ class VectorIndex:
         return self.partition + self.filters
 
 
-def vector_indexes(model: "TableModel") -> tuple[VectorIndex, ...]:
+def vector_indexes(
+    table_name: str,
+    entities: Sequence[Entity],
+    other_indexes: Collection[str | None],
+    type_attribute: str | None,
+) -> tuple[VectorIndex, ...]:
     """Raises DeclarationError if declarations contradict each other or DynamoDB's rules."""
     found: dict[str, VectorIndex] = {}
-    for entity in model.entities:
+    for entity in entities:
         for declared_as, declared in declarations(entity.model).items():
             if isinstance(declared, Vectors):
-                index = _index(entity, declared, declared_as, model)
+                index = _index(entity, declared, declared_as, other_indexes)
                 if found.setdefault(index.name, index) != index:
                     raise DeclarationError(
                         f"{declared_as}: {index.name!r} is declared otherwise in another entity",
@@ -63,12 +65,22 @@ def vector_indexes(model: "TableModel") -> tuple[VectorIndex, ...]:
     if len(found) > VECTOR_INDEXES_MAX:
         raise DeclarationError(
             f"it has {len(found)} vector indexes: a table has at most {VECTOR_INDEXES_MAX}",
-            at=model.name,
+            at=table_name,
         )
-    return tuple(_with_entities(index, model) for index in found.values())
+    whole = [_with_entities(index, entities, type_attribute) for index in found.values()]
+    for index in whole:
+        if len(index.filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
+            raise DeclarationError(
+                f"{index.name} has {len(index.filters)} filters, with the type of several "
+                f"entities: at most {SEARCH_FILTER_ATTRIBUTES_MAX}",
+                at=table_name,
+            )
+    return tuple(whole)
 
 
-def _index(entity: Entity, declared: Vectors, declared_as: str, model: "TableModel") -> VectorIndex:
+def _index(
+    entity: Entity, declared: Vectors, declared_as: str, other_indexes: Collection[str | None]
+) -> VectorIndex:
     def error(text: str) -> DeclarationError:
         return DeclarationError(f"{declared_as}: {text}", at=entity.model)
 
@@ -80,7 +92,7 @@ def _index(entity: Entity, declared: Vectors, declared_as: str, model: "TableMod
             raise error(f"{name} is stored as {tag or 'several types'}; a search compares S, N, B")
         return Column(entity.attributes[name], tag)
 
-    if any(source.name == declared.name for source in model.sources):
+    if declared.name in other_indexes:
         raise error(f"{declared.name!r} is the name of a secondary index")
     if declared.distance not in get_args(Distance):
         raise error(
@@ -112,24 +124,20 @@ def _projection(declared: Vectors, entity: Entity, error: Any) -> Any:
     return tuple(entity.attributes[name] for name in declared.project)
 
 
-def _with_entities(index: VectorIndex, model: "TableModel") -> VectorIndex:
+def _with_entities(
+    index: VectorIndex, entities: Sequence[Entity], type_attribute: str | None
+) -> VectorIndex:
     """The index with the entities that have its vector, and a filter that tells several apart."""
     inside = []
-    for entity in model.entities:
+    for entity in entities:
         fields = {attribute: name for name, attribute in entity.attributes.items()}
         _expect_fitting(index, entity, fields)
         if index.attribute in fields and all(c.attribute in fields for c in index.partition):
             inside.append(entity)
     filters, types = index.filters, None
-    if len(inside) > 1 and model.type_attribute is not None:
-        types = model.type_attribute
+    if len(inside) > 1 and type_attribute is not None:
+        types = type_attribute
         filters = tuple(dict.fromkeys([*filters, Column(types, "S")]))
-    if len(filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
-        raise DeclarationError(
-            f"{index.name} has {len(filters)} filters, with the type of several entities: at most "
-            f"{SEARCH_FILTER_ATTRIBUTES_MAX}",
-            at=model.name,
-        )
     return replace(index, entities=tuple(inside), filters=filters, types=types)
 
 

@@ -74,15 +74,9 @@ class Copy:
                         "was interrupted has read or written; copying it from its beginning"
                     )
                 for table, copied in zip(found, there, strict=True):
-                    state = self.states.setdefault(
-                        table.name,
-                        TableState(
-                            [Position() for _ in range(segments)],
-                            time.time(),
-                            source=table.id,
-                            target=copied.id,
-                        ),
-                    )
+                    fresh = TableState([Position() for _ in range(segments)], time.time())
+                    fresh.source, fresh.target = table.id, copied.id
+                    state = self.states.setdefault(table.name, fresh)
                     if not state.ended:
                         self._copy(table, state, threads, rate, progress)
                         state.ended = time.time()
@@ -113,12 +107,12 @@ class Copy:
         still = [record for record in last if self._has(self.source, table, record)]
         return not all(self._has(self.target, table, record) for record in still)
 
-    def _first_items(self, target: "Target", table: TableInfo) -> list[bytes]:
-        with closing(connection(target, 1)) as reading:
+    def _first_items(self, place: "Target", table: TableInfo) -> list[bytes]:
+        with closing(connection(place, 1)) as reading:
             return next(Scan(reading, table.name, [Position()], Pace()).pages(), [])
 
-    def _has(self, target: "Target", table: TableInfo, record: Record) -> bool:
-        with closing(connection(target, 1)) as asking:
+    def _has(self, place: "Target", table: TableInfo, record: Record) -> bool:
+        with closing(connection(place, 1)) as asking:
             return Presence(asking, table, Pace()).has_all([record])
 
     def _copy(

@@ -14,13 +14,14 @@ from typing import Any, Generic, TypeVar
 from hashrange import kv
 from hashrange.engine.fetch import PAUSE
 from hashrange.model.errors import ApiError, ThrottlingException
-from hashrange.runtime.awaited.slices import LARGE_BYTES, Slices, is_large
+from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
 from hashrange.runtime.decisions import Costly, Memory
 from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX
+from hashrange.runtime.source import LARGE_BYTES
 from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")

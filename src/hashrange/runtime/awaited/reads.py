@@ -21,13 +21,14 @@ from hashrange.runtime.aside.jobs import Job, Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
-from hashrange.runtime.awaited.slices import LARGE_BYTES, Slices, is_large
+from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.metered import metered
 from hashrange.runtime.reads.queue import ReadQueue
+from hashrange.runtime.source import small_only
 
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
@@ -185,7 +186,7 @@ class Reads:
         version, tables = self._environment.catalog.known
         now = self._environment.clock.now()
         driven = [self._begin(read, tables, now) for read in group]
-        reads = [_unless_large(one.read) for one in driven if one.read is not None]
+        reads = [small_only(one.read) for one in driven if one.read is not None]
         head, *answers = await self._store.read([HEAD, *reads])
         if head[0] != version:  # type: ignore[index]
             return group, []
@@ -321,12 +322,6 @@ class Reads:
                 self._tell(read, refusal)
         if not isinstance(error, Exception):
             raise error
-
-
-def _unless_large(read: kv.Read) -> kv.Get:
-    """The same read, in which a large row is not read: small ones would wait for it."""
-    assert isinstance(read, kv.Get), "the operation was to read a single row"
-    return kv.Get(read.keys, bytes_max=LARGE_BYTES)
 
 
 def _is_timeless(first: kv.Read | None) -> bool:

@@ -4,10 +4,8 @@ from asyncio import AbstractEventLoop, Future
 from collections import deque
 
 from hashrange import kv
+from hashrange.runtime.source import LARGE_BYTES
 from hashrange.storage.paging import bytes_of
-
-LARGE_BYTES = 32 * 1024
-"""A larger answer has a turn of the event loop for itself."""
 
 
 class Slices:
