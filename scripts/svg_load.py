@@ -159,7 +159,7 @@ def _heat(
     colours = (WRITTEN, OTHER, THIRD)
     series = [
         Series(
-            f"written to partition {part}",
+            f"partition {part}",
             [(window.seconds / 60, window.written.get(part, 0)) for window in windows],
             colours[part],
         )

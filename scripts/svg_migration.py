@@ -24,7 +24,8 @@ def pictures() -> dict[str, str]:
     """The pictures by name."""
     title = "The phases of a migration"
     canvas, top = head(
-        title, "A full line is a write, and a dashed one a read. Dual to new write both items."
+        title,
+        "Full lines are writes, dashed ones reads. From dual to new, writes go to both items.",
     )
     for number, phase in enumerate(ORDER):
         _phase(canvas, phase, top + 14 + ROW * number)

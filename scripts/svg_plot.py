@@ -156,6 +156,7 @@ def _legend(canvas: Canvas, series: Sequence[Series], x: float, y: float) -> Non
     for each in series:
         canvas.rect(x, y - 9, 10, 10, each.fill)
         x += 15 + canvas.text(x + 15, y, each.name, "ink", size=12) + 16
+    assert x - 16 <= RIGHT, "the legend does not fit: give the series shorter names"
 
 
 def _draw(canvas: Canvas, series: Series, points: list[Point], floor: list[Point]) -> None:
