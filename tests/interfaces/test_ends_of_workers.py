@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class Writers:
-    """Threads that write items of their own until they are told to stop, over any failure."""
+    """Threads that write items of their own, over any failure, until the block ends."""
 
     def __init__(self, server: Serving, number: int = 4) -> None:
         self.acknowledged: set[str] = set()
@@ -43,8 +43,16 @@ class Writers:
         self._stop = threading.Event()
         self._server = server
         self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(number)]
+
+    def __enter__(self) -> "Writers":
         for thread in self._threads:
             thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
 
     def _write(self, number: int) -> None:
         one = client(self._server, retries={"total_max_attempts": 1}, connect_timeout=SECONDS_MAX)
@@ -68,14 +76,9 @@ class Writers:
         enough = len(self.acknowledged) + 20
         wait_until(lambda: len(self.acknowledged) > enough)
 
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
 
 def restarted(server: Serving, times: int) -> bool:
-    return metric(server, "hashrange_worker_restarts_total") == times
+    return metric(server, "hashrange_worker_restarts_total") >= times
 
 
 def stored(path: Path, table: str) -> set[str]:
@@ -96,13 +99,12 @@ def test_workers_that_are_killed_lose_nothing_acknowledged(path: Path) -> None:
         one = client(server)
         create(one, "One")
         create(one, "Other")
-        writers = Writers(server)
-        for kill in range(4):
-            writers.go_on()
-            os.kill(workers_of(server)[kill % WORKERS], signal.SIGKILL)
-            wait_until(partial(restarted, server, kill + 1))
-            wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
-        writers.stop()
+        with Writers(server) as writers:
+            for kill in range(4):
+                writers.go_on()
+                os.kill(workers_of(server)[kill % WORKERS], signal.SIGKILL)
+                wait_until(partial(restarted, server, kill + 1))
+                wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         status, said = server.end(signal.SIGTERM)
     assert status == 0
     assert said.count("was ended by SIGKILL; another one takes its place") == 4
@@ -153,13 +155,12 @@ def test_an_end_under_load(path: Path, number: signal.Signals) -> None:
                     answers["whole" if whole else "part" if received else "none"] += 1
 
         threads = [threading.Thread(target=ask) for _ in range(3)]
-        writers = Writers(server, 2)
-        for thread in threads:
-            thread.start()
-        wait_until(lambda: len(writers.acknowledged) > 50 and answers["whole"] > 50)
-        status, said = server.end(number)
-        stopped.set()
-        writers.stop()
+        with Writers(server, 2) as writers:
+            for thread in threads:
+                thread.start()
+            wait_until(lambda: len(writers.acknowledged) > 50 and answers["whole"] > 50)
+            status, said = server.end(number)
+            stopped.set()
         for thread in threads:
             thread.join()
     assert (status, said) == (0, "")
