@@ -5,29 +5,31 @@ The store draws how long each step takes; a seed that fails is in the name of th
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Generator
+from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from running import TABLE, create_table, get, increment, put
 from waiting import run
 
 from hashrange import kv
-from hashrange.engine.decision import Decision, answer
+from hashrange.engine.decision import Decide, Decision
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
+from hashrange.operations import OPERATIONS
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.runtime.checks.integrity import problems
-from hashrange.runtime.decisions import Memory
 from hashrange.runtime.mistaken_calls import Closed
 from hashrange.runtime.overlay import Overlay
 from hashrange.runtime.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
-from hashrange.testing.async_memory import AsyncMemoryStore
+from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
 from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
 from hashrange.testing.store_model import value_of
 
@@ -132,32 +134,41 @@ def test_two_processes_race_and_lose_nothing(seed: int, inner: MemoryStore) -> N
     assert not list(problems(inner))
 
 
-def test_only_decisions_with_changed_reads_are_run_again() -> None:
-    runs: list[str] = []
+class Interrupted(AsyncMemoryStore):
+    """Before the next commit, another client increments `b`."""
 
-    def decide(name: str) -> Generator[kv.Read, Any, Decision]:
-        runs.append(name)
-        [value] = yield kv.Get(((1, name.encode()),))
-        return answer({name: str(value)})
+    interrupted = True
 
-    def attempt(memory: Memory, rows: dict[bytes, bytes]) -> list[Any]:
-        responses = []
-        for number, name in enumerate("ab"):
-            steps = memory.steps(number, 1, decide(name))
-            reply: Any = None
-            try:
-                while True:
-                    read = steps.send(reply)
-                    assert isinstance(read, kv.Get)
-                    reply = [rows.get(key) for _, key in read.keys]
-            except StopIteration as end:
-                responses.append(end.value.response())
-        return responses
+    async def begin(self, locking: bool = False, /) -> AsyncMemoryTransaction:
+        transaction = await super().begin(locking)
+        if not self.interrupted:
+            self.interrupted = True
+            Runtime(self.store).call("UpdateItem", msgspec.json.encode(increment("b")))
+        return transaction
 
-    memory = Memory()
-    assert attempt(memory, {b"a": b"1"}) == [{"a": "b'1'"}, {"b": "None"}]
-    assert attempt(memory, {b"a": b"1", b"b": b"2"}) == [{"a": "b'1'"}, {"b": "b'2'"}]
-    assert runs == ["a", "b", "b"]
+
+def test_only_decisions_with_changed_reads_are_made_again(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided: list[str] = []
+    operation = OPERATIONS["UpdateItem"]
+
+    def decide(request: Any, table: Any, moment: Any) -> Decide:
+        decided.append(request.given.key["pk"]["S"])
+        decision: Decision = yield from operation.decide(request, table, moment)
+        return decision
+
+    async def scenario() -> None:
+        store = Interrupted(inner, turns_max=0)
+        async with client_of(store) as client:
+            await client.send("GetItem", get("a"))  # the table is known from now on
+            store.interrupted = False
+            monkeypatch.setitem(OPERATIONS, "UpdateItem", replace(operation, decide=decide))
+            await asyncio.gather(*(client.send("UpdateItem", increment(pk)) for pk in "ab"))
+
+    run(scenario)
+    assert (count(inner, "a"), count(inner, "b")) == (1, 2)
+    assert Counter(decided[2:]) == Counter("abbb")  # one is the other client's; two looked ahead
 
 
 # ---- the overlay ----

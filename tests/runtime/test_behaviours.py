@@ -175,7 +175,7 @@ def units(database: Database) -> tuple[float, float]:
 
 
 def test_writes_that_race_are_charged_once(opened: Open, request: pytest.FixtureRequest) -> None:
-    """Each of two databases writes one item; over some stores, one of them loses and tries again."""
+    """Each of two databases writes one item; over some stores, one of them loses and retries."""
     first = opened(throughput="measured")
     alone = request.node.callspec.params["opened"] == "memory"
     databases = [first, first if alone else opened(throughput="measured")]

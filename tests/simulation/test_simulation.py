@@ -19,10 +19,11 @@ from hashrange import kv
 from hashrange.engine import changes, transition
 from hashrange.engine.effects import Effects
 from hashrange.engine.log import records
-from hashrange.runtime import committer, decisions, drive
+from hashrange.runtime import committer, drive
 from hashrange.runtime.batch import Batch, call_done
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.committer import Committer
+from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.overlay import Overlay
 from hashrange.storage.memory import MemorySnapshot, MemoryStore
 from hashrange.testing import async_memory
@@ -264,12 +265,12 @@ def decisions_see_no_earlier_ones() -> Iterator[None]:
 
 @contextmanager
 def every_decision_stands() -> Iterator[None]:
-    def planted(reads: list[decisions.Reading]) -> Generator[kv.Read, Any, bool]:
-        for read, _ in reads:
+    def planted(self: Proposal, version: object) -> Generator[kv.Read, Any, bool]:
+        for read, _ in self.reads:
             yield read
         return True
 
-    with patch.object(decisions, "reads_the_same", planted):
+    with patch.object(Proposal, "holds", planted):
         yield
 
 

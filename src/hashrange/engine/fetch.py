@@ -105,7 +105,8 @@ class Moment(Struct, gc=False):
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
     `commit_seconds` is how many seconds after `now` a decision may still be committed; decisions
     with a later `now` may have been committed by then. If `indexes_follow`, the global indexes of a
-    new table follow from a log. `views` is a cache of what searches of vectors have read.
+    new table follow from a log. If it `asks_admission`, each read and write of items is preceded by
+    `Admit`. `views` is a cache of what searches of vectors have read.
     """
 
     now: float
@@ -114,6 +115,7 @@ class Moment(Struct, gc=False):
     settings: Settings = DEFAULT_SETTINGS
     commit_seconds: float = 0.0
     indexes_follow: bool = False
+    asks_admission: bool = False
     views: "Views" = NO_VIEWS
 
 

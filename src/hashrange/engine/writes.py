@@ -140,7 +140,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
     Raises a throttling error if the write is not admitted.
     """
     table, key = write.table, write.key
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         limits = yield admission(write)
         if limits:
             raise throughput.error(limits)

@@ -7,11 +7,8 @@ writes too. Source: developer guide, throttling of a table whose global index is
 
 from collections.abc import Callable, Collection, Sequence
 
-from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
-from hashrange.model.settings import Settings
-from hashrange.runtime.decisions import Steps
 
 LAG_SECONDS_MAX = 10.0
 """Writes are throttled while a change that is older than this is not in all indexes yet."""
@@ -27,25 +24,9 @@ class BackPressure:
         """The names of the tables whose writes are throttled now."""
         return [name for name, lag in self._lags().items() if lag > LAG_SECONDS_MAX]
 
-    def with_admission(self, settings: Settings) -> Settings:
-        """The settings, changed so that operations ask whether they are admitted."""
-        return settings._replace(throughput="enforced")
-
-    def admit(self, steps: Steps) -> Steps:
-        """The same steps; the question whether the request is admitted is answered here."""
-        names = self.throttled_tables()
-        reply: object = None
-        try:
-            while True:
-                read = steps.send(reply)
-                reply = _limits(read, names) if type(read) is Admit else (yield read)
-        except StopIteration as end:
-            decision: Decision = end.value
-            return decision
-
-
-def _limits(asked: Admit, names: Collection[str]) -> Sequence[Limit]:
-    table = asked.table
-    if not asked.written or table.name not in names:
-        return ()
-    return [Limit(table, index, True, "KeyRangeThroughput") for index in table.global_indexes]
+    def limits(self, asked: Admit) -> Sequence[Limit]:
+        """The indexes that a write has to wait for."""
+        table = asked.table
+        if not asked.written or table.name not in self.throttled_tables():
+            return ()
+        return [Limit(table, index, True, "KeyRangeThroughput") for index in table.global_indexes]

@@ -4,16 +4,14 @@ Each decision sees the writes of those before it. A request that is refused writ
 does not affect the others. Outcomes are set while deciding; the callers get them after the commit.
 """
 
-import logging
 import os
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from math import ceil
 from threading import Event
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from hashrange import kv
@@ -24,13 +22,14 @@ from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
 from hashrange.model.caller import Caller
-from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.model.errors import ApiError
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import Costly, Memory, Proposal, begin
+from hashrange.runtime.decisions import Costly, Proposal, Reading, begin, concluded
+from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
-from hashrange.runtime.meter.metered import metered
+from hashrange.storage.paging import bytes_of
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
@@ -47,14 +46,6 @@ CONFLICTS_MAX = 100
 While several servers keep changing the same few items, two attempts out of three may fail.
 """
 
-logger = logging.getLogger("hashrange")
-encode_response = msgspec.json.Encoder().encode
-
-Outcome = bytes | BaseException
-"""The body of the response, or the error."""
-
-Done = Callable[[Outcome], None]
-
 
 class Submission(Struct, eq=False):
     """A parsed request on its way to a commit.
@@ -62,8 +53,9 @@ class Submission(Struct, eq=False):
     `outcome` is None until it is decided, and is final when the submission is `settled`. If it
     came from an event loop, `done` is called on that `loop` with the outcome. `news` wakes a
     thread that sleeps until then. If it is costly and has been decided aside, it has a `proposal`;
-    `attempts` counts the proposals that could not be committed. A batch whose first submission is
-    `bulk` may take longer, and others wait as long.
+    `attempts` counts the proposals that could not be committed. `earlier` is what its batch has
+    decided before it lost a race. A batch whose first submission is `bulk` may take longer, and
+    others wait as long.
     """
 
     operation: Operation
@@ -78,6 +70,7 @@ class Submission(Struct, eq=False):
     settled: bool = False
     outcome: Outcome | None = None
     proposal: Proposal | None = None
+    earlier: Proposal | None = None
     attempts: int = 0
     bulk: bool = False
 
@@ -111,28 +104,6 @@ def call_done(submissions: Sequence[Submission]) -> None:
             tell(submission.done, submission.outcome)
 
 
-def tell(done: Done, outcome: Outcome) -> None:
-    try:
-        done(outcome)
-    except Exception:  # an error in one caller must not keep the others waiting
-        logger.exception("a caller could not be told of its outcome")
-
-
-def internal_error(error: BaseException) -> InternalServerError:
-    """The caller's error for a bug of ours or a failure of the store, which is logged.
-
-    Only an Exception is logged: anything else, such as Ctrl-C, is raised again by the caller. The
-    `__cause__` of the returned error is `error`.
-    """
-    if isinstance(error, kv.StoreError):
-        logger.error("storage: %s", error)
-    elif isinstance(error, Exception):
-        logger.error("unexpected %s", type(error).__name__, exc_info=error)
-    refusal = InternalServerError("Internal server error")
-    refusal.__cause__ = error
-    return refusal
-
-
 def _gone(change: TableChange) -> set[int]:
     """The spaces of the table and of its indexes that a change drops."""
     old, new = ({each.space for each in _sources(table)} for table in change)
@@ -144,7 +115,8 @@ def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
 
 
 class Batch(Struct, eq=False):
-    """`memory` is set on an asynchronous store, where a batch may have to be decided again.
+    """If it `remembers`, as on an asynchronous store, and has to be decided again, only those
+    decisions are made again that would now read something else.
 
     `submissions` are those of the batch, and at its end those that it has decided. The others are
     `costly`, and have to be decided aside, or `late`: the time of the batch was over, or the
@@ -153,11 +125,13 @@ class Batch(Struct, eq=False):
 
     environment: Environment
     submissions: Sequence[Submission]
-    memory: Memory | None = None
+    remembers: bool = False
     costly: Sequence[Submission] = ()
     late: Sequence[Submission] = ()
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table."""
+    read_bytes: int = 0
+    """How much the decisions that are remembered have read."""
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
         """Decide every submission, and set its outcome.
@@ -168,65 +142,80 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
-        follow, back_pressure = self.environment.indexes_follow, self.environment.back_pressure
-        if back_pressure is not None and back_pressure.throttled_tables():
-            settings = back_pressure.with_admission(settings)
-        else:
-            back_pressure = None
-        timer, memory = self.environment.clock.timer, self.memory
+        follow, pressure = self.environment.indexes_follow, self.environment.back_pressure
+        if pressure is not None:
+            pressure = self.environment.pressure()
+        asks = pressure is not None or (meter is not None and meter.enforced)
+        remembers, timer = self.remembers, self.environment.clock.timer
         deadline = self._deadline() if len(self.submissions) > 1 else 0.0
         self.needs_upkeep = redefined = wrote = False
+        self.read_bytes = decided = 0
         writes: list[kv.Write] = []
-        decided = 0
         costly: list[Submission] = []
         for submission in self.submissions:
-            if decided and (timer() > deadline if memory is None else memory.is_full):
+            if decided and (self._is_full() if remembers else timer() > deadline):
                 break
             decided += 1
             if writes:
                 yield writes
                 writes, wrote = [], True
             account = submission.account
-            if account is not None:
+            if meter is not None:
+                if account is None:
+                    account = submission.account = Account(meter, now)
                 account.asked = 0
-            elif meter is not None and meter.enforced:
-                account = submission.account = Account(meter, now)
+            reads: list[Reading] = []
             try:
-                if submission.proposal is not None:
-                    writes = yield from self._carry_out(submission, submission.proposal, now)
-                    continue
+                proposal = submission.proposal or submission.earlier
+                if proposal is not None:
+                    self.read_bytes += proposal.read_bytes
+                    if (yield from proposal.holds((head[0], redefined))):
+                        writes = self._carry_out(submission, proposal, now)
+                        continue
+                    if submission.proposal is not None:
+                        raise Costly
                 caller, entropy = submission.caller, submission.entropy
-                moment = Moment(now, entropy, caller, settings, 0.0, follow)
+                moment = Moment(now, entropy, caller, settings, 0.0, follow, asks)
                 steps = begin(submission.operation, submission.request, moment, tables)
-                if back_pressure is not None:
-                    steps = back_pressure.admit(steps)
-                if memory is not None:
-                    steps = memory.steps(id(submission), (head[0], redefined), steps)
                 # In a generator of its own, this loop would be resumed again for each read.
                 reply: Any = None
                 units = 0
                 try:
                     while True:
                         read = steps.send(reply)
-                        if account is not None and type(read) is Admit:
-                            reply = account.limits(read)
+                        if type(read) is Admit:
+                            reply = (pressure or account).limits(read)  # type: ignore[union-attr]
                             continue
                         reply = yield read
+                        if remembers:
+                            reads.append((read, reply))
+                            self.read_bytes += bytes_of(reply)
                         if type(reply) is list and is_long(reply):
                             units += submission.price(reply)
                             if units > UNITS_MAX:
                                 raise Costly
                 except StopIteration as end:
                     decision: Decision = end.value
-                writes = self._conclude(submission, decision, now)
+                writes, response = concluded(decision, now)
+                receipt = decision.receipt
+                submission.outcome = (
+                    response if meter is None else self._ended(submission, response, receipt, now)
+                )
             except Costly:
                 costly.append(submission)
             except Exception as error:
-                submission.outcome = self._refusal(submission, error, now)
+                submission.outcome = refused(error, account, now)
+                if remembers and isinstance(error, ApiError):
+                    made = Proposal([], error, error.receipt)
+                    submission.earlier = made.of(reads, (head[0], redefined))
             else:
+                if remembers:
+                    made = Proposal(writes, response, receipt)
+                    submission.earlier = made.of(reads, (head[0], redefined))
                 for change in decision.changes:
                     if type(change) is TableChange:
                         tables, redefined = {}, True
+                        submission.earlier = None
                         self._redefine(change)
         if costly or decided < len(self.submissions):
             self._leave(costly, decided)
@@ -238,55 +227,36 @@ class Batch(Struct, eq=False):
             writes.append(kv.Max(system.CLOCK, milliseconds))
         return writes
 
+    def remembered_reads(self) -> Iterator[kv.Read]:
+        """The reads of the decisions that are remembered."""
+        for submission in self.submissions:
+            proposal = submission.proposal or submission.earlier
+            if proposal is not None:
+                yield from [read for read, _ in proposal.reads]
+
     def _deadline(self) -> float:
         seconds = BULK_SECONDS_MAX if self.submissions[0].bulk else BATCH_SECONDS_MAX
         return self.environment.clock.timer() + seconds
 
-    def _carry_out(
-        self, submission: Submission, proposal: Proposal, now: float
-    ) -> Generator[kv.Read, Any, list[kv.Write]]:
-        """The writes of a decision that was made aside. Raises Costly if it no longer holds."""
-        if not (yield from proposal.holds()):
-            raise Costly
-        response = proposal.response
-        if isinstance(response, ApiError):
-            submission.outcome = self._refusal(submission, response, now)
-        else:
-            submission.outcome = self._charged(submission, response, proposal.receipt, now)
+    def _is_full(self) -> bool:
+        return self.read_bytes >= kv.READ_BYTES_MAX
+
+    def _carry_out(self, submission: Submission, proposal: Proposal, now: float) -> list[kv.Write]:
+        """The writes of a decision that was made before, and still holds."""
+        submission.outcome = self._ended(submission, proposal.response, proposal.receipt, now)
         return transition.postponed(proposal.writes, now)
 
-    def _conclude(self, submission: Submission, decision: Decision, now: float) -> list[kv.Write]:
-        """The writes of a decision, after its outcome is set."""
-        writes = transition.derive(decision, now)
-        try:
-            response = encode_response(decision.response())
-        except ApiError as error:
-            submission.outcome = self._refusal(submission, error, now)
-            return writes
-        if self.environment.meter is not None:
-            response = self._charged(submission, response, decision.receipt, now)
-        submission.outcome = response
-        return writes
-
-    def _charged(
-        self, submission: Submission, response: bytes, receipt: Receipt | Charge | None, now: float
-    ) -> bytes:
-        """The response, after its units are charged."""
-        meter = self.environment.meter
-        if meter is None or receipt is None:
-            return response
-        (submission.account or meter).charge(receipt, now)
-        return metered(response, receipt) if meter.tells else response
-
-    def _refusal(self, submission: Submission, error: Exception, now: float) -> ApiError:
-        """The outcome of a request whose decision raised an error, after its units are charged."""
-        if not isinstance(error, ApiError):
-            return internal_error(error)
-        meter = self.environment.meter
-        if meter is not None and error.receipt is not None:
-            (submission.account or meter).charge(error.receipt, now)
-        # The traceback would keep the rows that were read in memory, in a cycle.
-        return error.with_traceback(None)
+    def _ended(
+        self,
+        submission: Submission,
+        response: bytes | ApiError,
+        receipt: Receipt | Charge | None,
+        now: float,
+    ) -> bytes | ApiError:
+        """The outcome of a request, after its units are charged."""
+        if isinstance(response, ApiError):
+            return refused(response, submission.account, now)
+        return charged(response, receipt, submission.account, now)
 
     def _redefine(self, change: TableChange) -> None:
         self.needs_upkeep |= change.old is not None
@@ -297,7 +267,7 @@ class Batch(Struct, eq=False):
         """Take out the costly submissions, and those after the first `decided`."""
         late = list(self.submissions[decided:])
         for submission in late:
-            submission.outcome = None  # it may be from before a conflict
+            submission.outcome = submission.earlier = None  # they may be from before a conflict
         self.submissions = [each for each in self.submissions[:decided] if each not in costly]
         self.costly = [*self.costly, *costly]
         self.late = [*self.late, *late]

@@ -24,7 +24,6 @@ from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.batch import (
     BATCH_REQUESTS_MAX,
     Batch,
-    Outcome,
     Submission,
     call_done,
     submission_of,
@@ -32,6 +31,7 @@ from hashrange.runtime.batch import (
 )
 from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
+from hashrange.runtime.ending import Outcome
 from hashrange.runtime.environment import Environment
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS

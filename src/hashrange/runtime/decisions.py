@@ -1,13 +1,16 @@
 """The decision of a request: how it is begun, and when it is dropped, kept or proposed.
 
-It is dropped if it costs too much, kept in case its batch is decided again, and proposed if it was
-made aside.
+It is dropped if it costs too much. It becomes a proposal if it was made aside, or if its batch may
+have to be decided again.
 """
 
-from collections.abc import Generator, Hashable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Generator, Hashable
+from typing import Any, Self
+
+from msgspec import Struct
 
 from hashrange import kv
+from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
@@ -15,6 +18,7 @@ from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables, find_table
+from hashrange.runtime.ending import encode
 from hashrange.storage.paging import bytes_of
 
 Steps = Generator[Any, Any, Decision]
@@ -72,89 +76,44 @@ Reading = tuple[kv.Read, Any]
 """A read and its answer."""
 
 
-class Proposal(NamedTuple):
+class Proposal(Struct):
     """The writes of a decision, with its response or error, for as long as its reads have the same
     answers.
 
+    `version` is that of the tables it was made with; None if their definitions are among its reads.
     One that `changes_tables` cannot be carried out, because batches have more to do for those.
     """
 
-    reads: list[Reading]
     writes: list[kv.Write]
     response: bytes | ApiError
     receipt: Receipt | Charge | None
     changes_tables: bool = False
+    reads: list[Reading] = []
+    version: Hashable = None
 
-    def holds(self) -> Generator[kv.Read, Any, bool]:
-        """Whether the same reads still have the same answers."""
-        return reads_the_same(self.reads)
-
-
-class Footprint(NamedTuple):
-    """The reads of a decision with their answers, and its result.
-
-    With the same `tables`, and the same answers to its reads, its result would be the same.
-    """
-
-    tables: Hashable
-    reads: list[Reading]
-    result: Decision | ApiError
-
-    def decision(self) -> Decision:
-        if isinstance(self.result, ApiError):
-            raise self.result
-        if self.result.changes or callable(self.result.respond):
-            self.result.receipt = None  # it is filled again
-        return self.result
-
-
-class Memory:
-    """The decisions of a batch, kept in case it loses a race and is decided again.
-
-    Only those that would now read something else are run again; the others are reused.
-    """
-
-    def __init__(self) -> None:
-        self.read_bytes = 0
-        """How much this attempt has read."""
-        self._footprints: dict[int, Footprint] = {}
+    def of(self, reads: list[Reading], version: Hashable) -> Self:
+        """The same, with what the decision has read."""
+        self.reads, self.version = reads, version
+        return self
 
     @property
-    def is_full(self) -> bool:
-        """Whether no more requests should be decided in this batch."""
-        return self.read_bytes >= kv.READ_BYTES_MAX
+    def read_bytes(self) -> int:
+        return sum([bytes_of(answer) for _, answer in self.reads])
 
-    def steps(self, key: int, tables: Hashable, steps: Steps) -> Steps:
-        """The remembered decision if it is still valid; otherwise run and remember `steps`."""
-        earlier = self._footprints.get(key)
-        if earlier and earlier.tables == tables and (yield from reads_the_same(earlier.reads)):
-            self.read_bytes += sum(bytes_of(answer) for _, answer in earlier.reads)
-            return earlier.decision()
-        reads: list[Reading] = []
-        result: Decision | ApiError
-        reply: Any = None
-        try:
-            while True:
-                read = steps.send(reply)
-                reply = yield read
-                reads.append((read, reply))
-                self.read_bytes += bytes_of(reply)
-        except StopIteration as end:
-            result = end.value
-        except ApiError as refusal:
-            result = refusal
-        footprint = self._footprints[key] = Footprint(tables, reads, result)
-        return footprint.decision()
-
-    def reads(self) -> Iterator[kv.Read]:
-        """The reads of the remembered decisions."""
-        for footprint in self._footprints.values():
-            for read, _ in footprint.reads:
-                yield read
-
-
-def reads_the_same(reads: list[Reading]) -> Generator[kv.Read, Any, bool]:
-    for read, answer in reads:
-        if (yield read) != answer:
+    def holds(self, version: Hashable) -> Generator[kv.Read, Any, bool]:
+        """Whether the same reads still have the same answers."""
+        if self.version not in (None, version):
             return False
-    return True
+        for read, answer in self.reads:
+            if (yield read) != answer:
+                return False
+        return True
+
+
+def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
+    """The writes and the response of a decision, or the error if it is one that writes."""
+    writes = transition.derive(decision, now)
+    try:
+        return writes, encode(decision.response())
+    except ApiError as error:
+        return writes, error.with_traceback(None)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from hashrange import kv
-from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
+from hashrange.runtime.batch import CONFLICTS_MAX, Batch
+from hashrange.runtime.ending import internal_error
 from hashrange.runtime.source import Source
 
 T = TypeVar("T")

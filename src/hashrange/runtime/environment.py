@@ -44,9 +44,17 @@ class Environment(NamedTuple):
         version, stored = head
         return self.catalog.at(version), self.clock.not_before(stored)
 
-    def moment(self, now: float, caller: Caller, entropy: bytes = b"") -> Moment:
+    def pressure(self) -> BackPressure | None:
+        """What throttles writes now, if anything does besides the meter."""
+        pressure = self.back_pressure
+        return pressure if pressure is not None and pressure.throttled_tables() else None
+
+    def moment(
+        self, now: float, caller: Caller, entropy: bytes = b"", asks_admission: bool = False
+    ) -> Moment:
         """The Moment of a request. On the shortest paths it is made in place, for speed."""
         return Moment(
             *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow),
+            asks_admission,
             views=self.views,
         )

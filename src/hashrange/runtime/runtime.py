@@ -15,13 +15,14 @@ from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.base import BaseRuntime
-from hashrange.runtime.batch import Done, Outcome, Submission, internal_error, submission_of
+from hashrange.runtime.batch import Submission, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.committer import Committer
 from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
+from hashrange.runtime.ending import Done, Outcome, internal_error
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.reads.reads import Reads

@@ -64,7 +64,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         if projection and projection.containers:
             keys.check_scalar(tables[name], projection.containers)
     refused: set[tuple[str, bytes]] = set()
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         refused = yield from _refused(request, tables, row_keys)
     receipt = (
         Receipt()

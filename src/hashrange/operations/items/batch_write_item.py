@@ -71,7 +71,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if len({(write.table.space, write.key.key) for write in wanted}) < len(wanted):
         raise ValidationException(inputs.DUPLICATES)
     unprocessed: dict[str, list[Any]] = {}
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         wanted, unprocessed = yield from _admitted(request, wanted)
     before = yield from writes.read(wanted)
     changes = [writes.decide(write, old, moment) for write, old in zip(wanted, before, strict=True)]

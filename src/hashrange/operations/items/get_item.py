@@ -38,7 +38,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     key = keys.of_key(table, given.key)
     if request.projection and request.projection.containers:
         keys.check_scalar(table, request.projection.containers)
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         limits = yield throughput.of_read(table, key, bool(given.consistent_read))
         if limits:
             raise throughput.error(limits)

@@ -105,7 +105,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         else:
             targets.append((yield from _target(member, each, moment)))
     _check_distinct(targets)
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         targets = yield from _admitted(request, targets)
     if request.writes:
         return (yield from _write(request, targets, moment))

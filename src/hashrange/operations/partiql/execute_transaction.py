@@ -176,7 +176,7 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
     ]
     found = list(zip(places, cancellation.prepared(targets), strict=True))
     cancellation.check_distinct(found)
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
         yield from throughput.admit_transaction(asked)
     rows = yield from fetch.items_of_one_moment(

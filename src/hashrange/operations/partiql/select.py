@@ -111,7 +111,7 @@ def decide(
     )
     every = _bounds(table, source, plan, statement.order, start, options.reverse)
     receipt = Receipt()
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         yield from throughput.admit(Admit(table, source, every[0].start, written=False))
     page = yield from pages.read(options, every, receipt)
     receipt.returned = page.count

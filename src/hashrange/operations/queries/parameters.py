@@ -141,7 +141,7 @@ def read_page(
     )
     mode = given.return_consumed_capacity
     receipt = Receipt() if mode or moment.settings.throughput != "off" else None
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         raw = ranges.raw_of_query(query) if query is not None else b""
         yield from throughput.admit(Admit(table, source, bounds.start, written=False, raw=raw))
     page = yield from pages.read(options, (bounds,), receipt)

@@ -102,7 +102,7 @@ def _write(
 ) -> Decide:
     """Raises TransactionCanceledException if one of the actions cannot be carried out."""
     tables, wanted = yield from item_writes()
-    if moment.settings.throughput == "enforced":
+    if moment.asks_admission:
         yield from throughput.admit_transaction(map(writes.admission, wanted))
     before = yield from writes.read(wanted, cancellation.check_stored)
     results: list[ItemChange | ApiError] = []

@@ -3,47 +3,23 @@
 from collections.abc import Generator
 from typing import Any, Protocol
 
-from msgspec import Struct
-
-from hashrange import kv
-from hashrange.engine import transition
-from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Moment
-from hashrange.model.errors import ApiError
 from hashrange.operations import OPERATIONS
-from hashrange.runtime.batch import encode_response
-from hashrange.runtime.decisions import begin
+from hashrange.runtime.decisions import Proposal, begin, concluded
 
-
-class Result(Struct):
-    """The receipt is None unless throughput is metered. The response is an error if the request
-    is refused although it writes.
-    """
-
-    writes: list[kv.Write]
-    response: bytes | ApiError
-    receipt: Receipt | Charge | None
-    changes_tables: bool
-
-
-Evaluation = Generator[Any, Any, Result]
+Evaluation = Generator[Any, Any, Proposal]
 """Yields reads of `kv`, the definitions of its tables among them, and questions of throughput.
-Raises ApiError for a refusal."""
+Raises ApiError for a refusal. The reads of the proposal are left out: the caller has them."""
 
 
 def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
     operation = OPERATIONS[name]
     decision = yield from begin(operation, operation.request(body), moment, {})
-    writes = transition.derive(decision, moment.now)
-    metered = moment.settings.throughput != "off"
-    response: bytes | ApiError
-    try:
-        response = encode_response(decision.response())
-    except ApiError as refusal:
-        response = refusal.with_traceback(None)
+    writes, response = concluded(decision, moment.now)
+    receipt = decision.receipt if moment.settings.throughput != "off" else None
     changes_tables = any(type(change) is TableChange for change in decision.changes)
-    return Result(writes, response, decision.receipt if metered else None, changes_tables)
+    return Proposal(writes, response, receipt, changes_tables)
 
 
 class WorkerLost(Exception):

@@ -17,18 +17,17 @@ from threading import Lock
 from typing import Any, cast
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from hashrange import forks, kv
-from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.fetch import Admit
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
-from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, Result, WorkerLost
-from hashrange.runtime.batch import Submission, internal_error
+from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, WorkerLost
+from hashrange.runtime.batch import Submission
 from hashrange.runtime.decisions import Proposal, Reading
+from hashrange.runtime.ending import charged, internal_error, refused
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.account import Account
-from hashrange.runtime.meter.metered import metered
 
 WAITING_MAX = 256
 """How many costly requests may wait; others are refused, and SDKs try them again later."""
@@ -239,18 +238,25 @@ class Jobs(forks.Forkable):
             assert job.evaluation is not None
             assert job.snapshot is not None
             read = job.evaluation.send(job.reply)
+            if type(read) is Admit:
+                admission = self._environment.back_pressure or job.account
+                job.reply = admission.limits(read)  # type: ignore[union-attr]
+                return False
             job.reply = job.snapshot.read(read)
             if job.writes:
                 job.reads.append((read, job.reply))
             return False
         except StopIteration as end:
-            result: Result = end.value
-            if not result.writes:
-                self._conclude(job, result)
-            self._end(job, Proposal(job.reads, *astuple(result)))
+            proposal: Proposal = end.value
+            proposal.reads = job.reads
+            if not proposal.writes:  # else it is charged when it is committed
+                assert isinstance(proposal.response, bytes), "what is refused writes something"
+                proposal.response = charged(
+                    proposal.response, proposal.receipt, job.account, self._now()
+                )
+            self._end(job, proposal)
         except ApiError as refusal:
-            self._charge(job, refusal.receipt)
-            self._end(job, refusal.with_traceback(None))  # which would keep what was read in memory
+            self._end(job, refused(refusal, job.account, self._now()))
         except WorkerLost:
             if job.beginnings < BEGINNINGS_MAX:
                 job.drop()
@@ -268,27 +274,19 @@ class Jobs(forks.Forkable):
         job.snapshot = self._store.snapshot()
         head = cast(tuple[bytes | None, int], job.snapshot.read(HEAD))
         _, now = self._environment.at(head)
-        moment = self._environment.moment(now, job.caller, job.entropy)
-        job.evaluation = self.evaluator.begin(job.name, job.body, moment)
         meter = self._environment.meter
-        if meter is not None and meter.enforced:
+        if meter is not None:
             if job.account is None:
                 job.account = Account(meter, now)
-            job.evaluation = job.account.steps(job.evaluation)
+            job.account.asked = 0
+        asks = meter is not None and meter.enforced
+        asks |= job.writes and self._environment.pressure() is not None
+        moment = self._environment.moment(now, job.caller, job.entropy, asks)
+        job.evaluation = self.evaluator.begin(job.name, job.body, moment)
         job.reads = []
 
-    def _conclude(self, job: Job, result: Result) -> None:
-        """Charge what a request has read. Writes are charged when they are committed."""
-        self._charge(job, result.receipt)
-        meter, response, receipt = self._environment.meter, result.response, result.receipt
-        if meter is not None and meter.tells and receipt is not None:
-            assert isinstance(response, bytes), "a decision that is refused writes something"
-            result.response = metered(response, receipt)
-
-    def _charge(self, job: Job, receipt: Receipt | Charge | None) -> None:
-        meter = self._environment.meter
-        if meter is not None and receipt is not None:
-            (job.account or meter).charge(receipt, self._environment.clock.now())
+    def _now(self) -> float:
+        return self._environment.clock.now()
 
     def _end(self, job: Job, outcome: Proposal | BaseException) -> None:
         job.drop()

@@ -25,8 +25,9 @@ from msgspec.structs import replace
 
 from hashrange.engine.fetch import NO_VIEWS, Moment
 from hashrange.model.errors import ApiError
-from hashrange.runtime.aside.evaluation import Evaluation, Result, WorkerLost, evaluate
+from hashrange.runtime.aside.evaluation import Evaluation, WorkerLost, evaluate
 from hashrange.runtime.aside.watch import Watch
+from hashrange.runtime.decisions import Proposal
 
 BEGIN, GO_ON, DROP = "begin", "go on", "drop"
 READ, RESULT, RAISED = "read", "result", "raised"
@@ -92,7 +93,7 @@ class Worker:
             raise
         if kind == RAISED:
             raise content
-        return cast(Result, content)
+        return cast(Proposal, content)
 
     def close(self) -> None:
         """End the process, which has nothing that it must finish."""

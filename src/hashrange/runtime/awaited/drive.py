@@ -15,9 +15,10 @@ from hashrange import kv
 from hashrange.engine.fetch import PAUSE
 from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime.awaited.slices import Slices, is_large
-from hashrange.runtime.batch import CONFLICTS_MAX, Batch, internal_error
-from hashrange.runtime.decisions import Costly, Memory
+from hashrange.runtime.batch import CONFLICTS_MAX, Batch
+from hashrange.runtime.decisions import Costly
 from hashrange.runtime.drive import SLICE_SECONDS
+from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX
@@ -122,13 +123,12 @@ async def run_batch(
     `first` are the first reads of its decisions. If the batch loses a race, the decisions that
     would now read something else are run again. Returns what was written.
     """
-    batch.memory = Memory()
+    batch.remembers = True
     try:
         for attempt in range(CONFLICTS_MAX):
             if attempt:
                 await asyncio.sleep(_pause(attempt))
-                first = list(batch.memory.reads())
-            batch.memory.read_bytes = 0
+                first = list(batch.remembered_reads())
             try:
                 transaction = await store.begin(attempt >= LOCKING_FROM)
                 writes = await _decide(batch, transaction, first)

@@ -18,7 +18,8 @@ from hashrange.model.errors import ApiError
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Spawn
-from hashrange.runtime.batch import Batch, internal_error, submission_of
+from hashrange.runtime.batch import Batch, submission_of
+from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import Environment
 
 STEPS_MAX = 2

@@ -22,11 +22,10 @@ from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, thro
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.slices import Slices, is_large
-from hashrange.runtime.batch import Done, Outcome, encode_response, internal_error, tell
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
+from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.runtime.meter.metered import metered
 from hashrange.runtime.reads.queue import ReadQueue
 from hashrange.runtime.source import small_only
 
@@ -279,21 +278,13 @@ class Reads:
     def _outcome(self, result: Decision | Exception) -> Outcome:
         """An error is not raised again, because its traceback would then refer to this call, which
         refers to the error: a cycle that keeps what was read in memory."""
-        if isinstance(result, ApiError):
-            return result
+        meter, now = self._environment.meter, self._environment.clock.now()
         if isinstance(result, Exception):
-            return internal_error(result)
+            return refused(result, meter, now)
         try:
-            return self._response(result)
+            return charged(encode(result.response()), result.receipt, meter, now)
         except Exception as error:
-            return internal_error(error)
-
-    def _response(self, decision: Decision) -> bytes:
-        response, meter = encode_response(decision.response()), self._environment.meter
-        if meter is None or decision.receipt is None:
-            return response
-        meter.charge(decision.receipt, self._environment.clock.now())
-        return metered(response, decision.receipt) if meter.tells else response
+            return refused(error, meter, now)
 
     def _go_aside(self, read: QueuedRead) -> None:
         """Begin again aside. The read keeps its place among the long ones."""

@@ -34,10 +34,11 @@ from hashrange.runtime.awaited.threads import (
 from hashrange.runtime.awaited.writes import Writes
 from hashrange.runtime.back_pressure import BackPressure
 from hashrange.runtime.base import BaseRuntime
-from hashrange.runtime.batch import Batch, Done, Outcome, internal_error, submission_of
+from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
+from hashrange.runtime.ending import Done, Outcome, internal_error
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.mistaken_calls import WouldBlock, closed

@@ -19,16 +19,9 @@ from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
-from hashrange.runtime.batch import (
-    BATCH_REQUESTS_MAX,
-    Batch,
-    Done,
-    Outcome,
-    Submission,
-    internal_error,
-    tell,
-)
+from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
 from hashrange.runtime.decisions import Proposal, begin
+from hashrange.runtime.ending import Done, Outcome, internal_error, tell
 from hashrange.runtime.environment import Environment
 
 

@@ -13,8 +13,9 @@ from hashrange.engine.throughput import Limit
 from hashrange.model.caller import Caller
 from hashrange.model.tables import Index
 from hashrange.operations.operation import Operation
-from hashrange.runtime.batch import ENTROPY_BYTES, encode_response
+from hashrange.runtime.batch import ENTROPY_BYTES
 from hashrange.runtime.decisions import begin
+from hashrange.runtime.ending import encode
 from hashrange.runtime.environment import HEAD, Environment
 
 
@@ -32,8 +33,7 @@ def refused(
     that of the limit, or another one that comes before it. The refusals are measured.
     """
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
-    settings = environment.settings._replace(throughput="enforced")
-    moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
+    moment = environment.moment(now, caller, bytes(ENTROPY_BYTES), asks_admission=True)
     steps = begin(operation, request, moment, tables)
     reply: Any = None
     has_asked = False
@@ -52,7 +52,7 @@ def refused(
     if not has_asked:
         return None
     transition.derive(decision, now)  # fills in the receipt, on which the response may depend
-    return encode_response(decision.response())
+    return encode(decision.response())
 
 
 def _limit(asked: Admit, kind: str | None) -> Limit:

@@ -18,7 +18,7 @@ from hashrange.model.errors import (
 )
 from hashrange.model.faults import Faults
 from hashrange.operations import OPERATIONS
-from hashrange.runtime.batch import Done, Outcome
+from hashrange.runtime.ending import Done, Outcome
 from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing
 from hashrange.runtime.faults.throttling import refused
 from hashrange.runtime.reads.turn import Turn

@@ -1,7 +1,6 @@
-"""The account of one request that writes, if throughput is enforced."""
+"""The account of one request that writes, if throughput is measured."""
 
-from collections.abc import Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
@@ -9,8 +8,6 @@ from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
 from hashrange.runtime.meter.meter import Expected, Meter
-
-T = TypeVar("T")
 
 
 class Account(Struct, gc=False):
@@ -36,17 +33,9 @@ class Account(Struct, gc=False):
         self.answers.append(limits)
         return limits
 
-    def steps(self, steps: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-        """The same steps; the question whether the request is admitted is answered here."""
-        reply: Any = None
-        self.asked = 0
-        try:
-            while True:
-                read = steps.send(reply)
-                reply = self.limits(read) if type(read) is Admit else (yield read)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    @property
+    def tells(self) -> bool:
+        return self.meter.tells
 
     def charge(self, receipt: Receipt | Charge, now: float) -> None:
         if not self.charged:

@@ -7,9 +7,9 @@ from hashrange.engine.decision import Decision
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.batch import Done, Outcome, internal_error
 from hashrange.runtime.decisions import Costly
 from hashrange.runtime.drive import SlicedDrive
+from hashrange.runtime.ending import Done, Outcome
 from hashrange.runtime.reads.snapshot import ReadSnapshot
 from hashrange.runtime.source import CountedSource
 
@@ -60,10 +60,8 @@ class SlicedRead:
             outcome = self._opened.response(decision)
         except Costly:
             return self._go_aside()
-        except ApiError as error:
-            outcome = error.with_traceback(None)  # which would keep what was read, in a cycle
         except Exception as error:
-            outcome = internal_error(error)
+            outcome = self._opened.refusal(error)
         self.close()
         self._done(outcome)
         return True

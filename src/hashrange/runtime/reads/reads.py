@@ -21,9 +21,9 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.batch import Done, encode_response, internal_error
 from hashrange.runtime.decisions import Costly, Proposal, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
+from hashrange.runtime.ending import Done, encode, internal_error
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.reads.long import LongRead, SlicedRead
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
@@ -195,7 +195,7 @@ class Reads:
                 return None
             steps.send([value])
         except StopIteration as end:
-            return encode_response(end.value.response())
+            return encode(end.value.response())
         except ApiError:
             return None
         raise AssertionError("the operation was to make a single read")

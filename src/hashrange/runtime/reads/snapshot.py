@@ -6,12 +6,12 @@ from hashrange import kv
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.batch import encode_response
 from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.ending import charged, encode, refused
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.meter.meter import Expected
-from hashrange.runtime.meter.metered import metered
 from hashrange.runtime.source import Source
 
 
@@ -38,9 +38,12 @@ class ReadSnapshot:
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
-        if self.source is self:
+        asks = self.source is self
+        if asks:
             self._expected: Expected = {}
-        moment = Moment(self.now, b"", caller, self._settings, views=self._views)
+        moment = Moment(
+            self.now, b"", caller, self._settings, asks_admission=asks, views=self._views
+        )
         steps = begin(operation, request, moment, self.tables)
         lagging = self._lagging
         if lagging is not None:
@@ -56,11 +59,13 @@ class ReadSnapshot:
 
     def response(self, decision: Decision) -> bytes:
         """The response of a decision over this snapshot, after its units are charged."""
-        if self._meter is not None and decision.receipt is not None:
-            self._meter.charge(decision.receipt, self.now)
-            if self._meter.tells:
-                return metered(encode_response(decision.response()), decision.receipt)
-        return encode_response(decision.response())
+        if self._meter is None:
+            return encode(decision.response())
+        return charged(encode(decision.response()), decision.receipt, self._meter, self.now)
+
+    def refusal(self, error: Exception) -> ApiError:
+        """The error that the caller gets, after the units of the refused request are charged."""
+        return refused(error, self._meter, self.now)
 
     def close(self) -> None:
         self.snapshot.close()

@@ -1,0 +1,67 @@
+"""The end of a request: its units are charged, and its caller is told the outcome."""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from hashrange import kv
+from hashrange.engine.capacity import Charge, Receipt
+from hashrange.model.errors import ApiError, InternalServerError
+from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.metered import metered
+
+Outcome = bytes | BaseException
+"""The body of the response, or the error."""
+
+Done = Callable[[Outcome], None]
+
+logger = logging.getLogger("hashrange")
+encode = msgspec.json.Encoder().encode
+"""Encodes the response of a decision."""
+
+
+def charged(
+    response: bytes, receipt: Receipt | Charge | None, payer: Account | Meter | None, now: float
+) -> bytes:
+    """The response, after its units are charged to `payer`: None if throughput is not measured."""
+    if payer is None or receipt is None:
+        return response
+    payer.charge(receipt, now)
+    return metered(response, receipt) if payer.tells else response
+
+
+def refused(error: BaseException, payer: Account | Meter | None, now: float) -> ApiError:
+    """The error that the caller gets, after the units of the refused request are charged.
+
+    An error that is not the API's is logged (see `internal_error`). The traceback of one that is
+    would keep the rows that were read in memory, in a cycle.
+    """
+    if not isinstance(error, ApiError):
+        return internal_error(error)
+    if payer is not None and error.receipt is not None:
+        payer.charge(error.receipt, now)
+    return error.with_traceback(None)
+
+
+def internal_error(error: BaseException) -> InternalServerError:
+    """The caller's error for a bug of ours or a failure of the store, which is logged.
+
+    Only an Exception is logged: anything else, such as Ctrl-C, is raised again by the caller. The
+    `__cause__` of the returned error is `error`.
+    """
+    if isinstance(error, kv.StoreError):
+        logger.error("storage: %s", error)
+    elif isinstance(error, Exception):
+        logger.error("unexpected %s", type(error).__name__, exc_info=error)
+    refusal = InternalServerError("Internal server error")
+    refusal.__cause__ = error
+    return refusal
+
+
+def tell(done: Done, outcome: Outcome) -> None:
+    try:
+        done(outcome)
+    except Exception:  # an error in one caller must not keep the others waiting
+        logger.exception("a caller could not be told of its outcome")
