@@ -29,7 +29,6 @@ from hashrange.runtime.batch import (
     submission_of,
     take,
 )
-from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
 from hashrange.runtime.ending import Outcome
 from hashrange.runtime.environment import Environment
@@ -273,22 +272,12 @@ class Committer(forks.Forkable):
             submission.outcome = refusal
             self._tell([submission])
 
-    def _proposed(self, submission: Submission, outcome: Proposal | BaseException) -> None:
-        if isinstance(outcome, Proposal) and outcome.changes_tables:
-            self._jobs.settled()
-            submission.request = submission.operation.request(submission.body)
+    def _proposed(self, submission: Submission, in_batch: bool) -> None:
+        if in_batch:
             self._waiting.append(submission)
             self._wake(submission)
-            return
-        if isinstance(outcome, Proposal) and outcome.writes:
-            submission.proposal = outcome
-            self._waiting.append(submission)
-            self._wake(submission)
-            return
-        if isinstance(outcome, Proposal):
-            self._jobs.settled()
-        submission.outcome = outcome.response if isinstance(outcome, Proposal) else outcome
-        self._tell([submission])
+        else:
+            self._tell([submission])
 
     def _tell(
         self, submissions: Sequence[Submission], here: AbstractEventLoop | None = None

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Any, cast
 
@@ -25,8 +26,9 @@ from hashrange.model.errors import ApiError, InternalServerError, ThrottlingExce
 from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, WorkerLost
 from hashrange.runtime.batch import Submission
 from hashrange.runtime.decisions import Proposal, Reading
-from hashrange.runtime.ending import charged, internal_error, refused
+from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused
 from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.fair_queue import FairQueue
 from hashrange.runtime.meter.account import Account
 
 WAITING_MAX = 256
@@ -40,19 +42,17 @@ PROPOSALS_MAX = 8
 
 _log = logging.getLogger("hashrange")
 
-Done = Callable[[Proposal | BaseException], None]
-"""Called in the thread of the jobs."""
-
 
 class Job(Struct, eq=False):
-    """A costly request that waits or is under way. `done` is called with its outcome."""
+    """A costly request that waits or is under way. `decided` is called with its outcome, in the
+    thread of the jobs."""
 
     name: str
     body: bytes
     entropy: bytes
     caller: Caller
     writes: bool
-    done: Done
+    decided: Callable[[Proposal | BaseException], None]
     account: Account | None = None
     snapshot: kv.Snapshot | None = None
     evaluation: Evaluation | None = None
@@ -99,7 +99,7 @@ class Jobs(forks.Forkable):
         self._lock = Lock()
         self._running: deque[Job] = deque()
         self._reads: deque[Job] = deque()
-        self._writes: dict[str, deque[Job]] = {}  # callers in the order of their turns
+        self._writes: FairQueue[Job] = FairQueue()
         self._writing = False
         self._stepping = False
         self._count = 0
@@ -113,25 +113,34 @@ class Jobs(forks.Forkable):
                 raise ThrottlingException("Too many costly requests at once. Try again later.")
             self._count += 1
             if job.writes:
-                self._writes.setdefault(job.caller.access_key, deque()).append(job)
+                self._writes.add(job.caller.access_key, job)
             else:
                 self._reads.append(job)
         self._go_on()
 
     def call(self, name: str, body: bytes, caller: Caller) -> bytes:
         """From any thread: answer a request that only reads."""
-        answer: Future[Proposal | BaseException] = Future()
-        self.add(Job(name, body, b"", caller, False, answer.set_result))
+        answer: Future[Outcome] = Future()
+        self.read(name, body, caller, answer.set_result)
         outcome = answer.result()
-        response = outcome.response if isinstance(outcome, Proposal) else outcome
-        if isinstance(response, bytes):
-            return response
-        raise response
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
 
-    def propose(self, submission: Submission, done: Done) -> None:
+    def read(self, name: str, body: bytes, caller: Caller, done: Done) -> None:
+        """From any thread: the same, and `done` is called with the outcome."""
+
+        def decided(outcome: Proposal | BaseException) -> None:
+            done(outcome.response if isinstance(outcome, Proposal) else outcome)
+
+        self.add(Job(name, body, b"", caller, False, decided))
+
+    def propose(self, submission: Submission, proposed: Callable[[bool], None]) -> None:
         """From any thread: decide a costly write, for the first time or again.
 
-        Raises ThrottlingException if its last proposal was one too many, or if too many wait.
+        `proposed` is called with whether the submission now belongs into a batch; if not, it has
+        its outcome. Raises ThrottlingException if its last proposal was one too many, or if too
+        many wait.
         """
         if submission.proposal is not None:
             submission.proposal = None
@@ -140,7 +149,27 @@ class Jobs(forks.Forkable):
         if submission.attempts >= PROPOSALS_MAX:
             raise ThrottlingException("The items of a costly write keep changing. Try again.")
         name, body, entropy = submission.operation.name, submission.body, submission.entropy
-        self.add(Job(name, body, entropy, submission.caller, True, done, submission.account))
+        decided = partial(self._proposed, submission, proposed)
+        self.add(Job(name, body, entropy, submission.caller, True, decided, submission.account))
+
+    def _proposed(
+        self,
+        submission: Submission,
+        proposed: Callable[[bool], None],
+        outcome: Proposal | BaseException,
+    ) -> None:
+        in_batch = isinstance(outcome, Proposal) and bool(outcome.writes)
+        if not isinstance(outcome, Proposal):
+            submission.outcome = outcome
+        elif outcome.changes_tables:  # batches have more to do for those, so they decide it again
+            submission.request = submission.operation.request(submission.body)
+            self.settled()
+        elif outcome.writes:
+            submission.proposal = outcome
+        else:
+            submission.outcome = outcome.response
+            self.settled()
+        proposed(in_batch)
 
     def settled(self) -> None:
         """From any thread: the last write has been committed or refused; the next may begin."""
@@ -155,11 +184,10 @@ class Jobs(forks.Forkable):
         if self._thread:
             self._thread.shutdown()
         with self._lock:
-            left = [*self._running, *self._reads]
-            left += [job for queue in self._writes.values() for job in queue]
+            left = [*self._running, *self._reads, *self._writes]
             self._running.clear()
             self._reads.clear()
-            self._writes.clear()
+            self._writes = FairQueue()
         for job in left:
             self._end(job, kv.StoreError("the database is closed; open it again"))
         self.evaluator.close()
@@ -198,21 +226,13 @@ class Jobs(forks.Forkable):
         No read waits for long: the next write begins only when this one has been committed.
         """
         if not self._writing and self._writes and self._has_place():
-            self._admit_write()
+            self._running.append(self._writes.pop())
+            self._writing = True
         while self._reads and self._has_place():
             self._running.append(self._reads.popleft())
 
     def _has_place(self) -> bool:
         return len(self._running) < self._together_max
-
-    def _admit_write(self) -> None:
-        """The callers take turns."""
-        caller = next(iter(self._writes))
-        queue = self._writes.pop(caller)
-        self._running.append(queue.popleft())
-        if queue:
-            self._writes[caller] = queue
-        self._writing = True
 
     def _step(self) -> bool:
         """Make a step of the job whose turn it is. Returns whether there is more to do."""
@@ -293,4 +313,4 @@ class Jobs(forks.Forkable):
         if job.writes and not isinstance(outcome, Proposal):
             with self._lock:
                 self._writing = False
-        job.done(outcome)
+        job.decided(outcome)

@@ -17,13 +17,13 @@ from hashrange.engine.decision import Decision
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.aside.jobs import Job, Jobs
+from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
-from hashrange.runtime.decisions import Costly, Proposal, begin, within_price
+from hashrange.runtime.decisions import Costly, begin, within_price
 from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.reads.queue import ReadQueue
@@ -289,13 +289,12 @@ class Reads:
     def _go_aside(self, read: QueuedRead) -> None:
         """Begin again aside. The read keeps its place among the long ones."""
 
-        def done(outcome: Proposal | BaseException) -> None:
-            told = outcome.response if isinstance(outcome, Proposal) else outcome
+        def done(outcome: Outcome) -> None:
             with suppress(RuntimeError):  # the loop has been closed meanwhile
-                self._loop.call_soon_threadsafe(self._tell, read, told)
+                self._loop.call_soon_threadsafe(self._tell, read, outcome)
 
         try:
-            self._jobs.add(Job(read.operation.name, read.body, b"", read.caller, False, done))
+            self._jobs.read(read.operation.name, read.body, read.caller, done)
         except ApiError as refusal:
             self._tell(read, refusal)
 

@@ -20,7 +20,7 @@ from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
-from hashrange.runtime.decisions import Proposal, begin
+from hashrange.runtime.decisions import begin
 from hashrange.runtime.ending import Done, Outcome, internal_error, tell
 from hashrange.runtime.environment import Environment
 
@@ -208,29 +208,16 @@ class Writes:
             submission.outcome = refusal
             self._answer(request)
 
-    def _proposed(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
+    def _proposed(self, request: QueuedWrite, in_batch: bool) -> None:
         """In the thread of the jobs."""
-        if isinstance(outcome, Proposal) and outcome.changes_tables:
-            submission = request.submission
-            submission.request = submission.operation.request(submission.body)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
-            self._loop.call_soon_threadsafe(self._go_on, request, outcome)
+            self._loop.call_soon_threadsafe(self._go_on, request, in_batch)
 
-    def _go_on(self, request: QueuedWrite, outcome: Proposal | BaseException) -> None:
-        submission = request.submission
-        wanted = request in self._backlog  # else its caller was told that nothing was written
-        if isinstance(outcome, Proposal) and outcome.changes_tables and wanted:
-            self._jobs.settled()
+    def _go_on(self, request: QueuedWrite, in_batch: bool) -> None:
+        if in_batch and request in self._backlog:
             self._queue(request)
-            return
-        if isinstance(outcome, Proposal) and outcome.writes and wanted:
-            submission.proposal = outcome
-            self._queue(request)
-            return
-        if isinstance(outcome, Proposal):
-            self._jobs.settled()
-        submission.outcome = outcome.response if isinstance(outcome, Proposal) else outcome
-        self._answer(request)
+        else:  # if it is no longer in the backlog, its caller was told that nothing was written
+            self._answer(request)
 
 
 def _is_of_system(read: kv.Read) -> bool:

@@ -2,17 +2,16 @@
 
 Such a read holds a connection of the store, its page cache and the rows that it has read. If
 hundreds did so at once, memory would run out, and each would be done when all are. So a few run,
-and the others wait without a snapshot. Callers take turns, each with its oldest read, so that a
-caller that sends many does not keep the others waiting.
+and the others wait without a snapshot. Callers take turns.
 """
 
 from asyncio import _get_running_loop
-from collections import deque
 from collections.abc import Callable
 from threading import Event, Lock
 
 from hashrange import forks
 from hashrange.model.errors import ThrottlingException
+from hashrange.runtime.fair_queue import FairQueue
 
 READS_MAX = 16
 """How many reads that may take long run at once."""
@@ -45,8 +44,7 @@ class ReadQueue(forks.Forkable):
         """The reads that have begun are the parent's."""
         self._lock = Lock()
         self._running = 0
-        self._waiting: dict[str, deque[Admitted]] = {}  # callers in the order of their turns
-        self._waiting_count = 0
+        self._waiting: FairQueue[Admitted] = FairQueue()
 
     def enter(self, caller: str) -> bool:
         """From any thread: wait for a place. Raises ThrottlingException.
@@ -79,10 +77,9 @@ class ReadQueue(forks.Forkable):
             if self._running < READS_MAX:  # so none waits
                 self._running += 1
                 return True
-            if self._waiting_count >= WAITING_MAX:
+            if len(self._waiting) >= WAITING_MAX:
                 raise throttled()
-            self._waiting.setdefault(caller, deque()).append(admitted)
-            self._waiting_count += 1
+            self._waiting.add(caller, admitted)
         return False
 
     def leave(self) -> None:
@@ -92,12 +89,7 @@ class ReadQueue(forks.Forkable):
                 if not self._waiting:
                     self._running -= 1
                     return
-                caller = next(iter(self._waiting))
-                queue = self._waiting.pop(caller)
-                admitted = queue.popleft()
-                if queue:
-                    self._waiting[caller] = queue
-                self._waiting_count -= 1
+                admitted = self._waiting.pop()
             if admitted():
                 return
 
@@ -113,11 +105,6 @@ class ReadQueue(forks.Forkable):
 
     def _withdraw(self, caller: str, admitted: Admitted) -> None:
         with self._lock:
-            queue = self._waiting.get(caller)
-            if queue and admitted in queue:
-                queue.remove(admitted)
-                self._waiting_count -= 1
-                if not queue:
-                    del self._waiting[caller]
+            if self._waiting.remove(caller, admitted):
                 return
         self.leave()  # it was admitted meanwhile

@@ -20,10 +20,10 @@ from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.aside.jobs import Job, Jobs
-from hashrange.runtime.decisions import Costly, Proposal, within_price
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.decisions import Costly, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
-from hashrange.runtime.ending import Done, encode, internal_error
+from hashrange.runtime.ending import Done, Outcome, encode, internal_error
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.reads.long import LongRead, SlicedRead
 from hashrange.runtime.reads.queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
@@ -258,14 +258,13 @@ class Reads:
     def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
         """The read has a place, which it gives back at its end."""
 
-        def done(outcome: Proposal | BaseException) -> None:
+        def done(outcome: Outcome) -> None:
             self._queue.leave()
-            told = outcome.response if isinstance(outcome, Proposal) else outcome
             with suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(read.done, told)
+                loop.call_soon_threadsafe(read.done, outcome)
 
         try:
-            self._jobs.add(Job(read.operation.name, read.body, b"", read.caller, False, done))
+            self._jobs.read(read.operation.name, read.body, read.caller, done)
         except BaseException:
             self._queue.leave()
             raise

@@ -1,0 +1,47 @@
+"""A queue that is fair between callers, however many requests each of them has sent."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """The callers take turns, each with its oldest entry. Not safe for threads by itself."""
+
+    def __init__(self) -> None:
+        self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[T]:
+        for queue in self._of_callers.values():
+            yield from queue
+
+    def add(self, caller: str, entry: T) -> None:
+        self._of_callers.setdefault(caller, deque()).append(entry)
+        self._length += 1
+
+    def pop(self) -> T:
+        """The next entry. Raises StopIteration if there is none."""
+        caller = next(iter(self._of_callers))
+        queue = self._of_callers.pop(caller)
+        entry = queue.popleft()
+        if queue:
+            self._of_callers[caller] = queue
+        self._length -= 1
+        return entry
+
+    def remove(self, caller: str, entry: T) -> bool:
+        """Returns whether the entry was still in the queue."""
+        queue = self._of_callers.get(caller)
+        if queue is None or entry not in queue:
+            return False
+        queue.remove(entry)
+        if not queue:
+            del self._of_callers[caller]
+        self._length -= 1
+        return True
