@@ -8,13 +8,14 @@ its width is refused.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from hashrange.design.declare.ends import MOMENTS, TEXTS, Ends, in_steps, stepped
 from hashrange.design.declare.possible_texts import ANY, DIGITS, CharRun, CharRuns, Chars, literal
 from hashrange.design.declare.types import (
     FieldType,
@@ -35,7 +36,8 @@ class Format:
 
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
     `fixed` that all texts have the same length, and `free` that any text is possible.
-    `before(value)` is the largest smaller value with a text of its own, or None. `units` are the
+    `before(value)` is the largest smaller value with a text of its own, or None. `ends` are the
+    nearest values with a text. `units` are the
     directives of a date or time (other formats show the whole value); `leading(value, units)` is
     the beginning of the text that shows these units, or None.
     """
@@ -47,6 +49,7 @@ class Format:
     free: bool = False
     read: Callable[[str], Any] | None = None
     before: Callable[[Any], Any] | None = None
+    ends: Ends = field(default_factory=Ends)
     choices: tuple[str, ...] = ()
     units: frozenset[str] = frozenset()
     leading: Callable[[Any, frozenset[str]], str | None] | None = None
@@ -73,7 +76,7 @@ def format_of(kind: FieldType, spec: str, at: object) -> Format:
         raise DeclarationError(f"the format {spec!r} does not fit {python.__name__}", at=at)
     if python is str:
         runs = [CharRun(SLUG if kind.delimited else ANY, 1, kind.length_max)]
-        return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself)
+        return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself, ends=TEXTS)
     if python is UUID:
         hexadecimal = Chars(frozenset("0123456789abcdef-"))
         return Format(str, [CharRun(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
@@ -147,7 +150,8 @@ def _padded(width: int, digits: int, python: Any) -> Format:
     runs = [CharRun(DIGITS, whole, whole)]
     if digits:
         runs += [*literal("."), CharRun(DIGITS, digits, digits)]
-    return Format(render, runs, ordered=True, fixed=True, read=read, before=before)
+    ends = in_steps(Decimal(0), Decimal(10) ** whole - step, step, python)
+    return Format(render, runs, ordered=True, fixed=True, read=read, before=before, ends=ends)
 
 
 def _signed(width: int, digits: int, python: Any) -> Format:
@@ -176,7 +180,8 @@ def _signed(width: int, digits: int, python: Any) -> Format:
     runs = [CharRun(Chars(frozenset("01")), 1, 1), CharRun(DIGITS, whole, whole)]
     if digits:
         runs += [*literal("."), CharRun(DIGITS, digits, digits)]
-    return Format(render, runs, ordered=True, fixed=True, read=read, before=before)
+    ends = in_steps(-bias, bias - step, step, python)
+    return Format(render, runs, ordered=True, fixed=True, read=read, before=before, ends=ends)
 
 
 # ---- dates and times ----
@@ -215,6 +220,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
         fixed=True,
         read=_reader(python, spec, directives),
         before=_stepper(python, directives),
+        ends=MOMENTS if python is datetime else Ends(),
         units=frozenset(directives),
         leading=_leading(pieces),
     )
@@ -279,4 +285,4 @@ def _stepper(python: Any, directives: list[str]) -> Callable[[Any], Any] | None:
     if python is time or not smallest:
         return None
     step = min(smallest)
-    return lambda value: value - step
+    return lambda value: stepped(value, -step)

@@ -1,29 +1,20 @@
 """Building a plan's requests from the arguments of a call."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from datetime import time as time_of_day
 from functools import cached_property
 from typing import Any
 
-from hashrange.design.declare.formats import UNITS, Format
 from hashrange.design.declare.item import View
 from hashrange.design.declare.key_length import check_key_value
-from hashrange.design.declare.markers import PERIODS
-from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.templates import HIGHEST
-from hashrange.design.declare.types import encode
 from hashrange.design.errors import BadValue
+from hashrange.design.execute.reads.comparisons import Arguments, comparison
 from hashrange.design.plan.planner import Plan
-from hashrange.design.plan.routes import SortTest
 from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item, compare, equal
-
-Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -260,11 +251,8 @@ class RequestBuilder:
             return column.attribute, "begins_with", ({"S": text},)
         if plan.test is None:
             return "", "", ()
-        found = _comparison(plan.test, values, arguments)
+        found = comparison(plan.test, values, arguments)
         return found and (plan.test.column.attribute, *found)
-
-
-Comparison = tuple[str, tuple[AttributeValue, ...]]
 
 
 def _key_condition(asked: KeyRange, names: dict[str, str], values: Item) -> str:
@@ -281,109 +269,3 @@ def _key_condition(asked: KeyRange, names: dict[str, str], values: Item) -> str:
         else:
             texts.append(f"#s {asked.operator} {' AND '.join(operands)}")
     return " AND ".join(texts)
-
-
-def _comparison(
-    test: SortTest, values: Mapping[str, Any], arguments: Arguments
-) -> Comparison | None:
-    """The comparison; None if no key can satisfy it."""
-    if test.column.natural is not None:
-        return _natural(test, arguments)
-    known = test.column.template.render_known(test.parts, values)
-    if test.begins is not None:
-        return "begins_with", ({"S": known + _beginning(test, test.begins, arguments)},)
-    if not test.ranged:
-        return "begins_with", ({"S": known},)
-    return _bounded(test, known, arguments)
-
-
-def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text of a prefix, or of a period of time."""
-    value = arguments[begins.name]
-    units = PERIODS.get(begins.operator)
-    leading = test.column.template.formats[test.placeholder].leading
-    if units is None or leading is None:
-        return str(value)
-    text = leading(value, units)
-    assert text is not None
-    return text
-
-
-def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
-    """A BETWEEN of two texts with the known prefix. It includes both ends."""
-    written = test.column.template.formats[test.placeholder]
-    low, high = known, known + HIGHEST
-    if test.low is not None:
-        low = known + _rendered(written, test, _end(test.low, arguments, 0, test))
-        if test.low.operator == "after":
-            low += HIGHEST if test.rest else "\0"
-    if test.high is not None:
-        value: Any = _end(test.high, arguments, 1, test)
-        if test.high.operator == "before" and not test.rest:
-            assert written.before is not None
-            value = written.before(value)
-            if value is None:
-                return None
-        high = known + _rendered(written, test, value)
-        if test.rest and test.high.operator != "before":
-            high += HIGHEST
-    if not low:
-        return "<=", ({"S": high},)
-    return ("BETWEEN", ({"S": low}, {"S": high})) if low <= high else None
-
-
-def _rendered(written: Format, test: SortTest, value: Any) -> str:
-    try:
-        return written.render(value)
-    except BadValue as error:
-        raise error.of(field=test.placeholder.field, value=value) from None
-
-
-def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) -> Any:
-    value = arguments[argument.name]
-    if argument.operator == "between":
-        value = value[side]
-    written = test.column.template.formats[test.placeholder]
-    return value if written.units <= UNITS[date] else _moment(value)
-
-
-def _moment(value: Any) -> Any:
-    """A date stands for its midnight if the field is a datetime."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime.combine(value, time_of_day(), UTC)
-    return value
-
-
-_SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
-_STEPS: dict[Any, Callable[[Any, int], Any]] = {
-    int: lambda value, by: value + by,
-    date: lambda value, by: value + timedelta(days=by),
-    datetime: lambda value, by: value + timedelta(microseconds=by),
-    str: lambda value, by: value + "\0",
-}
-
-
-def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
-    kind = test.column.kind
-    assert kind is not None
-    if test.begins is not None:
-        if test.begins.operator in PERIODS:
-            return "begins_with", ({"S": _beginning(test, test.begins, arguments)},)
-        return "begins_with", (encode(arguments[test.begins.name]),)
-    ends = {}
-    for side, end in enumerate((test.low, test.high)):
-        if end is not None:
-            value = arguments[end.name]
-            value = value[side] if end.operator == "between" else value
-            ends[side] = (end.operator, _moment(value) if kind.python is datetime else value)
-    if len(ends) == 1:
-        [(operator, value)] = ends.values()
-        return _SIGNS[operator], (kind.encode(value),)
-    (low_operator, low), (high_operator, high) = ends[0], ends[1]
-    if low_operator == "after":
-        low = _STEPS[kind.python](low, 1)
-    if high_operator == "before":
-        high = _STEPS[kind.python](high, -1)
-    if low > high:
-        return None
-    return "BETWEEN", (kind.encode(low), kind.encode(high))

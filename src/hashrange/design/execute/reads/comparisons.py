@@ -1,0 +1,144 @@
+"""The comparison of a sort key that selects what a pattern asks for."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
+from typing import Any
+
+from hashrange.design.declare.ends import Nearest, stored_ends
+from hashrange.design.declare.formats import UNITS, Format
+from hashrange.design.declare.markers import PERIODS
+from hashrange.design.declare.patterns import Argument
+from hashrange.design.declare.templates import HIGHEST
+from hashrange.design.declare.types import FieldType, encode
+from hashrange.design.errors import BadValue
+from hashrange.design.plan.routes import SortTest
+from hashrange.model.values import AttributeValue
+
+Arguments = Mapping[str, Any]
+Comparison = tuple[str, tuple[AttributeValue, ...]]
+
+
+def comparison(
+    test: SortTest, values: Mapping[str, Any], arguments: Arguments
+) -> Comparison | None:
+    """The comparison; None if no key can satisfy it."""
+    if test.column.natural is not None:
+        return _natural(test, arguments)
+    known = test.column.template.render_known(test.parts, values)
+    if test.begins is not None:
+        return "begins_with", ({"S": known + _beginning(test, test.begins, arguments)},)
+    if not test.ranged:
+        return "begins_with", ({"S": known},)
+    return _bounded(test, known, arguments)
+
+
+def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
+    """The text of a prefix, or of a period of time."""
+    value = arguments[begins.name]
+    units = PERIODS.get(begins.operator)
+    leading = test.column.template.formats[test.placeholder].leading
+    if units is None or leading is None:
+        return str(value)
+    text = leading(value, units)
+    assert text is not None
+    return text
+
+
+def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
+    """A BETWEEN of two texts with the known prefix. It includes both ends."""
+    written = test.column.template.formats[test.placeholder]
+    low, high = known, known + HIGHEST
+    if test.low is not None:
+        asked = _end(test.low, arguments, 0, test)
+        value = _nearest(written.ends.up, test.placeholder.field, asked)
+        if value is None:
+            return None
+        if value != "":  # every text is above the empty one
+            low = known + _rendered(written, test, value)
+            if test.low.operator == "after" and value == asked:
+                low += HIGHEST if test.rest else "\0"
+    if test.high is not None:
+        asked = _end(test.high, arguments, 1, test)
+        value = _nearest(written.ends.down, test.placeholder.field, asked)
+        excluded = test.high.operator == "before" and value == asked
+        if excluded and not test.rest:
+            assert written.before is not None
+            value = written.before(value)
+        if value is None:
+            return None
+        high = known + _rendered(written, test, value)
+        if test.rest and not excluded:
+            high += HIGHEST
+    if not low:
+        return "<=", ({"S": high},)
+    return ("BETWEEN", ({"S": low}, {"S": high})) if low <= high else None
+
+
+def _nearest(nearest: Nearest, field: str, value: Any) -> Any:
+    try:
+        return nearest(value)
+    except BadValue as error:
+        raise error.of(field=field, value=value) from None
+
+
+def _rendered(written: Format, test: SortTest, value: Any) -> str:
+    try:
+        return written.render(value)
+    except BadValue as error:
+        raise error.of(field=test.placeholder.field, value=value) from None
+
+
+def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) -> Any:
+    value = arguments[argument.name]
+    if argument.operator == "between":
+        value = value[side]
+    written = test.column.template.formats[test.placeholder]
+    return value if written.units <= UNITS[date] else _moment(value)
+
+
+def _moment(value: Any) -> Any:
+    """A date stands for its midnight if the field is a datetime."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time_of_day(), UTC)
+    return value
+
+
+def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
+    kind = test.column.kind
+    assert kind is not None
+    if test.begins is not None:
+        if test.begins.operator in PERIODS:
+            return "begins_with", ({"S": _beginning(test, test.begins, arguments)},)
+        return "begins_with", (encode(arguments[test.begins.name]),)
+    ends = [_asked(end, arguments, side, kind) for side, end in enumerate((test.low, test.high))]
+    near, field = stored_ends(kind), test.placeholder.field
+    (low_operator, low_asked), (high_operator, high_asked) = ends
+    low = low_operator and _nearest(near.up, field, low_asked)
+    high = high_operator and _nearest(near.down, field, high_asked)
+    if low is None or high is None:
+        return None
+    excludes_low = low_operator == "after" and low == low_asked
+    excludes_high = high_operator == "before" and high == high_asked
+    if not high_operator:
+        return ">" if excludes_low else ">=", (kind.encode(low),)
+    if not low_operator:
+        return "<" if excludes_high else "<=", (kind.encode(high),)
+    if excludes_low:
+        low = near.above(low)
+    if excludes_high:
+        high = near.below(high)
+    if low is None or high is None or low > high:
+        return None
+    return "BETWEEN", (kind.encode(low), kind.encode(high))
+
+
+def _asked(
+    end: Argument | None, arguments: Arguments, side: int, kind: FieldType
+) -> tuple[str, Any]:
+    """The operator and the value of an end; no operator if the range has no such end."""
+    if end is None:
+        return "", None
+    value = arguments[end.name]
+    value = value[side] if end.operator == "between" else value
+    return end.operator, _moment(value) if kind.python is datetime else value
