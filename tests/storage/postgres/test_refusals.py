@@ -184,7 +184,6 @@ def test_no_connection_to_spare(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is tried again until there is one, or for ten seconds."""
-    monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.3)
     schema = "of_single"
     postgres_server.run(
         "DROP SCHEMA IF EXISTS of_single CASCADE",
@@ -197,7 +196,8 @@ def test_no_connection_to_spare(
     async def scenario(store: PostgresStore) -> None:
         await store.open()
         snapshot = await store.snapshot()
-        with pytest.raises(Busy, match="no connection to spare"):
+        with monkeypatch.context() as brief, pytest.raises(Busy, match="no connection to spare"):
+            brief.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.3)
             await store.snapshot()
         await snapshot.close()
         await (await store.snapshot()).close()
