@@ -1,19 +1,22 @@
 """Example items of every entity, from which the sizes of items and index entries are taken.
 
 An item has its declared size, or else the size of its example. Examples are given by the caller or
-generated. Of the generated ones, the one in the most indexes is used.
+generated. Of the generated ones, the one in the most indexes is used; it is changed until it is
+also in the indexes that only some items are in.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import islice, product
 from typing import Any
 
 from pydantic import ValidationError
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
-from hashrange.design.declare.schema import Source
+from hashrange.design.declare.schema import EntityKey, Source
+from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute.steps import run
 from hashrange.design.execute.store_steps import StoreSteps
@@ -23,6 +26,9 @@ from hashrange.design.tools.cost.units import entry
 from hashrange.design.tools.sample import sample
 from hashrange.model.values import Item as WireItem
 from hashrange.model.values import item_size
+
+COMBINATIONS_MAX = 2000
+"""How many combinations of values are tried to put an example into an index."""
 
 
 class Examples:
@@ -36,10 +42,15 @@ class Examples:
             for entity in self.model.entities
             if (size := table.volumes.of(entity).size) is not None
         }
-        known = {type(item) for item in given}
-        self.items = [*given, *(i for i in sample(table) if type(i) not in known)]
+        self.given = {type(item) for item in given}
+        self.items = [*given, *(i for i in sample(table) if type(i) not in self.given)]
         self.core = StoreSteps(self.model, [], None, None)
         self.stored = self.filled().items
+        generated = [e for e in self.model.entities if e.model not in self.given and self.of(e)]
+        for entity in generated:
+            self._put_in_indexes(entity)
+        if generated:
+            self.stored = self.filled().items
 
     def filled(self) -> MeteredTable:
         """A table with all examples, whose meter is at zero."""
@@ -51,6 +62,26 @@ class Examples:
                 continue  # e.g. a generated item whose owner was left out
         table.meter = Meter()
         return table
+
+    def _put_in_indexes(self, entity: Entity) -> None:
+        """Change the first example so that it is in as many indexes of its entity as possible."""
+        examples = self.of(entity)
+        at = self.items.index(examples[0])
+        item = entity.load(self.raw(examples[0]) or {})
+        for key in entity.indexes:
+            names = [name for name in key.fields if name not in entity.key_fields]
+            wanted = {*_indexes(self.model, entity, item), key.source.name}
+            choices = [_candidates(entity, name, key, examples) for name in names]
+            for values in islice(product(*choices), COMBINATIONS_MAX):
+                chosen = dict(zip(names, values, strict=True))
+                try:
+                    changed = item.replace(**chosen)
+                    if wanted <= {*_indexes(self.model, entity, changed)}:
+                        item = changed
+                        self.items[at] = self.items[at].replace(**chosen)
+                        break
+                except (BadValue, ValidationError):
+                    continue
 
     def of(self, entity: Entity) -> list[Item]:
         """The entity's examples: those in the most indexes first, then those with most fields."""
@@ -81,12 +112,42 @@ class Examples:
             return item_size(found or raw or {})
         return 0
 
+    def left_out(self, entity: Entity) -> list[str]:
+        """The indexes of the entity that none of its examples is in."""
+        stored = [raw for item in self.of(entity) if (raw := self.raw(item)) is not None]
+        sources = [key.source for key in entity.indexes]
+        return [
+            str(source.name)
+            for source in sources
+            if stored and not any(entry(self.model, source, raw) for raw in stored)
+        ]
+
     def other_value(self, entity: Entity, item: Item, field: str) -> Any:
         """Another value of the field, of the same size if possible. Raises LookupError."""
         others = [getattr(other, field) for other in self.of(entity)]
         for value in other_values(item, field, others):
             return value
         raise LookupError(f"no other value of {entity}.{field} is known")
+
+
+def _indexes(model: TableModel, entity: Entity, item: Item) -> list[str | None]:
+    image = entity.dump(item)
+    return [k.source.name for k in entity.indexes if entry(model, k.source, image) is not None]
+
+
+def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[Item]) -> list[Any]:
+    """Values of a field that a condition of the index may ask for: the example's own first."""
+    own = [value for item in examples if not isinstance(value := getattr(item, field), Copy)]
+    constants = [*key.when.values.values()] if key.when else []
+    numbers = [Decimal(value["N"]) for value in constants if "N" in value]
+    near = [number + step for number in numbers for step in (0, 1, -1)]
+    texts = [value["S"] for value in constants if "S" in value]
+    fixed = [*entity.fields[field].choices, True, False, None]
+    found: list[Any] = []
+    for value in (*own, *near, *texts, *fixed):
+        if all(value is not other for other in found) and value not in found:
+            found.append(value)
+    return found
 
 
 def other_values(item: Item, field: str, known: Sequence[Any]) -> Iterator[Any]:

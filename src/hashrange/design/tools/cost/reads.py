@@ -149,7 +149,8 @@ class _Call:
                 yield each.mean, self._size(entity, self.plan.source, fact=False)
 
     def _size(self, entity: Entity, source: Source, *, fact: bool = True) -> float:
-        if fact and self.facts.size is not None and not self.plan.fetches:
+        whole = source.name is None or source.project == "ALL"
+        if fact and self.facts.size is not None and whole and not self.plan.fetches:
             return self.facts.size
         if str(entity) not in self.examples.declared or source.project != "ALL":
             self.notes.append(f"estimate: the size of an example of {entity}")

@@ -45,6 +45,9 @@ class WriteCosts:
         line = CostLine(name, kind, rate=rate)
         if str(entity) not in self.examples.declared:
             line = replace(line, notes=(f"estimate: the size of an example of {entity}",))
+        for left_out in self.examples.left_out(entity):
+            note = f"no example of {entity} is in {left_out}, whose writes are not counted"
+            line = replace(line, notes=(*line.notes, note))
         for index in self.model.vectors:
             if entity in index.entities:
                 note = f"writes to {index.name} consume bytes of vectors, not in the price"
