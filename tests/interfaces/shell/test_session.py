@@ -55,6 +55,17 @@ def test_tables(shell: Shell) -> None:
     assert shell.run(".tables") == "orders\n"
 
 
+def test_a_table_is_created_and_dropped(shell: Shell) -> None:
+    assert shell.run(".create visits customer,at:N") == "table visits created\n"
+    assert shell.run(".tables") == "orders\nvisits\n"
+    assert "customer (S) partition key, at (N) sort key" in shell.run(".schema visits")
+    assert shell.run(".drop visits") == "table visits deleted\n"
+    assert shell.run(".tables") == "orders\n"
+    for wrong in (".create visits", ".create visits at:X", ".drop", ".drop visits"):
+        with pytest.raises(Failed):
+            shell.run(wrong)
+
+
 def test_schema(shell: Shell) -> None:
     lines = [line.split(maxsplit=1) for line in shell.run(".schema orders").splitlines()]
     facts = {line[0]: line[-1] for line in lines}

@@ -196,7 +196,7 @@ def parse(document: str) -> Json:
     try:
         template = json.loads(document)
     except ValueError as error:
-        raise ExchangeError(f"it is not JSON ({error}); convert a YAML template first") from None
+        raise ExchangeError(f"it is not JSON ({error})") from None
     resources = template.get("Resources") if isinstance(template, dict) else None
     if not isinstance(resources, dict):
         raise ExchangeError("it is not a CloudFormation template: it has no Resources")

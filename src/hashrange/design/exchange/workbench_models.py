@@ -61,7 +61,7 @@ def _distinct_classes(tables: list[TableSource]) -> None:
 
 
 def _table(table: Json) -> TableSource:
-    shape = _shape(table)
+    shape = shape_of(str(table["TableName"]), described_table(table))
     groups = _groups(shape, table)
     count = sum(len(members.items) for members in groups.groups)
     if not count:
@@ -73,19 +73,20 @@ def _table(table: Json) -> TableSource:
 # ---- keys and indexes ----
 
 
-def _shape(table: Json) -> TableShape:
+def described_table(table: Json) -> Json:
+    """The keys and global indexes of a table of a model file, as CreateTable takes them."""
     tags = {a["AttributeName"]: a["AttributeType"] for a in table.get("NonKeyAttributes") or []}
     indexes = table.get("GlobalSecondaryIndexes") or []
     for keys in (table["KeyAttributes"], *(index["KeyAttributes"] for index in indexes)):
         tags |= {column["AttributeName"]: column["AttributeType"] for column in keys.values()}
-    described: Json = {
+    return {
+        "TableName": table["TableName"],
         "KeySchema": _schema(table["KeyAttributes"]),
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": tag} for name, tag in tags.items()
         ],
         "GlobalSecondaryIndexes": [_index(index) for index in indexes],
     }
-    return shape_of(str(table["TableName"]), described)
 
 
 def _schema(keys: Mapping[str, Any]) -> list[Json]:

@@ -24,6 +24,7 @@ from hashrange.interfaces.cli import (
     query,
     serve,
     shell,
+    tables,
 )
 from hashrange.interfaces.cli.design import commands as design
 
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
         *(serve, console, learn, shell, query, backup, check, inspect_, explain, ping),
-        *(export_, import_, copy_, distribute, design),
+        *(tables, export_, import_, copy_, distribute, design),
     )
     for module in modules:
         module.add(commands)

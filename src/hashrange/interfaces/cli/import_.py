@@ -1,6 +1,8 @@
 """hashrange import"""
 
 import argparse
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,10 @@ from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
-    from hashrange.interfaces.data.tables import TableInfo
+    from hashrange.interfaces.data.tables import Description, TableInfo
     from hashrange.interfaces.target import Target
+
+    Wanted = Callable[[], Description]
 
 _KINDS = ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M")
 
@@ -51,7 +55,13 @@ def add(commands: "Commands") -> None:
         type=Path,
         const=Path(),
         help="create the table if it does not exist, as a file describes it; default: "
-        "FILE.table.json, which export writes; it may also be the output of DescribeTable",
+        "FILE.table.json, which export writes; it may be any file that `tables create` takes",
+    )
+    parser.add_argument(
+        "--key",
+        metavar="NAME[:TYPE],...",
+        help="with --create: the key of the table, instead of a description, e.g. customer,sk:N; "
+        "default type: S",
     )
     add_speed(parser)
     add_yes(parser)
@@ -74,6 +84,7 @@ def import_(
     format: str | None,
     types: dict[str, str],
     create: Path | None,
+    key: str | None,
     parallel: int | None,
     rate: float,
     yes: bool,
@@ -90,13 +101,16 @@ def import_(
 
     with told("run the same command again to go on"), named_file(path) as (source, name):
         chosen = formats.for_input(source, format, name)
+        if key is not None and create is None:
+            fail("--key describes the table that --create makes; give both")
+        wanted = None if create is None else _wanted(table, path, create, key)
         if kind_of(db) == "file" and not Path(db).exists():
-            if create is None:
+            if wanted is None:
                 fail(f"{db}: no such file; --create makes it")
-            _try_to_create(table, path, create)
-        with open_target(db, create=create is not None) as target:
+            _try_to_create(table, wanted)
+        with open_target(db, create=wanted is not None) as target:
             ask_before_writing(target, f"Write the items of {name} to {table}", yes)
-            info = _table(target, table, path, create)
+            info = _table(target, table, wanted)
             done = importing.import_(
                 target,
                 info,
@@ -111,7 +125,27 @@ def import_(
     print(f"{table}: {counted(done.items)}{again} of {name} {done.speed}")
 
 
-def _table(target: "Target", name: str, path: Path, create: Path | None) -> "TableInfo":
+def _wanted(name: str, path: Path, create: Path, key: str | None) -> "Wanted":
+    """Gives the description of the table to create, once it is known to be missing."""
+    from hashrange.interfaces.data import tables
+    from hashrange.interfaces.declared import reading
+
+    if key is not None:
+        if create != Path():
+            fail("--key and a DESCRIPTION exclude each other")
+        by_key = tables.of_key(key)
+        return lambda: by_key
+    where = create if create != Path() else tables.beside(path)
+
+    def described() -> "Description":
+        if not where.exists():
+            fail(f"{where}: no such file; --create needs a description of the table, or --key")
+        return reading.described(where, name)
+
+    return described
+
+
+def _table(target: "Target", name: str, wanted: "Wanted | None") -> "TableInfo":
     """The table to write to, which is created if it is wanted and does not exist."""
     from hashrange.interfaces.data import tables
     from hashrange.interfaces.data.connection import Refused
@@ -121,23 +155,24 @@ def _table(target: "Target", name: str, path: Path, create: Path | None) -> "Tab
     except Refused as refusal:
         if refusal.code != "ResourceNotFoundException":
             raise
-    if create is None:
+    if wanted is None:
         fail(f"{target.name}: no table {name}; --create makes it")
-    _create(target, name, path, create)
+    _create(target, name, wanted)
     return tables.describe(target.client, target.name, name)
 
 
-def _create(target: "Target", name: str, path: Path, create: Path) -> None:
+def _create(target: "Target", name: str, wanted: "Wanted") -> None:
     from hashrange.interfaces.data import tables
+    from hashrange.interfaces.data.connection import connection
 
-    where = create if create != Path() else tables.beside(path)
-    tables.create(target.client, target.name, tables.read(where), name)
+    with closing(connection(target, 1)) as asking:
+        tables.create(asking, target.name, wanted(), name)
 
 
-def _try_to_create(name: str, path: Path, create: Path) -> None:
+def _try_to_create(name: str, wanted: "Wanted") -> None:
     """In memory, so that a wrong description leaves no file with an empty database behind."""
     import hashrange
     from hashrange.interfaces.target import target_of
 
     with hashrange.connect() as database:
-        _create(target_of(database, name), name, path, create)
+        _create(target_of(database, name), name, wanted)

@@ -52,6 +52,15 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         help="how many processes serve the database, default: 1; reads scale with them",
     )
 
+    parser.add_argument(
+        "--tables",
+        metavar="FILE",
+        type=Path,
+        help="create the tables that a file declares and the database lacks: a template of "
+        "CloudFormation, SAM or CDK, serverless.yml, Terraform's plan as JSON, a model of NoSQL "
+        "Workbench, or the answer of DescribeTable",
+    )
+
 
 def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

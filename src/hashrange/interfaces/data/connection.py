@@ -15,6 +15,7 @@ from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
+    from hashrange.database import Database
     from hashrange.interfaces.target import Target
 
 THROTTLED = frozenset(
@@ -60,7 +61,12 @@ def connection(target: "Target", threads: int) -> JsonConnection:
     """`threads` is how many requests are sent to a server at once."""
     if target.database is None:
         return _Remote(target.client, target.name, threads)
-    runtime = target.database.runtime
+    return connection_of(target.database, threads)
+
+
+def connection_of(database: "Database", threads: int) -> JsonConnection:
+    """A connection to a database that is open in this process, which needs no boto3."""
+    runtime = database.runtime
     return _File(runtime) if isinstance(runtime, Runtime) else _Awaited(runtime, threads)
 
 

@@ -192,7 +192,8 @@ def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
         if refusal.code != "ResourceNotFoundException":
             raise
         found = tables.description(source.client, source.name, table.name)
-        tables.create(target.client, target.name, found, table.name)
+        with closing(connection(target, 1)) as asking:
+            tables.create(asking, target.name, found, table.name)
         return tables.describe(target.client, target.name, table.name)
     if there.key != table.key or any(there.types[name] != table.types[name] for name in table.key):
         raise DataError(f"{target.name}: {table.name} is there already, with another key")

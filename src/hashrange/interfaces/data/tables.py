@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from hashrange.interfaces.data.connection import Refused, refusals
+from hashrange.interfaces.data.connection import JsonConnection, Refused, refusals
 from hashrange.interfaces.data.files import appearing
-from hashrange.interfaces.data.items import DataError, one_line
+from hashrange.interfaces.data.items import DataError
+
+Json = dict[str, Any]
 
 _ACTIVE_SECONDS = 600.0
 _PAUSE_SECONDS_MAX = 2.0
@@ -18,14 +20,18 @@ _VECTOR_INDEX = (
     *("IndexName", "VectorAttribute", "SearchSchema"),
     *("Projection", "Dimensions", "DistanceFunction"),
 )
+_KEY_KINDS = ("HASH", "RANGE")
+_KEY_TYPES = ("S", "N", "B")
 _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification")
 
 
 class Description(Struct, rename="pascal"):
-    """The parameters of CreateTable, tags included, and the settings made afterwards."""
+    """The parameters of CreateTable, tags included, and the settings made afterwards: time to live,
+    and requests without the table's name, by their operation."""
 
-    table: dict[str, Any]
-    time_to_live: dict[str, Any] | None = None
+    table: Json
+    time_to_live: Json | None = None
+    settings: dict[str, Json] | None = None
 
 
 class TableInfo(Struct):
@@ -143,41 +149,63 @@ def write(path: Path, found: Description) -> None:
         file.write(content + b"\n")
 
 
-def read(path: Path) -> Description:
-    """A description from a file: one that `write` made, or the output of DescribeTable, or the
-    input of CreateTable."""
+def of_key(text: str) -> Description:
+    """A table on demand whose key is `NAME[:TYPE][,NAME[:TYPE]]`. Raises DataError."""
+    columns = [_column(part) for part in text.split(",")]
+    if len(columns) > len(_KEY_KINDS):
+        raise DataError(f"{text!r}: a key is a partition key, or NAME,NAME with a sort key")
+    schema = [
+        {"AttributeName": name, "KeyType": kind}
+        for (name, _), kind in zip(columns, _KEY_KINDS, strict=False)
+    ]
+    types = [{"AttributeName": name, "AttributeType": tag} for name, tag in columns]
+    return Description(
+        {"KeySchema": schema, "AttributeDefinitions": types, "BillingMode": "PAY_PER_REQUEST"}
+    )
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, colon, tag = text.strip().rpartition(":")
+    if not colon:
+        name, tag = tag, "S"
+    if not name or tag not in _KEY_TYPES:
+        raise DataError(f"{text!r} is not NAME or NAME:TYPE, where TYPE is S, N or B")
+    return name, tag
+
+
+def execute(connection: JsonConnection, operation: str, request: Json) -> Json:
+    """Raises Refused."""
+    answer: Json = msgspec.json.decode(
+        connection.call(operation, msgspec.json.encode(request)) or b"{}"
+    )
+    return answer
+
+
+def find(connection: JsonConnection, name: str) -> Json | None:
+    """The table as DescribeTable has it, or None. Raises Refused for other reasons."""
     try:
-        content = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except FileNotFoundError:
-        raise DataError(
-            f"{path}: no such file; --create needs the description of a table"
-        ) from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not a description of a table: {one_line(error)}") from None
-    table = content.get("Table", content)
-    if not isinstance(table, dict) or not table.get("KeySchema"):
-        raise DataError(f"{path}: not a description of a table: it has no KeySchema")
-    if "TableStatus" in table or "BillingModeSummary" in table:
-        table = creation(table)
-    return Description(table, content.get("TimeToLive"))
+        table: Json = execute(connection, "DescribeTable", {"TableName": name})["Table"]
+    except Refused as refusal:
+        if refusal.code != "ResourceNotFoundException":
+            raise
+        return None
+    return table
 
 
-def create(client: Any, place: str, found: Description, name: str) -> None:
-    """Create a table and wait until it and its indexes are active."""
-    with refusals(place):
-        client.create_table(**found.table | {"TableName": name})
-        _wait(client, place, name)
-        if found.time_to_live:
-            client.update_time_to_live(TableName=name, TimeToLiveSpecification=found.time_to_live)
+def create(connection: JsonConnection, place: str, found: Description, name: str) -> None:
+    """Create a table and wait until it and its indexes are active. Raises Refused."""
+    execute(connection, "CreateTable", found.table | {"TableName": name})
+    _wait(connection, place, name)
+    if found.time_to_live:
+        request = {"TableName": name, "TimeToLiveSpecification": found.time_to_live}
+        execute(connection, "UpdateTimeToLive", request)
 
 
-def _wait(client: Any, place: str, name: str) -> None:
+def _wait(connection: JsonConnection, place: str, name: str) -> None:
     end = time.monotonic() + _ACTIVE_SECONDS
     pause = 0.01
     while time.monotonic() < end:
-        table = client.describe_table(TableName=name)["Table"]
+        table = execute(connection, "DescribeTable", {"TableName": name})["Table"]
         parts = [table["TableStatus"]]
         for kind in ("GlobalSecondaryIndexes", "VectorIndexes"):
             parts += [index.get("IndexStatus") for index in table.get(kind, ())]

@@ -36,7 +36,7 @@ def read(source: Input) -> Iterator[Record]:
     text = source.read(FILE_BYTES_MAX + 1)
     if len(text) > FILE_BYTES_MAX:
         raise DataError(f"{source.name}: over {FILE_BYTES_MAX:,} bytes; use JSON instead")
-    loader_type = _loader(yaml)
+    loader_type = loader_class(yaml)
     line = 1
     try:
         loader = loader_type(text)
@@ -91,7 +91,7 @@ def _resolve(yaml: Any, base: type) -> Any:
     return made
 
 
-def _loader(yaml: Any) -> Any:
+def loader_class(yaml: Any) -> Any:
     made = _resolve(yaml, yaml.SafeLoader)
 
     def compose(self: Any, parent: Any, index: Any) -> Any:

@@ -1,9 +1,11 @@
 """A database and its server in this process."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.interfaces import logs
@@ -13,7 +15,7 @@ from hashrange.interfaces.server import serve as serve_at
 from hashrange.interfaces.server.accepting import Balance
 from hashrange.interfaces.server.access_log import log_access
 from hashrange.interfaces.server.clients import Observer, together
-from hashrange.interfaces.server.listener import Listener
+from hashrange.interfaces.server.listener import Listener, ServerError
 from hashrange.interfaces.server.opening import opened_database
 from hashrange.interfaces.server.reload import Files, Reload
 from hashrange.interfaces.server.server import Beside, new_runner
@@ -22,6 +24,9 @@ from hashrange.interfaces.service.options import Options, admin_listener
 if TYPE_CHECKING:
     from hashrange.database import Database
     from hashrange.interfaces.service.monitor import Monitor
+
+
+_log = logging.getLogger("hashrange")
 
 
 class Service(NamedTuple):
@@ -75,6 +80,30 @@ BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 """The environment variables that the libraries below numpy read when numpy is imported."""
 
 
+async def _create_tables(database: "Database", path: Path) -> None:
+    """Create the tables that a file declares and the database lacks, and say so in the log.
+
+    Raises ServerError. It is called before clients are accepted.
+    """
+    from hashrange.interfaces.data.connection import connection_of
+    from hashrange.interfaces.data.items import DataError
+    from hashrange.interfaces.declared.creating import create_missing
+    from hashrange.interfaces.declared.reading import read
+
+    def create() -> None:
+        declared = read(path)
+        for remark in declared.remarks:
+            _log.warning("--tables: %s", remark)
+        with closing(connection_of(database, 1)) as asking:
+            for line in create_missing(asking, "--tables", declared.tables):
+                _log.info("--tables: %s", line)
+
+    try:  # a database over PostgreSQL answers on this loop, so another thread asks
+        await asyncio.to_thread(create)
+    except DataError as error:
+        raise ServerError(f"--tables: {error}") from None
+
+
 @contextmanager
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
@@ -88,6 +117,8 @@ def opened_service(
         new_runner() as runner,
         opened_database(runner, options.path, options.durability, settings) as database,
     ):
+        if options.tables is not None:
+            runner.run(_create_tables(database, options.tables))
         observers: list[Observer] = []
         if options.access_log:
             observers.append(log_access)

@@ -51,6 +51,7 @@ class Options(NamedTuple):
     port: int
     host: str
     workers: int
+    tables: Path | None
     keys: Path | None
     no_auth: bool
     tls_cert: Path | None

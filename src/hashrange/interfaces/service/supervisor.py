@@ -105,6 +105,8 @@ class Supervisor:
 
     def served(self, process: Process, /) -> None:
         self._failed_starts = 0
+        # The first worker has created the tables; one that replaces it brings none back.
+        self._options = self._options._replace(tables=None)
         self._tried[process.number].set()
 
     def refuse(self, reason: str, /) -> None:

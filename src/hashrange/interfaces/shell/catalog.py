@@ -33,6 +33,11 @@ class Catalog:
             self._names = names
         return self._names
 
+    def forget(self) -> None:
+        """Forget the names and descriptions, since tables were created or deleted."""
+        self._names = None
+        self._descriptions.clear()
+
     def describe(self, table: str) -> Mapping[str, Any]:
         """The description of a table as it is now. Raises errors of boto3."""
         found: Mapping[str, Any] = self._target.client.describe_table(TableName=table)["Table"]

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from hashrange.interfaces.data import tables
+from hashrange.interfaces.data.items import DataError
 from hashrange.interfaces.shell import schema
 from hashrange.interfaces.shell.execution import interruptible
 from hashrange.interfaces.shell.faults import ERRORS, Failed, failure
@@ -17,6 +19,7 @@ from hashrange.interfaces.shell.splitting import TooLong, as_command, entries
 from hashrange.interfaces.shell.values import printable
 
 _READ_LEVELS_MAX = 10
+_WAITING = {"Delay": 1, "MaxAttempts": 600}
 
 
 class Quit(Exception):
@@ -47,6 +50,8 @@ class Commands:
             Command(".tables", "the tables", self._tables),
             Command(".schema [TABLE]", "keys, indexes, billing, stream and counts", self._schema),
             Command(".indexes [TABLE]", "the indexes", self._indexes),
+            Command(".create TABLE KEY", "a table, e.g. orders customer,sk:N", self._create),
+            Command(".drop TABLE", "delete a table with its items", self._drop),
             Command(".mode table|json|csv", "how results are shown", self._mode),
             Command(".limit N|off", "show N items of a result at most", self._limit),
             Command(".capacity on|off", "tell what each statement consumed", self._capacity),
@@ -124,6 +129,34 @@ class Commands:
         for name in self._named(rest):
             table = interruptible(partial(self._session.catalog.describe, name))
             self._line(schema.indexes(table))
+
+    def _create(self, rest: str) -> None:
+        name, _, key = rest.partition(" ")
+        if not key:
+            _missing(
+                ".create TABLE KEY, where KEY is NAME[:TYPE][,NAME[:TYPE]], e.g. id or id,at:N"
+            )
+        session = self._session
+        try:
+            wanted = tables.of_key(key)
+        except DataError as error:
+            raise Failed(printable(str(error))) from None
+        session.allow(f".create {rest}")
+        client = session.target.client
+        name = _unquoted(name)
+        interruptible(partial(client.create_table, **wanted.table | {"TableName": name}))
+        interruptible(
+            partial(client.get_waiter("table_exists").wait, TableName=name, WaiterConfig=_WAITING)
+        )
+        session.catalog.forget()
+        self._line(f"table {printable(name)} created")
+
+    def _drop(self, rest: str) -> None:
+        name = _unquoted(rest or _missing(".drop TABLE"))
+        self._session.allow(f".drop {rest}")
+        interruptible(partial(self._session.target.client.delete_table, TableName=name))
+        self._session.catalog.forget()
+        self._line(f"table {printable(name)} deleted")
 
     def _named(self, rest: str) -> Sequence[str]:
         if rest:

@@ -70,7 +70,7 @@ class Session:
         """Run a statement and write its result. Raises `Failed`."""
         select = is_select(statement)
         if not select:
-            self._allow(statement)
+            self.allow(statement)
         table, index = parsed.source_of(statement)
         ordered = select and table and self.mode != "json"
         key = self.catalog.key(table, index) if ordered else []
@@ -100,7 +100,8 @@ class Session:
         if select and not count and (hint := advice.of_nothing(blanked(statement))):
             self.say(hint)
 
-    def _allow(self, statement: str) -> None:
+    def allow(self, statement: str) -> None:
+        """Ask before a write to AWS. Raises `Failed` if it may not run."""
         if self._yes or not self.target.is_aws:
             return
         if self._confirm is None:

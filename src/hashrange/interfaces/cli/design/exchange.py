@@ -69,11 +69,20 @@ def export(
 
 def import_(file: Path, source: str, output: Path | None) -> None:
     """Print the Python source of the model in a file of another format."""
+    import json
+
     from hashrange.design import DesignError
     from hashrange.design.exchange.read import read
+    from hashrange.interfaces.data.items import DataError
+    from hashrange.interfaces.declared import documents
 
     try:
-        done = read(_text(file), source)
+        document = _text(file)
+        if source == "cloudformation" and not document.lstrip().startswith("{"):
+            document = json.dumps(documents.read(file))
+        done = read(document, source)
+    except DataError as error:
+        fail(error)
     except DesignError as error:
         fail(f"{file}: {error}")
     write_result(done.text, output)
