@@ -198,7 +198,7 @@ def test_explain_and_observe(db: Events, database: hashrange.Database) -> None:
     assert (after.items, after.pages) == (7, 1)
     assert after.capacity > 0
     watched.others("o").page(3)
-    assert [(o.name, o.items, o.pages) for o in seen] == [("Events.others", 3, 1)]
+    assert [(o.items, o.pages) for o in seen if o.name == "Events.others"] == [(7, 1), (3, 1)]
     assert len(table.request(Events.of_day, "d").requests) == 3
 
 

@@ -1,7 +1,8 @@
 """The asynchronous store: the same steps, awaited."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
@@ -17,18 +18,23 @@ T = TypeVar("T")
 class OpenAsyncQuery(QueryMethods):
     """See `protocols.AsyncQuery`."""
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
+    async def __aiter__(self) -> AsyncGenerator[Any, None]:
         core = self._store.core
         bound = await self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
-        while not reader.done and reader.took.items != bound.limit:
-            for item in await self._store.run(core.next_items(reader, items, bound)):
-                yield item
+        started = time.perf_counter()
+        try:
+            while not reader.done and reader.took.items != bound.limit:
+                for item in await self._store.run(core.next_items(reader, items, bound)):
+                    yield item
+        finally:
+            core.took(reader.took, started)
 
     async def first(self) -> Any:
-        async for item in self.limit(1):
-            return item
+        async with aclosing(self.limit(1).__aiter__()) as items:
+            async for item in items:
+                return item
         return None
 
     async def of(self, entity: type[Any], /) -> list[Any]:

@@ -1,7 +1,8 @@
-"""Batches: splits them into requests and repeats the parts that were not processed.
+"""Reads by key, and batches.
 
-Repeats wait with jitter until a deadline, after which `Unprocessed` is raised. All other retries
-are left to the client.
+Batches are split into requests, and the parts that were not processed are repeated. Repeats wait
+with jitter until a deadline, after which `Unprocessed` is raised. All other retries are left to
+the client.
 """
 
 import random
@@ -11,6 +12,7 @@ from typing import Any
 
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.errors import Unprocessed
+from hashrange.design.execute.observation import units_of
 from hashrange.design.execute.steps import ApiCall, Pause, Steps
 from hashrange.model.values import Item
 
@@ -19,6 +21,14 @@ WRITES_MAX = 25
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 DEADLINE_SECONDS = 30.0
+
+
+def get_one(table: str, key: Item) -> Steps[Item | None]:
+    """The stored item, read consistently."""
+    request = {"TableName": table, "Key": key, "ConsistentRead": True}
+    response = yield ApiCall("GetItem", {**request, "ReturnConsumedCapacity": "TOTAL"})
+    found: Item | None = response.get("Item")
+    return found
 
 
 def get_all(
@@ -35,7 +45,7 @@ def get_all(
                 asked["ConsistentRead"] = True
             request = {"RequestItems": {table: asked}, "ReturnConsumedCapacity": "TOTAL"}
             response = yield ApiCall("BatchGetItem", request)
-            _count(took, request, response)
+            _count(took, "BatchGetItem", request, response)
             for raw in response.get("Responses", {}).get(table, ()):
                 found[_identity({name: raw[name] for name in wanted[0]})] = raw
             wanted = response.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
@@ -47,12 +57,16 @@ def get_all(
     return [found.get(_identity(key)) for key in keys]
 
 
-def write_all(table: str, requests: Sequence[dict[str, Any]]) -> Steps[None]:
+def write_all(
+    table: str, requests: Sequence[dict[str, Any]], took: Explanation | None = None
+) -> Steps[None]:
     """Put and delete requests of a BatchWriteItem, in wire form. Not atomic."""
     for start in range(0, len(requests), WRITES_MAX):
         waiting = list(requests[start : start + WRITES_MAX])
         for pause in _pauses():
-            response = yield ApiCall("BatchWriteItem", {"RequestItems": {table: waiting}})
+            request = {"RequestItems": {table: waiting}, "ReturnConsumedCapacity": "TOTAL"}
+            response = yield ApiCall("BatchWriteItem", request)
+            _count(took, "BatchWriteItem", request, response)
             waiting = response.get("UnprocessedItems", {}).get(table, [])
             if not waiting:
                 break
@@ -76,9 +90,10 @@ def _identity(key: Item) -> Any:
     return tuple(sorted((name, *value.items()) for name, value in key.items()))
 
 
-def _count(took: Explanation | None, request: dict[str, Any], response: dict[str, Any]) -> None:
+def _count(
+    took: Explanation | None, operation: str, request: dict[str, Any], response: dict[str, Any]
+) -> None:
     if took is not None:
-        took.requests.append(("BatchGetItem", request))
+        took.requests.append((operation, request))
         took.pages += 1
-        for capacity in response.get("ConsumedCapacity", ()):
-            took.capacity += capacity.get("CapacityUnits", 0.0)
+        took.capacity += units_of(response)

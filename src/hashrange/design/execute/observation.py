@@ -1,8 +1,11 @@
 """The report of each call that `table.open(..., observe=...)` gives."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from hashrange.design.execute.steps import ApiFailure, Steps, T
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,40 @@ class Observation:
     capacity: float = 0.0
     seconds: float = 0.0
     atomic: bool = True
+
+
+class Call:
+    """A call under way: when it began, and the units of its requests so far."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.units = 0.0
+        self.started = time.perf_counter()
+
+    def counted(self, steps: Steps[T]) -> Steps[T]:
+        """The same steps; the units of their requests are added."""
+        response: dict[str, Any] = {}
+        try:
+            request = next(steps)
+            while True:
+                try:
+                    response = yield request
+                except ApiFailure as failure:
+                    request = steps.throw(failure)
+                else:
+                    self.units += units_of(response)
+                    request = steps.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+def units_of(response: dict[str, Any]) -> float:
+    """The capacity units of a response: of one table, or of several tables together."""
+    consumed = response.get("ConsumedCapacity") or []
+    tables = consumed if isinstance(consumed, list) else [consumed]
+    units: float = sum(table.get("CapacityUnits", 0.0) for table in tables)
+    return units
 
 
 Observer = Callable[[Observation], object]

@@ -1,5 +1,6 @@
 """The synchronous store: runs the steps on a connection."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -22,8 +23,12 @@ class OpenQuery(QueryMethods):
         bound = self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
-        while not reader.done and reader.took.items != bound.limit:
-            yield from self._store.run(core.next_items(reader, items, bound))
+        started = time.perf_counter()
+        try:
+            while not reader.done and reader.took.items != bound.limit:
+                yield from self._store.run(core.next_items(reader, items, bound))
+        finally:
+            core.took(reader.took, started)
 
     def first(self) -> Any:
         for item in self.limit(1):

@@ -11,7 +11,8 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches
-from hashrange.design.execute.observation import Observation, Observer
+from hashrange.design.execute.observation import Call, Observer, units_of
+from hashrange.design.execute.observed_calls import ObservedCalls
 from hashrange.design.execute.reads import cursor
 from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
@@ -41,7 +42,7 @@ SYNC_ROUNDS = 5
 NO_VALUES: Mapping[str, Any] = {}
 
 
-class StoreSteps:
+class StoreSteps(ObservedCalls):
     """The reads and writes of one table as steps."""
 
     def __init__(
@@ -54,7 +55,7 @@ class StoreSteps:
         self.model = model
         self.writer = Writer(model)
         self.calls = {pattern.name: PatternCall(pattern, model) for pattern in patterns}
-        self.observe = observe
+        super().__init__(observe)
         self.cursor_key = cursor_key
 
     # ---- what a store that follows a migration does otherwise ----
@@ -88,7 +89,7 @@ class StoreSteps:
             found = next(items.take(rows, bound.call.loader, False), None)
             if bound.builder.limited:
                 break
-        self._took(reader.took, 0 if found is None else 1, started)
+        self.read(reader.took, 0 if found is None else 1, started)
         return found
 
     def _get(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
@@ -104,8 +105,8 @@ class StoreSteps:
             found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
             took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
-            took.capacity = response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-            self._took(took, 0 if found is None else 1, started)
+            took.capacity = units_of(response)
+            self.read(took, 0 if found is None else 1, started)
         return found
 
     def count(self, bound: BoundPattern) -> Steps[int]:
@@ -119,16 +120,17 @@ class StoreSteps:
                     request["ExclusiveStartKey"] = partition.key
                 response = yield ApiCall(partition.operation, request)
                 total += response["Count"]
+                reader.took.capacity += units_of(response)
                 partition.key = response.get("LastEvaluatedKey")
                 partition.done = partition.key is None
                 reader.took.pages += 1
-        self._took(reader.took, total, started)
+        self.read(reader.took, total, started)
         return total
 
     def nearest(self, bound: BoundPattern) -> Steps[Any]:
         bound, started = (yield from self.resolved(bound)), time.perf_counter()
         found, took = yield from nearest(bound.builder, bound.arguments, bound.call.loader)
-        self._took(took, len(found), started)
+        self.read(took, len(found), started)
         return found
 
     def next_items(
@@ -178,7 +180,7 @@ class StoreSteps:
             after = reader.here(items.rows)
         bound.took = reader.took
         results = [result for result, _ in items.results[:size]]
-        self._took(reader.took, len(results), started)
+        self.read(reader.took, len(results), started)
         text = cursor.encode(name, reader.asked, after, self.cursor_key) if after else None
         return Page(results, text, items.skipped, items.errors)
 
@@ -190,20 +192,14 @@ class StoreSteps:
             raise BadValue(f"{call.pattern}: get_many needs a pattern by the primary key")
         call = (yield from self.resolved(bounds[0])).call
         asked = [call.complete.key(bound.arguments) for bound in bounds]
+        started, took = time.perf_counter(), Explanation(str(call.pattern), [])
         found = yield from batches.get_all(
-            call.complete.table_name, asked, consistent=call.pattern.facts.consistent
+            call.complete.table_name, asked, took, consistent=call.pattern.facts.consistent
         )
+        self.read(took, len(found) - found.count(None), started)
         entity = call.complete.plan.route.entity
         shown = [None if raw is None or call.loader.model.hidden(raw) else raw for raw in found]
         return [None if raw is None else call.loader.load(entity, raw) for raw in shown]
-
-    def _took(self, took: Explanation, items: int, started: float) -> None:
-        took.items = items
-        if self.observe is not None:
-            seconds = time.perf_counter() - started
-            self.observe(
-                Observation(took.pattern, took.requests, took.pages, items, took.capacity, seconds)
-            )
 
     # ---- writes ----
 
@@ -215,9 +211,10 @@ class StoreSteps:
         values: Mapping[str, Any] = NO_VALUES,
     ) -> Steps[Item]:
         """put, create, save or move, under a condition of the stored item."""
-        written: PreparedWrite = yield from getattr(self.writer, method)(item)
+        call = Call(method)
+        written: PreparedWrite = yield from call.counted(getattr(self.writer, method)(item))
         checks = self._checks(item, where, values)
-        yield from self._land(method, written, checks)
+        yield from self._land(call, written, checks)
         return written.done()
 
     def _checks(
@@ -233,22 +230,23 @@ class StoreSteps:
         return [condition_check(self.writer.table, entity, key, item, where, values)]
 
     def _land(
-        self, name: str, written: PreparedWrite, checks: Sequence[WriteAction]
+        self, call: Call, written: PreparedWrite, checks: Sequence[WriteAction]
     ) -> Steps[None]:
         """Commit a write, together with the copies of changed fields if they fit."""
         if not written.actions and not checks:
             return
         actions, together = [*checks, *written.actions], False
         if written.renamed:
-            late = yield from outdated_copies(self.writer, written.item)
+            late = yield from call.counted(outdated_copies(self.writer, written.item))
             copies = [action for copy in late for action in copy.actions]
             together = len(actions) + len(copies) <= ACTIONS_MAX and self._in_transaction(written)
             actions = actions + copies if together else actions
         actions = merged(actions)
-        response = yield from commit(actions)
-        self._wrote(name, actions, response)
+        response = yield from call.counted(commit(actions))
         if written.updates:
-            yield from self._refresh(written, response, alone=len(actions) == 1)
+            alone = len(actions) == 1
+            yield from call.counted(self._refresh(written, response, alone=alone))
+        self.wrote(call, actions)
         if written.renamed and not together:
             yield from self.sync(written.done())
 
@@ -287,11 +285,10 @@ class StoreSteps:
             for chunk in chunks(late, ACTIONS_MAX - 1):
                 actions = [check, *(action for copy in chunk for action in copy.actions)]
                 try:
-                    response = yield from commit(actions)
+                    yield from self.commit(Call("sync"), actions, atomic=False)
                 except Conflict:
                     continue
                 done += len(chunk)
-                self._wrote("sync", actions, response, atomic=False)
         return done
 
     def get_for_edit(self, bound: BoundPattern) -> Steps[Item]:
@@ -331,7 +328,7 @@ class StoreSteps:
         values = bound.assigned(item)
         if values:
             key = bound.builder.key(bound.arguments)
-            yield from commit([self.writer.patch(bound.entity, key, values)])
+            yield from self.commit(Call("patch"), [self.writer.patch(bound.entity, key, values)])
 
     def atomic(
         self, method: str, item: Item, given: Mapping[str, Any], where: Where | None = None
@@ -340,48 +337,43 @@ class StoreSteps:
         entity = self.writer.entity(item)
         values, rest = split_values(entity, where, given)
         action = self.writer.atomic(method, entity, entity.primary_key(vars(item)), rest)
-        return (yield from self._update_one(item, action, where, values))
+        return (yield from self._update_one(method, item, action, where, values))
 
     def assign(
         self, item: Item, path: str, value: Any, where: Where | None, values: Mapping[str, Any]
     ) -> Steps[Item]:
         entity = self.writer.entity(item)
         action = self.writer.assign(entity, entity.primary_key(vars(item)), path, value)
-        return (yield from self._update_one(item, action, where, values))
+        return (yield from self._update_one("assign", item, action, where, values))
 
     def _update_one(
-        self, item: Item, action: WriteAction, where: Where | None, values: Mapping[str, Any]
+        self,
+        name: str,
+        item: Item,
+        action: WriteAction,
+        where: Where | None,
+        values: Mapping[str, Any],
     ) -> Steps[Item]:
-        response = yield from commit([*self._checks(item, where, values), action])
+        actions = [*self._checks(item, where, values), action]
+        response = yield from self.commit(Call(name), actions)
         return self.writer.entity(item).load(response["Attributes"])
 
     def delete_item(
         self, item: Item, where: Where | None = None, values: Mapping[str, Any] = NO_VALUES
     ) -> Steps[None]:
         entity = self.writer.entity(item)
-        actions = yield from self.writer.delete(entity, entity.primary_key(vars(item)), item)
+        call, key = Call("delete"), entity.primary_key(vars(item))
+        actions = yield from call.counted(self.writer.delete(entity, key, item))
         actions = [*self._checks(item, where, values), *actions]
         if actions:
-            yield from commit(actions)
+            yield from self.commit(call, actions)
 
     def delete_by(self, bound: BoundPattern) -> Steps[None]:
         key = bound.builder.key(bound.arguments)
-        actions = yield from self.writer.delete(bound.entity, key, None)
+        call = Call("delete")
+        actions = yield from call.counted(self.writer.delete(bound.entity, key, None))
         if actions:
-            yield from commit(actions)
-
-    def _wrote(
-        self,
-        name: str,
-        actions: Sequence[WriteAction],
-        response: dict[str, Any],
-        atomic: bool = True,
-    ) -> None:
-        if self.observe is not None:
-            capacity = response.get("ConsumedCapacity") or {}
-            units = capacity.get("CapacityUnits", 0.0) if isinstance(capacity, dict) else 0.0
-            requests: list[tuple[str, dict[str, Any]]] = [(a.kind, a.parameters) for a in actions]
-            self.observe(Observation(name, requests, 1, len(actions), units, atomic=atomic))
+            yield from self.commit(call, actions)
 
     # ---- several writes ----
 
@@ -389,11 +381,15 @@ class StoreSteps:
         self, others: Sequence["StoreSteps"], pending: PendingWrites, token: str | None
     ) -> Steps[None]:
         writers = [self.writer, *(other.writer for other in others)]
-        actions = yield from transact(writers, pending, token)
-        self._wrote("transaction", actions, {})
+        call = Call("transaction")
+        self.wrote(call, (yield from call.counted(transact(writers, pending, token))))
 
     def read_together(self, pending: PendingReads) -> Steps[None]:
-        yield from read_together(pending)
+        started, took = time.perf_counter(), Explanation("read_transaction", [])
+        yield from read_together(pending, took)
+        self.took(took, started)
 
     def write_batch(self, pending: PendingWrites, copies: bool) -> Steps[None]:
-        yield from write_batch(self.writer, pending, copies)
+        started, took = time.perf_counter(), Explanation("batch", [], len(pending.writes))
+        yield from write_batch(self.writer, pending, copies, took)
+        self.took(took, started)

@@ -9,6 +9,7 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.execute.batches import get_all
+from hashrange.design.execute.observation import units_of
 from hashrange.design.execute.reads.cursor import Positions
 from hashrange.design.execute.reads.loading import ReadItem
 from hashrange.design.execute.reads.request_builder import KeyRange, RequestBuilder
@@ -38,7 +39,7 @@ class PartitionPages:
             request["Limit"] = limit
         response = yield ApiCall(self.operation, request)
         took.pages += 1
-        took.capacity += response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
+        took.capacity += units_of(response)
         self.key = response.get("LastEvaluatedKey")
         self.done = self.key is None
         self.rows += response.get("Items", ())

@@ -53,7 +53,7 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
     if len(actions) > ACTIONS_MAX:
         raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
     items = [{a.kind: _in_transaction(a.parameters)} for a in actions]
-    request: dict[str, Any] = {"TransactItems": items}
+    request: dict[str, Any] = {"TransactItems": items, "ReturnConsumedCapacity": "TOTAL"}
     if token is not None:
         request["ClientRequestToken"] = token
     try:

@@ -8,7 +8,8 @@ from hashrange.design.declare.item import AS_READ, Copy, Item, as_read
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import Conflict, NotFound
-from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.batches import get_one
+from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.writes.expression import Expression
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model.values import Item as WireItem
@@ -21,10 +22,7 @@ class CopiedFields:
         self.model = model
 
     def read(self, key: WireItem) -> Steps[WireItem | None]:
-        request = {"TableName": self.model.name, "Key": key, "ConsistentRead": True}
-        response = yield ApiCall("GetItem", request)
-        found: WireItem | None = response.get("Item")
-        return found
+        return get_one(self.model.name, key)
 
     def filled(
         self,

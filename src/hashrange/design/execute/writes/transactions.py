@@ -6,9 +6,11 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
+from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches
+from hashrange.design.execute.observation import units_of
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.writes.atomic_updates import ATOMIC
@@ -248,7 +250,7 @@ class PendingReads:
         return self.reads[-1]
 
 
-def read_together(pending: PendingReads) -> Steps[None]:
+def read_together(pending: PendingReads, took: Explanation) -> Steps[None]:
     """Get the items of all reads from one snapshot. An item that is read twice is got once."""
     gets: dict[str, dict[str, Any]] = {}
     names = []
@@ -260,7 +262,10 @@ def read_together(pending: PendingReads) -> Steps[None]:
     if len(gets) > ACTIONS_MAX:
         raise BadValue(f"{len(gets)} reads: a transaction has at most {ACTIONS_MAX}")
     if gets:
-        response = yield ApiCall("TransactGetItems", {"TransactItems": list(gets.values())})
+        request = {"TransactItems": list(gets.values()), "ReturnConsumedCapacity": "TOTAL"}
+        response = yield ApiCall("TransactGetItems", request)
+        took.requests.append(("TransactGetItems", request))
+        took.pages, took.items, took.capacity = 1, len(gets), units_of(response)
         found = dict(zip(gets, response["Responses"], strict=True))
         for read, name in zip(pending.reads, names, strict=True):
             read.load(found[name].get("Item"))

@@ -13,7 +13,8 @@ from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.key_length import check_length
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
-from hashrange.design.execute.steps import ApiCall, Steps
+from hashrange.design.execute.batches import get_one
+from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.writes.expression import Expression
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.model import limits
@@ -83,11 +84,11 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
     def take_over() -> Steps[list[WriteAction] | None]:
         """Put the marker and check its owner, if the owner does not exist or has expired."""
-        stored = yield from _get(model, marker.key)
+        stored = yield from get_one(model.name, marker.key)
         if stored is None:
             return [_put(model, marker, owners)]
         owner = stored[OWNER_ATTRIBUTE]["M"]
-        holder = yield from _get(model, owner)
+        holder = yield from get_one(model.name, owner)
         if holder is not None and not model.expired(holder, int(time.time())):
             return None
         parameters = _owned_by(model, [*owners, owner])
@@ -105,7 +106,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
         """Returns no action if another item has taken the marker over."""
-        stored = yield from _get(model, marker.key)
+        stored = yield from get_one(model.name, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None
 
@@ -131,13 +132,6 @@ def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteA
 
 def _now() -> AttributeValue:
     return {"N": str(int(time.time()))}
-
-
-def _get(model: TableModel, key: Item) -> Steps[Item | None]:
-    request = {"TableName": model.name, "Key": key, "ConsistentRead": True}
-    response = yield ApiCall("GetItem", request)
-    found: Item | None = response.get("Item")
-    return found
 
 
 def _owned_by(model: TableModel, owners: list[Item]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.protocols import Explanation
 from hashrange.design.errors import BadValue
 from hashrange.design.execute import batches
 from hashrange.design.execute.steps import Steps
@@ -10,7 +11,9 @@ from hashrange.design.execute.writes.transactions import PendingWrites
 from hashrange.design.execute.writes.writer import Writer
 
 
-def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[None]:
+def write_batch(
+    writer: Writer, pending: PendingWrites, copies: bool, took: Explanation
+) -> Steps[None]:
     """Send puts and deletes. Of several writes of an item, the last one counts."""
     requests: dict[str, dict[str, Any]] = {}
     for write in pending.writes:
@@ -28,7 +31,7 @@ def write_batch(writer: Writer, pending: PendingWrites, copies: bool) -> Steps[N
         else:
             request = {"DeleteRequest": {"Key": key}}
         requests[repr(sorted(key.items()))] = request
-    yield from batches.write_all(writer.table, list(requests.values()))
+    yield from batches.write_all(writer.table, list(requests.values()), took)
 
 
 def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
