@@ -71,6 +71,30 @@ def test_requests_that_are_no_calls_are_logged_too(caplog: pytest.LogCaptureFixt
         ("GetItem", 200),
     ]
     assert len({each["request_id"] for each in lines}) == 3
+    assert [each.get("error") for each in lines] == [
+        None,
+        "MissingAuthenticationTokenException",
+        None,
+    ]
+
+
+def test_a_refused_signature_is_logged_with_its_error_and_claimed_key(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for_query = (
+        "POST /?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=LINK%0Aa%2F20260101 HTTP/1.1\r\n"
+    )
+    asked = request("GetItem")
+    linked = for_query.encode() + asked.partition(b"\r\n")[2].replace(b"Authorization", b"X-No")
+    short = asked.replace(b"/aws4_request", b"")
+    unknown = asked.replace(b".GetItem", b".NoItem")
+    lines = logged(caplog, linked, short, unknown, request("DeleteItem"))
+    assert [(each["error"], each["access_key"]) for each in lines] == [
+        ("IncompleteSignatureException", "LINK%0Aa"),
+        ("IncompleteSignatureException", "AKID"),
+        ("UnknownOperationException", "AKID"),
+        ("ResourceNotFoundException", "AKID"),
+    ]
 
 
 def test_values_of_items_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,6 +8,7 @@ well-formed credential is accepted, and the clock is not checked.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from hashrange.model.errors import (
     IncompleteSignatureException,
@@ -35,6 +36,16 @@ _QUERY_PARTS = (
 )
 _BASIC_FORMAT = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
 _RFC_FORMAT = re.compile(r"\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT", re.ASCII)
+
+
+_CLAIMED_KEY = re.compile(rb"Credential=([^/,\s%]{1,128})")
+_KEY_IN_QUERY = re.compile(rb"[?&]X-Amz-Credential=([^&#\s]{1,128})")
+
+
+def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
+    """The access key that a request names, in whatever form; "" if it names none."""
+    found = _CLAIMED_KEY.search(headers.get(b"authorization", b"")) or _KEY_IN_QUERY.search(url)
+    return unquote(found[1].decode("latin-1")).partition("/")[0] if found else ""
 
 
 def authenticate(request: Request, verifier: Verifier | None) -> Credential:

@@ -18,6 +18,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from hashrange.model.caller import DEFAULT_ACCOUNT, Caller
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
+from hashrange.wire.authentication import claimed_key
 from hashrange.wire.header_cache import HeaderCache
 from hashrange.wire.non_api import NonApi, answer_non_api
 from hashrange.wire.origins import FOREIGN_HOST, NO_ORIGINS, ForeignHostError, Origins
@@ -56,8 +57,12 @@ class Call(msgspec.Struct, gc=False):
 
 
 class Answer(msgspec.Struct, gc=False):
+    """`error` is the code of a refusal, and `access_key` the key that the request claims."""
+
     data: bytes
     close: bool
+    error: str = ""
+    access_key: str = ""
 
 
 Event = Call | Answer
@@ -308,7 +313,8 @@ class Connection:
             if self._verifier is None:  # else every signature is verified
                 self._header_cache.set(self._url, self._fields, caller, form)
         except ApiError as error:
-            event = Answer(fail(error, form), form.close)
+            claimed = claimed_key(headers, url)
+            event = Answer(fail(error, form), form.close, error.code, claimed)
         except codings.CodingError:
             event = Answer(fail(SerializationException(""), form), form.close)
         except ForeignHostError:

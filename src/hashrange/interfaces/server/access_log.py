@@ -7,6 +7,7 @@ import msgspec
 
 from hashrange.interfaces.logs import Fields
 from hashrange.interfaces.server.clients import Answered
+from hashrange.model.errors import ApiError
 from hashrange.runtime.meter.metered import Metered
 
 access_log = logging.getLogger("hashrange.access")
@@ -36,15 +37,17 @@ def log_access(answered: Answered) -> None:
     """An observer of the server."""
     call, outcome = answered.call, answered.outcome
     if call is None:
-        access_log.info(
-            Fields(
-                operation="",
-                status=int(answered.response[9:12]),
-                client=answered.client,
-                request_id=_request_id(answered.response),
-                response_bytes=len(answered.response),
-            )
+        line = Fields(
+            operation="",
+            status=int(answered.response[9:12]),
+            client=answered.client,
+            request_id=_request_id(answered.response),
+            response_bytes=len(answered.response),
         )
+        if answered.error:
+            line["error"] = answered.error
+            line["access_key"] = _safe(answered.access_key)
+        access_log.info(line)
         return
     line = Fields(
         operation=call.operation,
@@ -57,6 +60,8 @@ def log_access(answered: Answered) -> None:
         response_bytes=len(answered.response),
         ms=round(answered.seconds * 1000, 3),
     )
+    if isinstance(outcome, ApiError):
+        line["error"] = outcome.code
     if isinstance(outcome, Metered):
         line["read_units"] = outcome.read_units
         line["write_units"] = outcome.write_units

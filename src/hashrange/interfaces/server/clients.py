@@ -18,7 +18,8 @@ class Answered(msgspec.Struct, gc=False):
     """A request that has been answered. `client` is the address it came from, as `host:port`.
 
     `call` is None for a request that did not become a call: one that was refused, because of its
-    signature for example, or a health check. Then `outcome` is empty.
+    signature for example, or a health check. Then `outcome` is empty, and a refusal
+    has its `error` and the `access_key` that the request claims.
     """
 
     client: str
@@ -26,6 +27,8 @@ class Answered(msgspec.Struct, gc=False):
     outcome: Outcome
     response: bytes
     seconds: float
+    error: str = ""
+    access_key: str = ""
 
 
 Observer = Callable[[Answered], None]

@@ -225,7 +225,8 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _take(self, event: wire.Event) -> None:
         if isinstance(event, wire.Answer):
             if self._observer and not event.data.startswith(_CONTINUE):
-                self._observer(Answered(self._client, None, b"", event.data, 0.0))
+                refusal = (event.error, event.access_key)
+                self._observer(Answered(self._client, None, b"", event.data, 0.0, *refusal))
             self._send(event.data)
             self._intake.answered(event)
             if event.close:
