@@ -110,6 +110,8 @@ def connect(
         store = open_in_thread(_open_postgres(dsn, durability))
     elif path is None:
         store = storage.MemoryStore()
+        if settings.accept_unsupported is None:
+            settings = settings._replace(accept_unsupported=True)
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
         raise StoreError(":memory: is not a file; leave the path out for a database in memory")
     else:

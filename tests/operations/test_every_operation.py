@@ -10,6 +10,7 @@ import pytest
 import hashrange
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ValidationException
+from hashrange.model.settings import Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.unsupported import UNSUPPORTED
 from hashrange.operations.unsupported.absent import LISTS, NOT_FOUND
@@ -154,7 +155,7 @@ def test_a_table_has_its_creators_region_and_account() -> None:
 def test_operations_that_would_start_work_are_refused(
     name: str, members: dict[str, object]
 ) -> None:
-    with hashrange.connect() as db:
+    with hashrange.connect(settings=Settings(accept_unsupported=False)) as db:
         db.execute("CreateTable", TABLE)
         with pytest.raises(ValidationException, match=rf"^{name} is not supported by this server$"):
             db.execute(name, members)

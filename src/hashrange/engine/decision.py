@@ -163,13 +163,14 @@ class Decision(Struct, gc=False):
 
     If the response depends on the consumed units, `respond` makes it from the receipt.
     A decision without changes comes with its receipt (None if no caller reads it); for one with
-    changes, `transition.derive` fills the receipt.
+    changes, `transition.derive` fills the receipt. A `note` is for the operator's log.
     """
 
     changes: Sequence[AnyChange]
     respond: Response | Raw | Respond
     transactional: bool = False
     receipt: Receipt | Charge | None = None
+    note: str | None = None
 
     def response(self) -> Response | Raw:
         """Raises ApiError if the request is refused."""

@@ -26,6 +26,10 @@ class Settings(NamedTuple):
     - `vector_cache_bytes`: how much memory searches of vectors may keep, with their temporaries. A
       group of vectors that does not fit is read from the store by each search.
 
+    - `accept_unsupported`: settings of tables that the database does not have, such as Kinesis
+      destinations, are kept as told and described again, with a line in the log, instead of being
+      refused. None is True for a database in memory, else False.
+
     The other settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
@@ -46,6 +50,7 @@ class Settings(NamedTuple):
     consistency: Eventual | None = None
     faults: Faults | None = None
     vector_cache_bytes: int = 512 * MB
+    accept_unsupported: bool | None = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000

@@ -156,6 +156,21 @@ class FormerVectors(Struct, frozen=True, kw_only=True):
     built_to: bytes | None = None
 
 
+class KinesisDestination(Struct, frozen=True):
+    """A stream to which the table's changes were told to go. `changing` is the status until
+    `settled_at`, in epoch seconds; the one after that follows from it."""
+
+    stream_arn: str
+    precision: str
+    changing: str
+    settled_at: float
+
+    def status(self, now: float) -> str:
+        if now < self.settled_at:
+            return self.changing
+        return "DISABLED" if self.changing == "DISABLING" else "ACTIVE"
+
+
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
@@ -193,6 +208,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     table_class_since: float | None = None
     kms_key_arn: str | None = None
     """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
+    kinesis: tuple[KinesisDestination, ...] = ()
+    """Kept as told; nothing is sent to these streams."""
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None

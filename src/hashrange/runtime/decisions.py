@@ -18,7 +18,7 @@ from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables, find_table
-from hashrange.runtime.ending import encode
+from hashrange.runtime.ending import encode, logger
 from hashrange.storage.paging import bytes_of
 
 Steps = Generator[Any, Any, Decision]
@@ -113,6 +113,8 @@ class Proposal(Struct):
 def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
     """The writes and the response of a decision, or the error if it is one that writes."""
     writes = transition.derive(decision, now)
+    if decision.note is not None:
+        logger.warning("%s", decision.note)
     try:
         return writes, encode(decision.response())
     except ApiError as error:

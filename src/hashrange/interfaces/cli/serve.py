@@ -107,6 +107,13 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "also refuses requests above the limits of tables and partitions, as DynamoDB does",
     )
     parser.add_argument(
+        "--accept-unsupported",
+        action=argparse.BooleanOptionalAction,
+        help="keep settings that this server does not have, such as Kinesis destinations, as told, "
+        "and show them again, so that templates that name them are created; default: only in "
+        "memory",
+    )
+    parser.add_argument(
         "--fault",
         metavar="FAULT=RATE",
         action="append",

@@ -59,6 +59,7 @@ class Options(NamedTuple):
     cors: list[str]
     durability: "Durability"
     throughput: Throughput
+    accept_unsupported: bool | None
     fault: list[str]
     eventual: str | None
     admin_port: int | None
@@ -78,6 +79,7 @@ class Options(NamedTuple):
             throughput=self.throughput,
             consistency=Eventual(worst=self.eventual == "worst") if self.eventual else None,
             faults=_faults(self.fault),
+            accept_unsupported=self.accept_unsupported,
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:

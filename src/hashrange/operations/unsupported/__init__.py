@@ -2,8 +2,9 @@
 
 Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
 and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed. First they report the faults that the service would
-report: a missing table, or one without point-in-time recovery, which no table has here.
+refused; none of them pretends to succeed, but for Kinesis destinations in a database that accepts
+unsupported settings. First they report the faults that the service would report: a missing table,
+or one without point-in-time recovery, which no table has here.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,6 @@ from hashrange.operations.unsupported.refusals import Request
 
 UNSUPPORTED = (
     "CreateBackup",
-    "EnableKinesisStreamingDestination",
     "ImportTable",
     "PutResourcePolicy",
     "StartBulkPutItems",
@@ -73,12 +73,21 @@ RESOURCES: dict[str, tuple[str, ...]] = {
 """The members that name the resources of a request. For other operations it is TableName."""
 
 
+WRITES = (
+    "DisableKinesisStreamingDestination",
+    "EnableKinesisStreamingDestination",
+    "UpdateKinesisStreamingDestination",
+)
+"""Operations that change the definition of a table."""
+
+
 def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
     members = RESOURCES.get(name, ("TableName",))
     return Operation(
         name,
         partial(validate, name),
         decide,
+        writes=name in WRITES,
         resources=resources.of_members(name, *members),
     )
 

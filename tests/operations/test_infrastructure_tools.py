@@ -1,0 +1,153 @@
+"""The calls of Terraform and CloudFormation, in their order: they end without a difference.
+
+The sequences are those of the providers' documentation and of their debug logs: create, wait until
+active, make the settings that CreateTable does not take, read everything, change, delete.
+"""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hashrange
+from hashrange.model.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.settings import Settings
+
+STREAM = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
+KEY = "arn:aws:kms:us-east-1:000000000000:key/11111111-2222-3333-4444-555555555555"
+PRECISION = "ApproximateCreationDateTimePrecision"
+NAMED = {"TableName": "orders"}
+TABLE: dict[str, Any] = NAMED | {
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "DeletionProtectionEnabled": True,
+    "SSESpecification": {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY},
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    "TableClass": "STANDARD",
+    "Tags": [{"Key": "team", "Value": "shop"}],
+}
+
+
+class Tool:
+    """A tool that calls the API; time passes between its calls."""
+
+    def __init__(self, path: Path | None = None, **settings: Any) -> None:
+        self.moment = 1_800_000_000.0
+        given = Settings(table_delay=3, **settings)
+        self.database = hashrange.connect(path, clock=self, settings=given)
+
+    def now(self) -> float:
+        return self.moment
+
+    def call(self, operation: str, **request: Any) -> dict[str, Any]:
+        self.moment += 5
+        return self.database.execute(operation, NAMED | request)
+
+    def read(self) -> dict[str, Any]:
+        """Everything that the tools compare with a template."""
+        table = self.call("DescribeTable")["Table"]
+        tags = self.database.execute("ListTagsOfResource", {"ResourceArn": table["TableArn"]})
+        return {
+            "table": table,
+            "tags": tags,
+            **{
+                name: self.call(f"Describe{name}")
+                for name in (
+                    *("TimeToLive", "ContinuousBackups", "ContributorInsights"),
+                    "KinesisStreamingDestination",
+                )
+            },
+        }
+
+    def destinations(self) -> list[tuple[str, str]]:
+        found = self.call("DescribeKinesisStreamingDestination")["KinesisDataStreamDestinations"]
+        return [(each["DestinationStatus"], each[PRECISION]) for each in found]
+
+
+def created() -> Tool:
+    tool = Tool()
+    assert tool.database.execute("CreateTable", TABLE)["TableDescription"]["TableStatus"] == (
+        "CREATING"
+    )
+    assert tool.call("DescribeTable")["Table"]["TableStatus"] == "ACTIVE"
+    expiry = {"Enabled": True, "AttributeName": "until"}
+    tool.call("UpdateTimeToLive", TimeToLiveSpecification=expiry)
+    tool.call("UpdateContributorInsights", ContributorInsightsAction="ENABLE")
+    enabling = tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM)
+    assert enabling == NAMED | {"StreamArn": STREAM, "DestinationStatus": "ENABLING"}
+    return tool
+
+
+def test_a_second_plan_has_no_difference() -> None:
+    tool = created()
+    state = tool.read()
+    assert state == tool.read()
+    table = state["table"]
+    assert table["DeletionProtectionEnabled"] is True
+    assert table["SSEDescription"]["KMSMasterKeyArn"] == KEY
+    assert table["TableClassSummary"]["TableClass"] == "STANDARD"
+    assert state["tags"] == {"Tags": TABLE["Tags"]}
+    assert state["TimeToLive"]["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLED"
+    assert state["ContributorInsights"]["ContributorInsightsStatus"] == "ENABLED"
+    assert tool.destinations() == [("ACTIVE", "MILLISECOND")]
+
+
+def test_a_change_and_the_end() -> None:
+    tool = created()
+    changed = {"UpdateKinesisStreamingConfiguration": {PRECISION: "MICROSECOND"}}
+    updating = tool.call("UpdateKinesisStreamingDestination", StreamArn=STREAM, **changed)
+    assert updating == NAMED | {"StreamArn": STREAM, "DestinationStatus": "UPDATING"} | changed
+    assert tool.destinations() == [("ACTIVE", "MICROSECOND")]
+    with pytest.raises(ValidationException, match="already set to the desired value"):
+        tool.call("UpdateKinesisStreamingDestination", StreamArn=STREAM, **changed)
+    tool.call("UpdateTable", SSESpecification={"Enabled": False})
+    assert "SSEDescription" not in tool.read()["table"]
+    with pytest.raises(ValidationException, match="protected against deletion"):
+        tool.call("DeleteTable")
+    disabling = tool.call("DisableKinesisStreamingDestination", StreamArn=STREAM)
+    assert disabling["DestinationStatus"] == "DISABLING"
+    assert tool.destinations() == [("DISABLED", "MICROSECOND")]
+    with pytest.raises(ValidationException, match="must be ACTIVE"):
+        tool.call("DisableKinesisStreamingDestination", StreamArn=STREAM)
+    tool.call("UpdateTable", DeletionProtectionEnabled=False)
+    tool.call("DeleteTable")
+    with pytest.raises(ResourceNotFoundException):
+        tool.call("DescribeTable")
+
+
+def test_a_destination_passes_through_its_statuses() -> None:
+    tool = created()
+    tool.call("DisableKinesisStreamingDestination", StreamArn=STREAM)
+    configuration = {"EnableKinesisStreamingConfiguration": {PRECISION: "MICROSECOND"}}
+    enabling = tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM, **configuration)
+    assert enabling["EnableKinesisStreamingConfiguration"] == {PRECISION: "MICROSECOND"}
+    tool.moment -= 5  # the next call comes at the same time
+    assert tool.destinations() == [("ENABLING", "MICROSECOND")]
+    with pytest.raises(ValidationException, match="must be DISABLED or ENABLE_FAILED"):
+        tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM)
+
+
+def test_the_log_says_that_nothing_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="hashrange"):
+        created()
+    [line] = caplog.messages
+    assert STREAM in line
+    assert "no record is sent" in line
+
+
+def test_a_file_accepts_only_what_it_has_until_it_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    tool = Tool(path)
+    tool.database.execute("CreateTable", TABLE)
+    with pytest.raises(ValidationException, match="not supported by this server"):
+        tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM)
+    tool.database.close()
+    tool = Tool(path, accept_unsupported=True)
+    tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM)
+    tool.database.close()
+    tool = Tool(path)  # what was kept stays
+    tool.moment += 10
+    assert tool.destinations() == [("ACTIVE", "MILLISECOND")]
+    tool.database.close()
