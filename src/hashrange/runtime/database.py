@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -17,6 +17,9 @@ from hashrange.runtime.checks.scrubber import Scrubber
 from hashrange.runtime.clock import TimeSource
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from hashrange.runtime.states import States
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -95,6 +98,14 @@ class Database:
         except SerializationException as error:
             error.add_note(_WIRE_FORM)
             raise
+
+    def states(self) -> "States":
+        """Names for states of a database in memory, to which it can go back; the first is now."""
+        from hashrange.runtime.states import States
+        from hashrange.storage.memory import MemoryStore
+
+        assert isinstance(self._store, MemoryStore), "only a database in memory goes back"
+        return States(self._store, self.runtime)
 
     def explain(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Explain what a request would consume now. Nothing is written or charged.

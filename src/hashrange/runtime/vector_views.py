@@ -40,5 +40,11 @@ class VectorViews:
                 _, gone = self._views.popitem(last=False)
                 self._bytes -= gone[0].bytes
 
+    def clear(self) -> None:
+        """Keep none, since the rows of the database have become others."""
+        with self._lock:
+            self._views.clear()
+            self._bytes = 0
+
     def fits(self, size_bytes: int, /) -> bool:
         return size_bytes < self._bytes_max

@@ -7,10 +7,9 @@ open, nothing is copied.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Generic, NamedTuple, TypeVar
 
 from hashrange import forks
 from hashrange.kv import (
@@ -35,42 +34,8 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
+from hashrange.storage.memory_rows import Rows, Spaces, State, rows_of
 from hashrange.storage.paging import cut, page_of, small
-from hashrange.storage.sortedkeys import SortedKeys
-
-V = TypeVar("V")
-
-
-class Rows(Generic[V]):
-    """Values by key, and the keys in order."""
-
-    __slots__ = ("keys", "values")
-
-    def __init__(self) -> None:
-        self.values: dict[bytes, V] = {}
-        self.keys = SortedKeys()
-
-    def put(self, key: bytes, value: V) -> None:
-        if key not in self.values:
-            self.keys.add(key)
-        self.values[key] = value
-
-    def remove(self, key: bytes) -> None:
-        del self.values[key]
-        self.keys.remove(key)
-
-    def items(self, start: bytes, end: bytes | None, reverse: bool) -> Iterator[tuple[bytes, V]]:
-        values = self.values
-        for key in self.keys.between(start, end, reverse):
-            yield key, values[key]
-
-
-class Spaces(NamedTuple):
-    """The live and the dropped spaces. Creating or dropping one makes a new pair of dicts."""
-
-    live: dict[int, Rows[bytes]]
-    dropped: dict[int, Rows[bytes]]
-
 
 Undo = dict[int, dict[bytes, bytes | None]]
 """By space and key, the value (None: absent) that a row had before the open transaction."""
@@ -124,6 +89,39 @@ class MemoryStore(forks.Forkable):
         if not self._writing.acquire(wait, self.busy_seconds if wait else -1):
             raise Busy("another thread is writing")
         return MemoryTransaction(self)
+
+    def state(self) -> State:
+        """What is committed, when the transaction under way has ended."""
+        transaction = self.begin()
+        try:
+            return self._state()
+        finally:
+            transaction.rollback()
+
+    def go_on_from(self, following: Callable[[State], State], /) -> None:
+        """Go on from the state that `following` makes of the one now, when the transaction under
+        way has ended. Open snapshots keep what they see. The numbers of `Append` go on."""
+        transaction = self.begin()
+        try:
+            spaces, counters = following(self._state())
+            with self._lock:
+                self._leave_to_snapshots()
+                self._spaces = Spaces({space: rows_of(spaces[space]) for space in spaces}, {})
+                self._counters = dict(counters)
+        finally:
+            transaction.rollback()
+
+    def _state(self) -> State:
+        spaces = {space: dict(rows.values) for space, rows in self._spaces.live.items()}
+        return State(spaces, dict(self._counters))
+
+    def _leave_to_snapshots(self) -> None:
+        """Move the rows, as they are, to a store of their own for the open snapshots."""
+        before = MemoryStore()
+        before._spaces, before._counters = self._spaces, self._counters
+        before._snapshots, self._snapshots = self._snapshots, set()
+        for snapshot in before._snapshots:
+            snapshot._store = before
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         raise StoreError("a database in memory has no file to copy")

@@ -110,11 +110,16 @@ class AdminPort:
             self._origins.check_host(request.headers.get("host", "").encode("latin-1"))
         except ForeignHostError:
             return text_answer("the Host header names another server", 403)
-        if request.method not in ("GET", "HEAD"):
-            return text_answer("only GET and HEAD are answered", 405)
+        if request.method not in self._methods(request.path):
+            methods = " and ".join(self._methods(request.path))
+            return text_answer(f"this path answers only {methods}", 405)
         if request.path == HEALTH_PATH and HEALTH_PATH not in self._routes:
             return text_answer("alive")
         return await self._route(request)
+
+    def _methods(self, path: str) -> tuple[str, ...]:
+        route = self._routes.get(path)
+        return ("POST",) if route is not None and route.changes else ("GET", "HEAD")
 
     async def _route(self, request: "_Request") -> Answer:
         route = self._routes.get(request.path)

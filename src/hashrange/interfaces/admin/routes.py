@@ -24,10 +24,12 @@ class Answer(NamedTuple):
 class Route(NamedTuple):
     """`answer` is called in a thread of the admin port, several of them at once, so it may wait for
     a disk, but it must not touch what belongs to the event loop. An `open` route needs no token.
+    One that `changes` something is for POST, the others for GET and HEAD.
     """
 
     answer: Callable[[Query], Answer]
     open: bool = False
+    changes: bool = False
 
 
 Routes = Mapping[str, Route]

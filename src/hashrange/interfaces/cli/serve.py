@@ -144,6 +144,12 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
         help="the address of the admin port, default: 127.0.0.1",
     )
     parser.add_argument(
+        "--resettable",
+        action="store_true",
+        help="for tests, in memory: POST /reset at the admin port goes back to the start, and "
+        "POST /snapshots/keep?name=NAME and /snapshots/load?name=NAME to a state in between",
+    )
+    parser.add_argument(
         "--console",
         action="store_true",
         help="serve a web console, which only reads, at a free port of 127.0.0.1",

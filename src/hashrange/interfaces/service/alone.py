@@ -60,6 +60,10 @@ def serve_alone(options: Options) -> None:
 
             greeting.append(admin.greeting)
             routes = service.monitor.routes()
+            if options.resettable:
+                from hashrange.interfaces.admin.going_back import GoingBack
+
+                routes = {**routes, **GoingBack(service.database.states()).routes()}
             beside.append(AdminPort(admin.sock, admin.token, routes, listener.origins))
         if options.console:
             address = opened.enter_context(_console(service.database, options))

@@ -67,12 +67,15 @@ class Options(NamedTuple):
     console: bool
     access_log: bool
     log_format: LogFormat
+    resettable: bool
 
     def check(self) -> None:
         """Raises ServerError for options that do not go together."""
         self.settings()
         if self.workers > 1:
             self._check_workers()
+        if self.resettable:
+            self._check_resettable()
 
     def settings(self) -> Settings:
         return Settings(
@@ -139,6 +142,17 @@ class Options(NamedTuple):
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
         if self.console:
             raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
+
+    def _check_resettable(self) -> None:
+        if self.path is not None:
+            raise ServerError("--resettable is for tests: only a database in memory goes back")
+        if self.admin_port is None:
+            raise ServerError("--resettable needs --admin-port, where POST /reset is answered")
+        if self.eventual or self.throughput == "enforced":
+            raise ServerError(
+                "--resettable excludes --eventual and --throughput enforced: they remember old "
+                "values, which would be another state's"
+            )
 
 
 class AdminListener(NamedTuple):

@@ -1,0 +1,54 @@
+"""States of a database in memory, to which a test goes back.
+
+The rows become those of an earlier state. Whatever tells versions apart goes on and never back: the
+version of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So no
+number that a client or a cache has seen is seen again with another meaning.
+"""
+
+from secrets import token_bytes
+
+from hashrange import kv
+from hashrange.engine.keyspace import system
+from hashrange.runtime.base import BaseRuntime
+from hashrange.runtime.vector_views import VectorViews
+from hashrange.storage.memory import MemoryStore
+from hashrange.storage.memory_rows import State
+
+_CATALOG_BYTES = 8
+
+
+class States:
+    """The state when this was made, and the snapshots that were taken since, by their names."""
+
+    def __init__(self, store: MemoryStore, runtime: BaseRuntime) -> None:
+        self._store = store
+        self._runtime = runtime
+        self._first = store.state()
+        self._kept: dict[str, State] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._kept)
+
+    def keep(self, name: str) -> None:
+        """Take a snapshot. It replaces one of the same name."""
+        self._kept[name] = self._store.state()
+
+    def go_back(self, name: str | None = None) -> None:
+        """Go back to a snapshot, or to the first state. KeyError if there is no such snapshot."""
+        wanted = self._first if name is None else self._kept[name]
+        self._store.go_on_from(lambda now: _following(now, wanted))
+        views = self._runtime.environment.views
+        assert isinstance(views, VectorViews), "a database in memory keeps views of this kind"
+        views.clear()
+
+
+def _following(now: State, wanted: State) -> State:
+    """The wanted rows, with versions that follow those of now."""
+    rows = dict(wanted.spaces[kv.SYSTEM_SPACE])
+    spaces, catalog = system.SPACES[1], system.CATALOG_VERSION[1]
+    made = [system.decode_number(s.spaces[kv.SYSTEM_SPACE].get(spaces)) for s in (now, wanted)]
+    rows[spaces] = system.encode_number(max(made))
+    rows[catalog] = system.new_version(token_bytes(_CATALOG_BYTES)).value
+    clock = max(state.counters.get(kv.CLOCK, 0) for state in (now, wanted))
+    return State({**wanted.spaces, kv.SYSTEM_SPACE: rows}, {**wanted.counters, kv.CLOCK: clock})
