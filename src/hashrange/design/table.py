@@ -122,7 +122,7 @@ class Table:
         patterns = self.patterns_of(protocol)
         core = StoreSteps(self.model, patterns, observe, cursor_key)
         opened: Any
-        if any(pattern.asynchronous for pattern in patterns):
+        if AsyncStore in getattr(protocol, "__mro__", ()):
             from hashrange.design.execute.async_store import OpenAsyncStore
 
             opened = OpenAsyncStore(core, connect_async(connection, self.model.binary))

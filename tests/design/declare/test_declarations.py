@@ -202,3 +202,12 @@ def test_the_name_of_an_unknown_rule_or_protocol_is_told(database: hashrange.Dat
 
     with pytest.raises(st.DeclarationError, match="Stranger"):
         table.open(Stranger, database)
+
+
+def test_an_index_has_one_projection() -> None:
+    one = item(
+        "A", "'a#{a}', 'i'", "a: st.Slug", "i = st.index('GSI1', 'g#{a}', 'a', project='KEYS_ONLY')"
+    )
+    other = item("B", "'b#{b}', 'i'", "b: st.Slug", "i = st.index('GSI1', 'g#{b}', 'b')")
+    with pytest.raises(st.DeclarationError, match="projects ALL here, but KEYS_ONLY in another"):
+        model(one + other + patterns(table=", B"))

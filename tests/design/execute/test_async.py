@@ -67,3 +67,18 @@ def test_a_blocking_client_is_refused(database: hashrange.Database) -> None:
     client = database.boto3_session().client("dynamodb")
     with pytest.raises(TypeError, match="block the event loop"):
         table.open(Counters, client)
+
+
+def test_an_asynchronous_store_needs_no_pattern(database: hashrange.Database) -> None:
+    class Plain(st.AsyncStore, Protocol):
+        pass
+
+    plain = st.Table("plain", Plain, Counter)
+
+    async def go() -> Counter:
+        plain.create(database)
+        return await plain.open(Plain, database).put(Counter(group="g", name="n", total=7))
+
+    assert asyncio.run(go()).total == 7
+    with pytest.raises(TypeError, match="would block the event loop"):
+        plain.open(Plain, database.boto3_session().client("dynamodb"))

@@ -208,3 +208,69 @@ def test_markers_of_the_old_form_are_replaced(
     assert (again.written, again.deleted, len(again.clashes)) == (0, 0, 1)
     with pytest.raises(st.NotUnique):
         db.create(User(user_id="9", login="b"))
+
+
+class Interrupting:
+    """A database in which another program writes before some of the requests."""
+
+    def __init__(self, database: hashrange.Database, *others: Callable[[], object]) -> None:
+        self.database, self.others = database, [*others]
+
+    def execute(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if operation == "TransactWriteItems" and self.others:
+            self.others.pop(0)()
+        return self.database.execute(operation, payload)
+
+
+@pytest.mark.parametrize("change", ["changed", "deleted", "taken"])
+def test_markers_are_rebuilt_while_other_programs_write(
+    change: str, database: hashrange.Database, stored: Stored
+) -> None:
+    table.create(database)
+    db = table.open(App, database)
+    raw = table.dump(User(user_id="1", login="a"))
+    database.execute("PutItem", {"TableName": table.name, "Item": raw})
+
+    def changed() -> None:
+        with db.edit(db.user, "1") as user:
+            user.login = "b"
+
+    def taken() -> None:
+        changed()
+        db.create(User(user_id="2", login="a"))
+
+    others = {"changed": changed, "taken": taken, "deleted": lambda: db.delete(db.user, "1")}
+    rebuilt = st.rebuild_markers(table, Interrupting(database, others[change]))
+    assert rebuilt.clashes == []
+    expected = {"changed": {"1": "b"}, "deleted": {}, "taken": {"1": "b", "2": "a"}}[change]
+    assert set(markers(stored)) == {
+        f"unique#account#{{login}}#account#{login}" for login in expected.values()
+    }
+
+
+def test_a_marker_that_its_owner_takes_again_is_not_deleted(
+    database: hashrange.Database, stored: Stored
+) -> None:
+    """The item has another text while the scan passes it, and then its first one again."""
+    table.create(database)
+    db = table.open(App, database)
+    db.create(User(user_id="1", login="a"))
+    scans = 0
+
+    class Between(Interrupting):
+        def execute(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+            nonlocal scans
+            scans += operation == "Scan"
+            if operation == "Scan" and scans == 2:
+                self.rename("b")
+            answer = super().execute(operation, payload)
+            if operation == "Scan" and scans == 2:
+                self.rename("a")
+            return answer
+
+        def rename(self, login: str) -> None:
+            with db.edit(db.user, "1") as user:
+                user.login = login
+
+    st.rebuild_markers(table, Between(database))
+    assert "unique#account#{login}#account#a" in markers(stored)

@@ -206,3 +206,25 @@ def test_get_many_answers_in_order(db: App) -> None:
     db.create(Counter(name="b"))
     found = db.get_many(db.counter, ["b", "x", "a", "b"])
     assert [c and c.name for c in found] == ["b", None, "a", "b"]
+
+
+def test_a_map_with_an_empty_name_is_refused(database: hashrange.Database) -> None:
+    class Box(st.Item):
+        key = st.key("box#{box_id}")
+        box_id: st.Slug
+        content: dict[str, dict[str, int]]
+
+    class Boxes(st.Store, Protocol):
+        def box(self, box_id: str) -> Box | None: ...
+
+    boxes = st.Table("boxes", Boxes, type_attribute=None)
+    boxes.create(database)
+    db = boxes.open(Boxes, database)
+    box = db.put(Box(box_id="1", content={"a": {}}))
+    writes: list[Callable[[], object]] = [
+        lambda: db.put(Box(box_id="1", content={"a": {"": 1}})),
+        lambda: db.assign(box, "content.a", {"": 1}),
+    ]
+    for write in writes:
+        with pytest.raises(st.BadValue, match=r"content.*not empty"):
+            write()

@@ -151,3 +151,9 @@ def test_a_generated_id_is_unique_unless_it_is_passed(factory: str) -> None:
         assert found == {("A05", "information")}
     else:
         assert found == {("A05", "error"), ("R05", "warning")}
+
+
+def test_a_partial_identity_is_told_as_what_is_missing() -> None:
+    trigger, _ = CASES["K16"]
+    [finding] = [one for one in st.lint(model(trigger)).findings if one.rule == "K16"]
+    assert finding.message == "o#{o} does not name one O, which needs c and o"

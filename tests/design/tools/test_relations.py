@@ -48,7 +48,7 @@ class Follow(st.Item):
     """Two references to one entity."""
 
     key = st.key("user#{follower}", "follows#{followed}")
-    of_followed = st.index("GSI1", "followed#{followed}", "by#{follower}", project="KEYS_ONLY")
+    of_followed = st.index("GSI1", "followed#{followed}", "by#{follower}")
 
     follower: Annotated[st.Slug, st.ref(User)]
     followed: Annotated[st.Slug, st.ref(User)]

@@ -8,7 +8,7 @@ import pytest
 import hashrange
 from hashrange import design as st
 
-from ..models import PRELUDE, model
+from ..models import GET_A, PRELUDE, item, model, patterns
 from .test_tools import command
 
 CONSTRAINED = """
@@ -51,3 +51,14 @@ def test_a_value_that_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
     [line] = done.stderr.splitlines()
     assert line.startswith("hashrange: A: no generated value is valid (code: ")
     assert line.endswith("Field(examples=[...])")
+
+
+def test_samples_have_different_unique_texts() -> None:
+    table = model(
+        item("A", "'a#{id}', 'info'", "id: st.Slug; mail: str", "one = st.unique('{mail}')")
+        + patterns(GET_A)
+    )
+    for seed in range(5):
+        mails = [vars(one)["mail"] for one in st.sample(table, parents=12, seed=seed)]
+        assert mails
+        assert len(set(mails)) == len(mails), seed

@@ -265,15 +265,24 @@ class _Sources:
                 at=draft.model,
                 rule="K18",
             )
+        if known.project != source.project and "ALL" in (known.project, source.project):
+            raise DeclarationError(
+                f"{declared_as}: the index {index.name!r} projects {_projection_text(source)} "
+                f"here, but {_projection_text(known)} in another entity: give each the same "
+                "project=, since an index has one projection",
+                at=draft.model,
+            )
         self.indexes[index.name] = _merged(known, source)
+
+
+def _projection_text(source: Source) -> str:
+    return source.project if isinstance(source.project, str) else ", ".join(source.project)
 
 
 def _merged(known: Source, more: Source) -> Source:
     """An index has one projection: all attributes that any of its entities names."""
     if known.project == more.project:
         return known
-    if "ALL" in (known.project, more.project):
-        return known if known.project == "ALL" else more
     attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]
     merged = tuple(dict.fromkeys(attributes))
     return Source(known.name, known.kind, known.hash, known.range, merged)

@@ -175,6 +175,8 @@ def _map(value: Mapping[Any, Any]) -> AttributeValue:
     for name, member in value.items():
         if not isinstance(name, str):
             raise BadValue(f"the names in a map are texts, not {name!r}")
+        if not name:
+            raise BadValue("the names in a map are not empty")
         members[name] = encode(member)
     return {"M": members}
 

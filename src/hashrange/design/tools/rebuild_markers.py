@@ -1,12 +1,13 @@
 """Making a table's unique markers again from its items, e.g. after a change of a namespace."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.errors import ConditionFailed, NotUnique
+from hashrange.design.errors import Conflict, NotUnique
+from hashrange.design.execute.batches import get_one
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.steps import ApiCall, Steps, run
@@ -15,12 +16,16 @@ from hashrange.design.execute.writes.expression import Expression
 from hashrange.design.execute.writes.unique_markers import (
     MARKER_TYPE,
     OWNER_ATTRIBUTE,
+    Marker,
     markers,
     markers_of,
 )
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.design.table import Table
 from hashrange.model.values import Item
+
+ATTEMPTS = 10
+"""How often an item that other programs change is read again."""
 
 
 @dataclass
@@ -38,60 +43,101 @@ class RebuiltMarkers:
 def rebuild_markers(table: Table, connection: Any) -> RebuiltMarkers:
     """Write the missing markers of all items, then delete the markers that no item has.
 
-    Reads the whole table twice. Each marker is written in a transaction that checks its item, so
-    other programs may write meanwhile, if their model has the same unique texts. It can be repeated
-    at any time. Raises Conflict if an item changes while its marker is written.
+    Reads the whole table twice. Each marker is written or deleted in a transaction that checks its
+    item, so other programs may write meanwhile, if their model has the same unique texts. An item
+    that they change is read again, up to ten times: then Conflict is raised. The call can be
+    repeated at any time.
     """
-    return run(_rebuild(table.model), connect(connection))
+    rebuild = _Rebuild(table.model)
+    return run(rebuild.steps(), connect(connection))
 
 
-def _rebuild(model: TableModel) -> Steps[RebuiltMarkers]:
-    rebuilt = RebuiltMarkers()
-    loader = Loader(model, [entity.model for entity in model.entities])
-    there: dict[str, Item] = {}
-    needed: set[str] = set()
-    for only_markers in (True, False):
-        request: dict[str, Any] = {"TableName": model.name, "ConsistentRead": True}
-        while request:
-            response = yield ApiCall("Scan", request)
-            for raw in response["Items"]:
-                if _is_marker(model, raw) and only_markers:
-                    there[raw[model.table.hash[0].attribute]["S"]] = raw
-                elif not _is_marker(model, raw) and not only_markers:
-                    needed |= yield from _write(model, loader.recognise(raw), raw, there, rebuilt)
-            after = response.get("LastEvaluatedKey")
-            request = {**request, "ExclusiveStartKey": after} if after else {}
-    for name, raw in there.items():
-        if name not in needed:
-            try:
-                yield from commit([_delete(model, raw)])
-                rebuilt.deleted += 1
-            except ConditionFailed:
-                continue  # another program has taken it over
-    return rebuilt
+class _Rebuild:
+    """`there` are the markers found, by name; `needed` are the names that items have."""
 
+    def __init__(self, model: TableModel) -> None:
+        self.model = model
+        self.loader = Loader(model, [entity.model for entity in model.entities])
+        self.there: dict[str, Item] = {}
+        self.needed: set[str] = set()
+        self.rebuilt = RebuiltMarkers()
 
-def _write(
-    model: TableModel,
-    entity: Entity | None,
-    raw: Item,
-    there: Mapping[str, Item],
-    rebuilt: RebuiltMarkers,
-) -> Steps[set[str]]:
-    """Write an item's missing markers; returns the names of all markers that it needs."""
-    needed = markers_of(model, entity, raw) if entity is not None else {}
-    for name, marker in needed.items():
-        stored = there.get(name, {})
-        expiry = stored.get(model.ttl_attribute or "")
+    def steps(self) -> Steps[RebuiltMarkers]:
+        for only_markers in (True, False):
+            request: dict[str, Any] = {"TableName": self.model.name, "ConsistentRead": True}
+            while request:
+                response = yield ApiCall("Scan", request)
+                for raw in response["Items"]:
+                    if _is_marker(self.model, raw) and only_markers:
+                        self.there[raw[self.model.table.hash[0].attribute]["S"]] = raw
+                    elif not _is_marker(self.model, raw) and not only_markers:
+                        yield from self._write(raw)
+                after = response.get("LastEvaluatedKey")
+                request = {**request, "ExclusiveStartKey": after} if after else {}
+        for name, raw in self.there.items():
+            if name not in self.needed:
+                yield from self._clear(name, raw)
+        return self.rebuilt
+
+    def _markers(self, raw: Item | None) -> dict[str, Marker]:
+        entity = None if raw is None else self.loader.recognise(raw)
+        return {} if entity is None else markers_of(self.model, entity, raw)
+
+    def _write(self, raw: Item) -> Steps[None]:
+        """Write an item's missing markers, again if another program changes the item meanwhile."""
+        for _ in range(ATTEMPTS):
+            clashes: list[str] = []
+            conflict = None
+            for name, marker in self._markers(raw).items():
+                try:
+                    yield from self._put(name, marker, raw)
+                except NotUnique as error:
+                    clashes.append(f"{error} ({_key_text(raw, self.model)})")
+                except Conflict as error:
+                    conflict = error
+            if not clashes and conflict is None:
+                return
+            current = yield from get_one(self.model.name, self._key(raw))
+            if current is None:
+                return
+            if conflict is None and current == raw:
+                break
+            raw = current
+        if conflict is not None:
+            raise conflict
+        self.rebuilt.clashes += clashes
+
+    def _put(self, name: str, marker: Marker, raw: Item) -> Steps[None]:
+        self.needed.add(name)
+        stored = self.there.get(name, {})
+        expiry = stored.get(self.model.ttl_attribute or "")
         if (stored.get(OWNER_ATTRIBUTE), expiry) == ({"M": marker.owner}, marker.expiry):
-            continue
-        puts = [a for a in markers(model, marker.entity, None, raw) if a.key == marker.key]
-        try:
-            yield from commit([*puts, _unchanged(model, marker.entity, raw)])
-            rebuilt.written += 1
-        except NotUnique as error:
-            rebuilt.clashes.append(f"{error} ({_key_text(raw, model)})")
-    return set(needed)
+            return
+        puts = [a for a in markers(self.model, marker.entity, None, raw) if a.key == marker.key]
+        yield from commit([*puts, _unchanged(self.model, marker.entity, marker.owner, raw)])
+        self.rebuilt.written += 1
+
+    def _clear(self, name: str, raw: Item) -> Steps[None]:
+        """Delete a marker, unless its owner has meanwhile come to need it."""
+        key = raw[OWNER_ATTRIBUTE]["M"]
+        for _ in range(ATTEMPTS):
+            owner = yield from get_one(self.model.name, key)
+            if name in self._markers(owner):
+                return
+            entity = None if owner is None else self.loader.recognise(owner)
+            unchanged = _unchanged(self.model, entity, key, owner)
+            try:
+                yield from commit([_delete(self.model, raw), unchanged])
+            except Conflict:
+                stored = yield from get_one(self.model.name, self._key(raw))
+                if stored is None or stored[OWNER_ATTRIBUTE] != raw[OWNER_ATTRIBUTE]:
+                    return  # another program has deleted it or taken it over
+            else:
+                self.rebuilt.deleted += 1
+                return
+
+    def _key(self, raw: Item) -> Item:
+        return {c.attribute: raw[c.attribute] for c in self.model.table.columns}
 
 
 def _is_marker(model: TableModel, raw: Item) -> bool:
@@ -101,16 +147,21 @@ def _is_marker(model: TableModel, raw: Item) -> bool:
     return is_key and rest in ([], [MARKER_TYPE]) and OWNER_ATTRIBUTE in raw
 
 
-def _unchanged(model: TableModel, entity: Entity, raw: Item) -> WriteAction:
-    """A check that the unique fields of an item are as read."""
+def _unchanged(
+    model: TableModel, entity: Entity | None, key: Item, raw: Item | None
+) -> WriteAction:
+    """A check that the unique fields of an item are as read; `raw` is None if it was absent."""
     expression = Expression()
-    fields = {name for unique in entity.unique for name in unique.template.fields}
-    conditions = [f"attribute_exists({expression.name(model.table.hash[0].attribute)})"]
-    conditions += [
-        expression.as_read(attribute, raw.get(attribute))
-        for attribute in sorted(entity.attributes[name] for name in fields)
+    hash_name = model.table.hash[0].attribute
+    conditions = [
+        expression.as_read(hash_name, None)
+        if raw is None
+        else f"attribute_exists({expression.name(hash_name)})"
     ]
-    key = entity.key_of(raw)
+    if raw is not None and entity is not None:
+        fields = {name for unique in entity.unique for name in unique.template.fields}
+        attributes = sorted(entity.attributes[name] for name in fields)
+        conditions += [expression.as_read(name, raw.get(name)) for name in attributes]
     parameters = {
         "TableName": model.name,
         "Key": key,

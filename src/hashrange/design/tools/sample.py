@@ -17,7 +17,7 @@ from uuid import UUID
 from annotated_types import Ge
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
-from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.entity import Entity, UniqueTemplate
 from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.markers import Expires
 from hashrange.design.declare.table_model import TableModel
@@ -71,6 +71,8 @@ class _Inventor:
         self.number = 0
         """The number of a readable item, else 0."""
         self.made: dict[str, list[Item]] = {}
+        self.texts: set[tuple[str, str]] = set()
+        """The unique texts of the items made, each with its namespace."""
 
     def items(self) -> list[Item]:
         order = self._order()
@@ -98,23 +100,27 @@ class _Inventor:
             item = self._one(entity, above, number + 1)
             if item is None or not self._may_have_texts(entity, item):
                 continue
-            key = entity.primary_key(vars(item))
-            if self._fits(entity, item, list(found.values())):
-                found.setdefault(repr(sorted(key.items())), item)
+            key = repr(sorted(entity.primary_key(vars(item)).items()))
+            if key not in found and self._fits(entity, item, list(found.values())):
+                found[key] = item
+                self.texts |= _unique_texts(entity, item).keys()
         return list(found.values())
 
     def _may_have_texts(self, entity: Entity, item: Item) -> bool:
-        """Whether unique texts that several entities share are left for this entity.
+        """Whether no other item has its unique texts, and those that several entities share are
+        left for this entity.
 
         There are few texts, and the first entity would take all of them.
         """
-        for unique in entity.unique:
+        texts = _unique_texts(entity, item)
+        if not self.texts.isdisjoint(texts):
+            return False
+        for (_, text), unique in texts.items():
             sharing = [
                 other.name
                 for other in self.model.entities
                 if any(theirs.namespace == unique.namespace for theirs in other.unique)
             ]
-            text = unique.template.render(vars(item)) or ""
             if sharing[shard_of(text, len(sharing))] != entity.name:
                 return False
         return True
@@ -284,6 +290,11 @@ class _Inventor:
         places = min((p for p in found if p is not None), default=PLACES)
         low, high = _range(metadata, FRACTIONS, 10**places)
         return Decimal(self.chance.randint(low, high)).scaleb(-places)
+
+
+def _unique_texts(entity: Entity, item: Item) -> dict[tuple[str, str], UniqueTemplate]:
+    rendered = ((unique, unique.template.render(vars(item))) for unique in entity.unique)
+    return {(unique.namespace, text): unique for unique, text in rendered if text is not None}
 
 
 def _range(metadata: Sequence[Any], span: int, unit: int) -> tuple[int, int]:

@@ -295,7 +295,8 @@ def partial_identity(c: Context) -> Iterator[Found]:
         for other in _partly_known(c, entity, fields)[:1]:
             *parents, child = other.key.fields
             identity = f"{', '.join(parents)} and {child}"
-            yield named(entity, key), f"{key.hash[0].template} for a {other}, which is {identity}"
+            known = ", ".join(str(column.template) for column in key.hash)
+            yield named(entity, key), f"{known} does not name one {other}, which needs {identity}"
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
