@@ -36,8 +36,8 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port",
         type=port_number,
-        default=8000,
-        help="the TCP port to listen on, default: 8000; 0 takes any free port",
+        help="the TCP port to listen on, default: 8000, or 4566 with --like localstack; 0 takes "
+        "any free port",
     )
     parser.add_argument(
         "--host",
@@ -107,11 +107,17 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "also refuses requests above the limits of tables and partitions, as DynamoDB does",
     )
     parser.add_argument(
+        "--like",
+        choices=("localstack",),
+        help="stand in the place of LocalStack, for DynamoDB alone: its port, its health check, "
+        "and --accept-unsupported",
+    )
+    parser.add_argument(
         "--accept-unsupported",
         action=argparse.BooleanOptionalAction,
         help="keep settings that this server does not have, such as Kinesis destinations, as told, "
         "and show them again, so that templates that name them are created; default: only in "
-        "memory",
+        "memory and with --like",
     )
     parser.add_argument(
         "--fault",

@@ -134,6 +134,12 @@ def opened_service(
             monitor = Monitor.of(database, lambda: server.figures())  # noqa: PLW0108  made below
             observers.append(monitor.metrics.observe)
         database.runtime.evaluate_elsewhere()
-        server = Server(database.runtime, listener, observer=together(observers), balance=balance)
+        server = Server(
+            database.runtime,
+            listener,
+            non_api=options.likeness.non_api,
+            observer=together(observers),
+            balance=balance,
+        )
         reload = Reload(listener, Files(options.keys, options.tls_cert, options.tls_key))
         yield Service(runner, database, server, reload, monitor)

@@ -21,6 +21,7 @@ from hashrange.interfaces.server.listener import (
     listening_socket,
     tls_context,
 )
+from hashrange.interfaces.service.likeness import ITSELF, LIKENESSES, Likeness
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.settings import Settings, Throughput
@@ -48,7 +49,7 @@ class Options(NamedTuple):
     """Named like the options of the command line, which explains them."""
 
     path: Path | str | None
-    port: int
+    port: int | None
     host: str
     workers: int
     tables: Path | None
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     cors: list[str]
     durability: "Durability"
     throughput: Throughput
+    like: str | None
     accept_unsupported: bool | None
     fault: list[str]
     eventual: str | None
@@ -77,12 +79,16 @@ class Options(NamedTuple):
         if self.resettable:
             self._check_resettable()
 
+    @property
+    def likeness(self) -> Likeness:
+        return LIKENESSES[self.like] if self.like else ITSELF
+
     def settings(self) -> Settings:
         return Settings(
             throughput=self.throughput,
             consistency=Eventual(worst=self.eventual == "worst") if self.eventual else None,
             faults=_faults(self.fault),
-            accept_unsupported=self.accept_unsupported,
+            accept_unsupported=self._accept_unsupported(),
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:
@@ -93,7 +99,8 @@ class Options(NamedTuple):
             raise ServerError("--no-auth accepts every client; give either it or keys")
         origins = allowed_origins(self.cors)
         check_address(self.host, keys, trusting=self.no_auth)
-        return Listener(sock or listening_socket(self.host, self.port), keys, tls, origins)
+        port = self.likeness.port if self.port is None else self.port
+        return Listener(sock or listening_socket(self.host, port), keys, tls, origins)
 
     def url(self, listener: Listener) -> str:
         return _url("https" if listener.tls else "http", self.host, listener.port)
@@ -121,6 +128,11 @@ class Options(NamedTuple):
             )
         if not os.path.ismount(volume):
             _log.warning(NO_VOLUME, volume, path)
+
+    def _accept_unsupported(self) -> bool | None:
+        if self.accept_unsupported is None and self.like:
+            return True
+        return self.accept_unsupported
 
     def _where(self) -> str:
         if self.path is None:
