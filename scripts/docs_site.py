@@ -13,6 +13,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
+MARK = ROOT / "src/hashrange/interfaces/console/static/icon.svg"
 PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
@@ -47,6 +48,7 @@ _log = logging.getLogger("mkdocs.hooks.docs_site")
 def on_files(files: Files, config: Any) -> Files:
     for name, page in PAGES.items():
         files.append(File.generated(config, page, content=_content(name)))
+    files.append(File.generated(config, "mark.svg", content=MARK.read_text()))
     return files
 
 
