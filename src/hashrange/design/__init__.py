@@ -54,6 +54,7 @@ from hashrange.design.declare.protocols import (
     Store,
 )
 from hashrange.design.declare.replaces import pair, replaces
+from hashrange.design.declare.transaction_protocols import AsyncWork, Work
 from hashrange.design.declare.typed_conditions import Condition
 from hashrange.design.declare.vectors import Match, Nearest, Vector, VectorLike, vectors
 from hashrange.design.declare.volumes import each, ignore, total, volumes, writes
@@ -129,6 +130,7 @@ __all__ = [
     "AlreadyExists",
     "AsyncQuery",
     "AsyncStore",
+    "AsyncWork",
     "AtLeast",
     "AtMost",
     "BadValue",
@@ -172,6 +174,7 @@ __all__ = [
     "VectorLike",
     "Version",
     "View",
+    "Work",
     "after",
     "at_least",
     "at_most",

@@ -19,6 +19,7 @@ from hashrange.design.execute.store_methods import explain
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.atomic_updates import ATOMIC
 from hashrange.design.execute.writes.commit import commit
+from hashrange.design.execute.writes.upserts import add_or_create
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create
@@ -28,7 +29,18 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_SHOWN = (*ATOMIC, "put", "create", "save", "move", "delete", "get_many", "edit", "update")
+_SHOWN = (
+    *ATOMIC,
+    "add_or_create",
+    "put",
+    "create",
+    "save",
+    "move",
+    "delete",
+    "get_many",
+    "edit",
+    "update",
+)
 
 
 class Table:
@@ -185,6 +197,8 @@ class Table:
             entity = core.writer.entity(what)
             key = entity.primary_key(vars(what))
             return commit([core.writer.atomic(name, entity, key, kwargs)])
+        if name == "add_or_create":
+            return commit([add_or_create(core.writer, what, kwargs)])
         if name == "delete" and isinstance(what, Item):
             return core.delete_item(what)
         if name == "delete":

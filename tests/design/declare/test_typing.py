@@ -39,7 +39,13 @@ class House(st.Store, Protocol):
 table = st.Table("house", House)
 
 
+def work(t: st.Work, house: House, b: str) -> int:
+    floor = t.get(house.floor, b, "1")
+    return 0 if floor is None else len(floor.name)
+
+
 def fine(db: House) -> None:
+    print(db.transact(work, db, "1") + 1)
     with db.edit(db.floor, b="1", f="2") as floor:
         floor.name = "x"
     for either in db.tree("1"):
@@ -65,6 +71,8 @@ def mistakes(db: House) -> None:
     with db.patch(db.floor, b="1", f="2") as floor:
         floor.nme = "x"  # wrong
     db.delete(db.floor, b="1", f=2)  # wrong
+    db.transact(work, db, 1)  # wrong
+    db.transact(work, db, "1").upper()  # wrong
 """
 WRONG = {n for n, line in enumerate(MISTAKES.splitlines(), 1) if line.endswith("# wrong")}
 

@@ -10,14 +10,16 @@ collection is a plain `def` that returns an `AsyncQuery`. Errors are in `hashran
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.transaction_protocols import (
     AsyncReadTransaction,
     AsyncTransaction,
+    AsyncWork,
     ReadTransaction,
     Transaction,
+    Work,
 )
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import ItemError
@@ -209,6 +211,14 @@ class Store(Protocol):
         """
         ...
 
+    def add_or_create(self, item: I, /, **amounts: Any) -> I:
+        """Add to numbers and sets of the stored item, or of `item`, which is created, if none is.
+
+        One atomic request, or two if the stored item lacks a field that `item` has. Raises what
+        `add` raises, and BadValue if the entity has unique texts or copies, or is copied.
+        """
+        ...
+
     def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I:
         """Remove members from sets: see `add`."""
         ...
@@ -265,6 +275,17 @@ class Store(Protocol):
         """
         ...
 
+    def transact(
+        self, work: Callable[Concatenate[Work, P], R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Call `work(t, ...)`, write what it collected in `t` if all that it read is unchanged.
+
+        After a lost race, `work` is called again, up to ten times in all: it should have no other
+        effects. Then Conflict is raised. It is not called again after an error of the client, such
+        as a timeout, since the writes may have been done. Returns what `work` returns.
+        """
+        ...
+
     def read_transaction(self) -> AbstractContextManager[ReadTransaction]:
         """Get items of one snapshot, by patterns of any stores on the same connection."""
         ...
@@ -310,6 +331,8 @@ class AsyncStore(Protocol):
 
     async def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
 
+    async def add_or_create(self, item: I, /, **amounts: Any) -> I: ...
+
     async def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I: ...
 
     async def append(self, item: I, /, *, where: Where | None = None, **elements: Any) -> I: ...
@@ -337,6 +360,14 @@ class AsyncStore(Protocol):
     def transaction(
         self, *others: "AsyncStore", token: str | None = None
     ) -> AbstractAsyncContextManager[AsyncTransaction]: ...
+
+    async def transact(
+        self,
+        work: Callable[Concatenate[AsyncWork, P], Awaitable[R]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R: ...
 
     def read_transaction(self) -> AbstractAsyncContextManager[AsyncReadTransaction]: ...
 

@@ -28,6 +28,8 @@ class Writes(Protocol):
 
     def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> None: ...
 
+    def add_or_create(self, item: Item, /, **amounts: Any) -> None: ...
+
     def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> None: ...
 
     def append(self, item: Item, /, *, where: Where | None = None, **elements: Any) -> None: ...
@@ -104,6 +106,41 @@ class AsyncTransaction(Writes, Protocol):
     def patch(
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractAsyncContextManager[I]: ...
+
+
+class Work(Writes, Protocol):
+    """What the function of `Store.transact` reads and writes."""
+
+    def get(self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Read an item by its primary key. None if it is absent, which is checked too.
+
+        Writes of the work are not seen.
+        """
+        ...
+
+    @overload
+    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+
+class AsyncWork(Writes, Protocol):
+    """See `Work`."""
+
+    async def get(
+        self, get: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
+
+    @overload
+    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
 
 class TransactionRead(Protocol[X]):

@@ -10,6 +10,7 @@ from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
 from hashrange.design.execute.store_methods import QueryMethods, StoreMethods, bind
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.work import Work, finish
 from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class OpenAsyncStore(StoreMethods):
     @asynccontextmanager
     async def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
         bound = bind(get, args, kwargs)
-        item = self.core.blank(bound)
+        item = bound.blank()
         yield item
         await self.run(self.core.patch(bound, item))
 
@@ -73,6 +74,15 @@ class OpenAsyncStore(StoreMethods):
         pending = OpenAsyncTransaction(self)
         yield pending
         await self.run(self.core.transact([other.core for other in others], pending, token))
+
+    async def transact(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
+        attempt = 0
+        while True:
+            pending = Work(self)
+            result = await work(pending, *args, **kwargs)
+            if await self.run(finish(self.core, pending, attempt)):
+                return result
+            attempt += 1
 
     @asynccontextmanager
     async def read_transaction(self) -> AsyncIterator[PendingReads]:
@@ -103,6 +113,6 @@ class OpenAsyncTransaction(PendingWrites):
     @asynccontextmanager
     async def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
         bound = bind(get, args, kwargs)
-        item = self._store.core.blank(bound)
+        item = bound.blank()
         yield item
         self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))

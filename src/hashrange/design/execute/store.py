@@ -10,6 +10,7 @@ from hashrange.design.execute.reads.loading import LoadedItems
 from hashrange.design.execute.steps import Connection, Steps, run
 from hashrange.design.execute.store_methods import QueryMethods, StoreMethods, bind
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.work import Work, finish
 from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class OpenStore(StoreMethods):
     @contextmanager
     def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
         bound = bind(get, args, kwargs)
-        item = self.core.blank(bound)
+        item = bound.blank()
         yield item
         self.run(self.core.patch(bound, item))
 
@@ -71,6 +72,15 @@ class OpenStore(StoreMethods):
         pending = OpenTransaction(self)
         yield pending
         self.run(self.core.transact([other.core for other in others], pending, token))
+
+    def transact(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
+        attempt = 0
+        while True:
+            pending = Work(self)
+            result = work(pending, *args, **kwargs)
+            if self.run(finish(self.core, pending, attempt)):
+                return result
+            attempt += 1
 
     @contextmanager
     def read_transaction(self) -> Iterator[PendingReads]:
@@ -101,6 +111,6 @@ class OpenTransaction(PendingWrites):
     @contextmanager
     def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
         bound = bind(get, args, kwargs)
-        item = self._store.core.blank(bound)
+        item = bound.blank()
         yield item
         self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))

@@ -113,6 +113,9 @@ class StoreMethods:
     def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> Any:
         return self.run(self.core.atomic("add", item, amounts, where))
 
+    def add_or_create(self, item: Item, /, **amounts: Any) -> Any:
+        return self.run(self.core.add_or_create(item, amounts))
+
     def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> Any:
         return self.run(self.core.atomic("discard", item, members, where))
 

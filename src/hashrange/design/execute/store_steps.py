@@ -33,6 +33,7 @@ from hashrange.design.execute.writes.transactions import (
     read_together,
     transact,
 )
+from hashrange.design.execute.writes.upserts import add_or_create
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.design.execute.writes.write_batch import write_batch
 from hashrange.design.execute.writes.writer import PreparedWrite, Writer
@@ -314,16 +315,6 @@ class StoreSteps(ObservedCalls):
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def blank(self, bound: BoundPattern) -> Item:
-        """An item with only its key fields, for `patch`."""
-        entity = bound.entity
-        route = bound.builder.plan.route
-        values = {f: bound.arguments[a.name] for f, a in route.bound.items()}
-        item = entity.model.model_construct()
-        vars(item).clear()
-        vars(item).update(values)
-        return item
-
     def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
         values = bound.assigned(item)
         if values:
@@ -338,6 +329,10 @@ class StoreSteps(ObservedCalls):
         values, rest = split_values(entity, where, given)
         action = self.writer.atomic(method, entity, entity.primary_key(vars(item)), rest)
         return (yield from self._update_one(method, item, action, where, values))
+
+    def add_or_create(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
+        action = add_or_create(self.writer, item, amounts)
+        return (yield from self._update_one("add_or_create", item, action, None, NO_VALUES))
 
     def assign(
         self, item: Item, path: str, value: Any, where: Where | None, values: Mapping[str, Any]

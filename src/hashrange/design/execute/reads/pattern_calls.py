@@ -58,6 +58,14 @@ class BoundPattern:
         moved = [f for f, a in known.items() if vars(item)[f] != self.arguments[a.name]]
         return {n: v for n, v in vars(item).items() if n in moved or n not in known}
 
+    def blank(self) -> Item:
+        """An item with only its key fields, for `patch`."""
+        values = {f: self.arguments[a.name] for f, a in self.builder.plan.route.bound.items()}
+        item = self.entity.model.model_construct()
+        vars(item).clear()
+        vars(item).update(values)
+        return item
+
     def not_found(self) -> NotFound:
         return NotFound(f"{self.call.pattern}: there is no such item")
 

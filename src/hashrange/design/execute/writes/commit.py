@@ -24,8 +24,9 @@ def commit(
     while True:
         actions = merged(actions) if len(actions) > 1 else actions
         if len(actions) == 1 and not transaction and actions[0].kind in _OPERATIONS:
-            return (yield from _alone(actions[0]))
-        response = yield from _together(actions, token)
+            response = yield from _alone(actions[0])
+        else:
+            response = yield from _together(actions, token)
         if not isinstance(response, _Failed):
             return response
         action = response.action
@@ -42,7 +43,7 @@ def token_after(token: str | None) -> str | None:
 
 
 class _Failed(NamedTuple):
-    """The first action of a transaction whose condition failed."""
+    """The first action whose condition failed."""
 
     action: WriteAction
     stored: Item | None
@@ -77,7 +78,7 @@ def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
+def _alone(action: WriteAction) -> Steps[dict[str, Any] | _Failed]:
     request = dict(action.parameters)
     if "ConditionExpression" in request:
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -86,7 +87,7 @@ def _alone(action: WriteAction) -> Steps[dict[str, Any]]:
         return (yield ApiCall(_OPERATIONS[action.kind], request))
     except ApiFailure as failure:
         if failure.code == "ConditionalCheckFailedException":
-            raise action.error_of(failure.item) from failure.original
+            return _Failed(action, failure.item, failure.original)
         if failure.code == "TransactionConflictException":
             raise Conflict("a transaction is writing the item") from failure.original
         raise

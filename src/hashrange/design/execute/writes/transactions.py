@@ -21,6 +21,7 @@ from hashrange.design.execute.writes.condition_checks import (
     split_values,
 )
 from hashrange.design.execute.writes.copies import outdated_copies
+from hashrange.design.execute.writes.upserts import add_or_create
 from hashrange.design.execute.writes.write_actions import WriteAction
 from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 from hashrange.model.values import Item as WireItem
@@ -81,6 +82,9 @@ class PendingWrites:
         expect_where(where, values)
         self.writes.append(PendingWrite(method, item, condition=where, values=values))
 
+    def add_or_create(self, item: Item, /, **amounts: Any) -> None:
+        self.writes.append(PendingWrite("add_or_create", item, values=amounts))
+
     def check(self, item: Item, condition: Where, /, **values: Any) -> None:
         self.writes.append(PendingWrite("check", item, condition=condition, values=values))
 
@@ -97,13 +101,19 @@ class PendingWrites:
 
 
 def transact(
-    writers: Sequence[Writer], pending: PendingWrites, token: str | None
+    writers: Sequence[Writer],
+    pending: PendingWrites,
+    token: str | None,
+    checks: Sequence[WriteAction] = (),
 ) -> Steps[list[WriteAction]]:
-    """Commit the writes together; returns the actions. Updates the items to the stored ones."""
+    """Commit the writes together, with `checks`; returns the actions.
+
+    Updates the items to the stored ones.
+    """
     repeats = any(write.method == "update" for write in pending.writes)
     for attempt in range(ATTEMPTS if repeats else 1):
         try:
-            return (yield from _Transaction(writers).run(pending.writes, token))
+            return (yield from _Transaction(writers, checks).run(pending.writes, token))
         except Conflict:
             if not repeats or attempt + 1 == ATTEMPTS:
                 raise
@@ -114,10 +124,10 @@ def transact(
 class _Transaction:
     """One attempt. `pending` are the stored items of owners after their writes, by key."""
 
-    def __init__(self, writers: Sequence[Writer]) -> None:
+    def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers
         self.pending: dict[str, WireItem] = {}
-        self.actions: list[WriteAction] = []
+        self.actions: list[WriteAction] = [*checks]
         self.landed: list[tuple[Writer, Item, PreparedWrite]] = []
 
     def run(self, writes: Sequence[PendingWrite], token: str | None) -> Steps[list[WriteAction]]:
@@ -172,7 +182,9 @@ class _Transaction:
             key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)
             table, text = writer.table, write.condition
             self.actions.append(condition_check(table, entity, key, item, text, values))
-        if write.method in ATOMIC:
+        if write.method == "add_or_create":
+            self.actions.append(add_or_create(writer, item, write.values))
+        elif write.method in ATOMIC:
             key = entity.primary_key(vars(item))
             self.actions.append(writer.atomic(write.method, entity, key, rest))
         elif write.method == "assign":

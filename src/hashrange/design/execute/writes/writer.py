@@ -5,7 +5,7 @@ forgotten. An update sends the attributes that differ from the item as read, on 
 the attributes that they depend on have not changed since.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -312,6 +312,11 @@ class Writer:
         names -= {column.attribute for column in entity.key.columns}
         exists = f"attribute_exists({expression.name(self.hash_name)})"
         return [exists, *(expression.as_read(name, old.get(name)) for name in sorted(names))]
+
+    def unchanged(self, entity: Entity, old: WireItem | None) -> tuple[Expression, Sequence[str]]:
+        """Conditions that an item is as read, or still absent, with their placeholders."""
+        expression = Expression()
+        return expression, self._still(entity, old, expression, everything=True)
 
     def _version_as_given(self, entity: Entity, item: Item, expression: Expression) -> str:
         assert entity.version is not None

@@ -1,0 +1,111 @@
+"""Work that is done in one transaction, and again after a lost race: `db.transact`."""
+
+import random
+import time
+from typing import Any, NamedTuple
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.protocols import Explanation
+from hashrange.design.errors import BadValue, ConditionFailed, Conflict
+from hashrange.design.execute import batches
+from hashrange.design.execute.observation import Call
+from hashrange.design.execute.reads.pattern_calls import BoundPattern
+from hashrange.design.execute.steps import Pause, Steps
+from hashrange.design.execute.store_methods import bind
+from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.transactions import (
+    PendingWrites,
+    TransactionRead,
+    transact,
+)
+from hashrange.design.execute.writes.write_actions import WriteAction
+from hashrange.model.values import Item, equal
+
+ATTEMPTS = 10
+PAUSE, PAUSE_MAX = 0.01, 0.5
+"""Seconds: the longest pause after the first lost race, which doubles, and its limit."""
+
+
+class Seen(NamedTuple):
+    """An item as read, or None if it was absent."""
+
+    entity: Entity
+    key: Item
+    raw: Item | None
+
+
+class Work(PendingWrites):
+    """One attempt: see `protocols.Work`. Its writes, and all items that it has read."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__()
+        self._store = store
+        self.seen: dict[str, Seen] = {}
+
+    def get(self, get: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self._store.run(self._get(bind(get, args, kwargs)))
+
+    def _get(self, bound: BoundPattern) -> Steps[Any]:
+        core: StoreSteps = self._store.core
+        if bound.builder.plan.operation != "GetItem" or bound.builder.model is not core.model:
+            raise BadValue(f"{bound.call.pattern}: work reads its own table by the primary key")
+        key = bound.builder.key(bound.arguments)
+        name = repr(sorted(key.items()))
+        if name not in self.seen:
+            started, took = time.perf_counter(), Explanation(str(bound.call.pattern), [])
+            [raw] = yield from batches.get_all(core.model.name, [key], took, consistent=True)
+            core.read(took, 0 if raw is None else 1, started)
+            self.seen[name] = Seen(bound.entity, key, raw)
+        read = TransactionRead(bound)
+        read.load(self.seen[name].raw)
+        return read.item
+
+
+def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
+    """Commit an attempt, checking all that it has read; False after a lost race.
+
+    Raises Conflict if it was the last attempt. An error of the client is raised at once, since
+    the transaction may have been done.
+    """
+    if not work.writes and len(work.seen) < 2:
+        return True
+    checks = [_check(core, seen) for seen in work.seen.values()]
+    call = Call("transact")
+    try:
+        core.wrote(call, (yield from call.counted(transact([core.writer], work, None, checks))))
+    except ConditionFailed as error:
+        lost = isinstance(error, Conflict) or (yield from _changed(core, work))
+        if not lost:
+            raise
+        if attempt + 1 == ATTEMPTS:
+            raise Conflict(f"other programs won all of {ATTEMPTS} races: {error}") from error
+        yield Pause(random.uniform(0, min(PAUSE_MAX, PAUSE * 2**attempt)))
+        return False
+    return True
+
+
+def _check(core: StoreSteps, seen: Seen) -> WriteAction:
+    expression, conditions = core.writer.unchanged(seen.entity, seen.raw)
+    parameters = {
+        "TableName": core.model.name,
+        "Key": seen.key,
+        "ConditionExpression": " AND ".join(conditions),
+        **expression.parameters(),
+    }
+    return WriteAction(
+        "ConditionCheck", parameters, seen.key, holds=lambda stored: _same(seen, stored)
+    )
+
+
+def _changed(core: StoreSteps, work: Work) -> Steps[bool]:
+    keys = [seen.key for seen in work.seen.values()]
+    raws = yield from batches.get_all(core.model.name, keys, consistent=True)
+    return not all(map(_same, work.seen.values(), raws))
+
+
+def _same(seen: Seen, stored: Item | None) -> bool:
+    if seen.raw is None or stored is None:
+        return seen.raw is stored
+    owned = seen.entity.owned_attributes
+    before, now = ({n: v for n, v in raw.items() if n in owned} for raw in (seen.raw, stored))
+    return equal({"M": before}, {"M": now})
