@@ -19,6 +19,7 @@ PAGES = {
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
+    "clients/npm/README.md": "project/javascript.md",
     "tests/clients/README.md": "project/client-tests.md",
 }
 """For a file of the repository, its page."""
