@@ -10,12 +10,28 @@ COPY src src
 RUN python -m venv --without-pip /opt/hashrange \
     && pip --python /opt/hashrange/bin/python install --no-cache-dir '.[metrics]'
 
-FROM python:3.13-slim
+FROM python:3.13-slim AS base
 COPY --from=build /opt/hashrange /opt/hashrange
 RUN install --directory --owner=10001 --group=10001 --mode=700 /data
 USER 10001:10001
 WORKDIR /data
 
+# In place of amazon/dynamodb-local: `docker build --target dynamodb-local`. Its `java` is a shim that
+# takes the options of DynamoDB Local. Like that image, it is for tests: it asks nobody for keys.
+FROM base AS dynamodb-local
+USER 0:0
+RUN printf '#!/bin/sh\nexec /opt/hashrange/bin/python -m hashrange.interfaces.dynamodb_local "$@"\n' \
+    > /usr/local/bin/java \
+    && chmod 755 /usr/local/bin/java \
+    && install --directory --owner=10001 --group=10001 --mode=700 /home/dynamodblocal
+USER 10001:10001
+WORKDIR /home/dynamodblocal
+ENV PYTHONDONTWRITEBYTECODE=1
+EXPOSE 8000
+ENTRYPOINT ["java"]
+CMD ["-jar", "DynamoDBLocal.jar", "-inMemory", "-sharedDb"]
+
+FROM base
 # There is no VOLUME: it would make an unnamed volume for everybody who forgets to mount one, and
 # `docker run --rm` would delete it with the data. Without one, the server warns.
 ENV PATH=/opt/hashrange/bin:$PATH \

@@ -108,8 +108,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--like",
-        choices=("localstack",),
-        help="stand in the place of LocalStack, for DynamoDB alone: its port, its health check, "
+        choices=("localstack", "dynamodb-local"),
+        help="stand in the place of this program, for DynamoDB alone: its port, its health check, "
         "and --accept-unsupported",
     )
     parser.add_argument(

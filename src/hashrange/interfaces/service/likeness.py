@@ -1,6 +1,7 @@
-"""`hashrange serve --like localstack`: the port and the health check that LocalStack's users know.
+"""`hashrange serve --like PROGRAM`: the port, health check and first lines that users know.
 
-Source: "Internal endpoints" of LocalStack's documentation.
+Sources: "Internal endpoints" of LocalStack's documentation; DynamoDB Local's answer to `GET /`, and
+the lines that it prints at the start, for which tools wait.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ class Likeness(NamedTuple):
 
     port: int
     non_api: NonApi
+    says: str = ""
+    """What it prints when it is ready."""
 
 
 def _as_localstack(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
@@ -34,5 +37,27 @@ def _as_localstack(method: bytes, url: bytes, headers: Mapping[bytes, bytes], fo
     return respond(200, msgspec.json.encode(health), form, content_type=b"application/json")
 
 
+def _as_dynamodb_local(
+    method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form
+) -> bytes:
+    if method not in (b"GET", b"HEAD") or url != b"/":
+        return answer_non_api(method, url, headers, form)
+    return respond(400, _NO_TOKEN, form)
+
+
+_NO_TOKEN = msgspec.json.encode(
+    {
+        "__type": "com.amazonaws.dynamodb.v20120810#MissingAuthenticationToken",
+        "Message": "Request must contain either a valid (registered) AWS access key ID or X.509 "
+        "certificate.",
+    }
+)
 ITSELF = Likeness(8000, answer_non_api)
-LIKENESSES = {"localstack": Likeness(4566, _as_localstack)}
+LIKENESSES = {
+    "localstack": Likeness(4566, _as_localstack),
+    "dynamodb-local": Likeness(
+        8000,
+        _as_dynamodb_local,
+        "Initializing DynamoDB Local with the following configuration:",
+    ),
+}

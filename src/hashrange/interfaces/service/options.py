@@ -107,7 +107,8 @@ class Options(NamedTuple):
 
     def greeting(self, listener: Listener) -> str:
         workers = f" with {self.workers} workers" if self.workers > 1 else ""
-        return f"Serving {self._where()} on {self.url(listener)}{workers} - Ctrl-C ends it"
+        before = f"{self.likeness.says}\n" if self.likeness.says else ""
+        return f"{before}Serving {self._where()} on {self.url(listener)}{workers} - Ctrl-C ends it"
 
     def warn_of_no_auth(self, listener: Listener) -> None:
         if self.no_auth and not is_loopback(self.host):
