@@ -3,7 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.design.errors import suggest
-from hashrange.design.exchange import cloudformation, description, iam, terraform, workbench
+from hashrange.design.exchange import (
+    cloudformation,
+    description,
+    iam,
+    json_schema,
+    terraform,
+    workbench,
+)
 from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 
@@ -13,11 +20,13 @@ WRITERS: Mapping[str, Callable[[Sequence[Table]], Exported]] = {
     "nosql-workbench": workbench.export,
     "iam": iam.export,
     "json": description.export,
+    "jsonschema": json_schema.export,
 }
 
 
 def export(tables: Table | Sequence[Table], to: str) -> Exported:
-    """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json".
+    """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json",
+    "jsonschema".
 
     `.text` is the document, and `.warnings` has a line for each thing that it does not say.
     Raises ExchangeError for an unknown format.

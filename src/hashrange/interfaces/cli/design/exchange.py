@@ -9,7 +9,7 @@ from hashrange.interfaces.cli.commands import existing
 from hashrange.interfaces.cli.design.model_files import add_model, tables_of, write_result
 from hashrange.interfaces.failing import fail
 
-TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json")
+TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json", "jsonschema")
 FROM = ("cloudformation", "nosql-workbench")
 
 
