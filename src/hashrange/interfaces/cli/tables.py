@@ -11,6 +11,7 @@ from hashrange.interfaces.cli.transfers import add_yes, ask_before_writing, told
 
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
+    from hashrange.interfaces.data.tables import Description
 
 FILE_HELP = (
     "a template of CloudFormation, SAM or CDK (or the folder cdk.out), serverless.yml, Terraform's "
@@ -34,14 +35,28 @@ def create(db: str, file: Path, yes: bool) -> None:
     from hashrange.interfaces.data.connection import connection
     from hashrange.interfaces.declared.creating import create_missing
     from hashrange.interfaces.declared.reading import read
+    from hashrange.interfaces.target import kind_of
 
     with told("run the same command again to go on"):
         declared = read(file)
         for remark in declared.remarks:
             print(f"hashrange: {remark}", file=sys.stderr)
+        if kind_of(db) == "file" and not Path(db).exists():
+            _try_to_create(declared.tables)
         with opened_target(db, create=True) as target:
             names = ", ".join(declared.tables)
             ask_before_writing(target, f"Create the tables {names}", yes)
             with closing(connection(target, 1)) as asking:
                 for line in create_missing(asking, target.name, declared.tables):
                     print(line)
+
+
+def _try_to_create(declared: "dict[str, Description]") -> None:
+    """In memory, so that a table that is refused leaves no file with an empty database behind."""
+    import hashrange
+    from hashrange.interfaces.data.connection import connection_of
+    from hashrange.interfaces.declared.creating import create_missing
+
+    with hashrange.connect() as database:
+        for _ in create_missing(connection_of(database, 1), "memory", declared):
+            pass

@@ -131,7 +131,8 @@ def _scaled_parts(table: Json, replica: Json) -> Iterator[tuple[Json, Json]]:
 
 def _units(settings: Json, kind: str) -> Any:
     """The fixed capacity, or the one from which automatic scaling begins."""
-    scaling = settings.get(f"{kind}{_SCALING}") or {}
+    scaling = settings.get(f"{kind}{_SCALING}")
+    scaling = scaling if isinstance(scaling, dict) else {}
     fixed = settings.get(f"{kind}CapacityUnits", scaling.get("SeedCapacity"))
     return fixed if fixed is not None else scaling.get("MinCapacity", 1)
 

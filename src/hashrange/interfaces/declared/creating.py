@@ -13,16 +13,17 @@ def create_missing(
     """Create each table that is missing. Gives a line for each table and for each setting that the
     database refuses. Raises Refused if a table is refused."""
     for name, description in declared.items():
-        there = tables.find(connection, name)
-        if there is not None:
-            yield _compared(name, tables.creation(there), description)
-            continue
         try:
-            tables.create(connection, place, description, name)
+            there = tables.find(connection, name)
+            if there is None:
+                tables.create(connection, place, description, name)
         except Refused as refusal:
             raise Refused(refusal.code, f"{name}: {refusal.reason}") from None
-        yield f"created {name}"
-        yield from _settings(connection, name, description)
+        if there is not None:
+            yield _compared(name, tables.creation(there), description)
+        else:
+            yield f"created {name}"
+            yield from _settings(connection, name, description)
 
 
 def _settings(connection: JsonConnection, name: str, description: Description) -> Iterator[str]:

@@ -34,6 +34,9 @@ def read(path: Path) -> Declared:
         raise DataError(f"{path}: {error}") from None
     except RecursionError:
         raise DataError(f"{path}: it is nested too deep") from None
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # Files come from anywhere; the readers of their parts take the form for granted.
+        raise DataError(f"{path}: a part is not of the form it should have: {error!r}") from None
 
 
 def described(path: Path, name: str) -> Description:
@@ -48,8 +51,9 @@ def described(path: Path, name: str) -> Description:
 
 def _has_table(path: Path) -> bool:
     resources = documents.read(path).get("Resources")
-    kinds = [each.get("Type") for each in resources.values()] if isinstance(resources, dict) else []
-    return any(str(kind).startswith("AWS::DynamoDB::") for kind in kinds)
+    parts = resources.values() if isinstance(resources, dict) else ()
+    kinds = [str(each.get("Type")) for each in parts if isinstance(each, dict)]
+    return any(kind.startswith("AWS::DynamoDB::") for kind in kinds)
 
 
 def _read(document: Json) -> Declared:
@@ -80,12 +84,9 @@ def _workbench(tables: list[Any]) -> Declared:
 
     declared = Declared({}, [])
     for table in tables:
-        try:
-            properties = _of_keys(described_table(table))
-            mode = {"BillingMode": table.get("BillingMode", "PAY_PER_REQUEST")}
-            units = (table.get("ProvisionedCapacitySettings") or {}).get("ProvisionedThroughput")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"not a NoSQL Workbench model: {error!r} in a table") from None
+        properties = _of_keys(described_table(table))
+        mode = {"BillingMode": table.get("BillingMode", "PAY_PER_REQUEST")}
+        units = (table.get("ProvisionedCapacitySettings") or {}).get("ProvisionedThroughput")
         throughput = {"ProvisionedThroughput": units} if units else {}
         name = str(table.get("TableName"))
         declared.tables[name] = fitted(name, mode | throughput | properties, declared.remarks)

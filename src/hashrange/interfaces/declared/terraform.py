@@ -26,13 +26,8 @@ def tables_of(root: Json) -> Declared:
     for resource in _resources(root):
         values = resource.get("values")
         if resource.get("type") == KIND and isinstance(values, dict):
-            try:
-                properties = _properties(values)
-            except (KeyError, TypeError, AttributeError) as error:
-                raise DataError(
-                    f"{resource.get('address')}: not a table as Terraform plans it: {error!r}"
-                ) from None
-            table = fitted(str(resource.get("name")), properties, declared.remarks)
+            name = str(resource.get("name"))
+            table = fitted(name, _properties(values), declared.remarks)
             declared.tables[table.table["TableName"]] = table
         elif str(resource.get("type")).startswith("aws_dynamodb_"):
             declared.remarks.append(f"{resource.get('address')} is left out")
