@@ -38,7 +38,10 @@ def test_every_rule_has_its_pair_of_models() -> None:
     [
         ("organisations.organisations", set()),
         ("organisations.projects", {"I02 LSI by_last_updated"}),
-        ("orders.table", {"C07 Shop.unfulfilled", "I15 Order.unfulfilled", "R04 CartLine"}),
+        (
+            "orders.table",
+            {"C03 Order", "C07 Shop.unfulfilled", "I15 Order.unfulfilled", "R04 CartLine"},
+        ),
         (
             "sensors.table",
             {
@@ -151,6 +154,31 @@ def test_a_generated_id_is_unique_unless_it_is_passed(factory: str) -> None:
         assert found == {("A05", "information")}
     else:
         assert found == {("A05", "error"), ("R05", "warning")}
+
+
+@pytest.mark.parametrize(
+    ("fields", "index", "finding"),
+    [
+        ("d: dict[str, int] = {}", "", "C03 warning A: d has no max_length"),
+        ("d: Annotated[dict[str, int], Field(max_length=9)] = {}", "", None),
+        (
+            "s: Annotated[str, Field(max_length=500_000)] = ''",
+            "",
+            "C02 warning A: s may have 500,000 characters, more than an item",
+        ),
+        ("s: Annotated[str, Field(max_length=400_000)] = ''", "", None),
+        (
+            "t: datetime = st.now(update=True)",
+            "i = st.index('idx', 'x', '{t}')",
+            "I20 information A.i: t: edited by every write",
+        ),
+        ("t: datetime = st.now(create=True)", "i = st.index('idx', 'x', '{t}')", None),
+    ],
+)
+def test_fields_that_grow_or_change(fields: str, index: str, finding: str | None) -> None:
+    text = item("A", "'a#{id}', 'info'", f"id: st.Slug; {fields}", index) + patterns(GET_A)
+    told = [str(one) for one in st.lint(model(text)).findings if one.rule in ("C02", "C03", "I20")]
+    assert told == ([finding] if finding is not None else [])
 
 
 def test_a_partial_identity_is_told_as_what_is_missing() -> None:

@@ -333,6 +333,11 @@ def edited_index_key(c: Context) -> Iterator[Found]:
             edited = [name for name in writes.edit if name in key.fields]
             if edited:
                 yield named(entity, key), f"{', '.join(edited)}: {writes.rate:g} edits per second"
+    for entity in c.entities:
+        for key in entity.indexes:
+            times = [name for name in entity.update_times if name in key.fields]
+            if times:
+                yield named(entity, key), f"{', '.join(times)}: edited by every write"
 
 
 @rule(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from datetime import date, datetime
+from typing import get_origin
 
 from hashrange.design.tools.rules.indexes import LOW_CARDINALITY
 from hashrange.design.tools.rules.rule import Context, Found, Severity, counted, named, rule
@@ -43,6 +44,10 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
 )
 def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for entity in c.entities:
+        for name, kind in entity.fields.items():
+            if kind.tag in ("S", "B") and (kind.length_max or 0) > limits.ITEM_BYTES_MAX:
+                most = f"{kind.length_max:,} characters"
+                yield str(entity), f"{name} may have {most}, more than an item", "warning"
         size = c.size("C02", entity)
         if size is not None and size > limits.ITEM_BYTES_MAX:
             yield str(entity), f"{size:,} bytes of {limits.ITEM_BYTES_MAX:,}", "error"
@@ -61,7 +66,9 @@ def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
 def grows(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         for name, kind in entity.fields.items():
-            if kind.tag in ("L", "SS", "NS", "BS") and kind.length_max is None and not kind.vector:
+            mapping = (get_origin(kind.python) or kind.python) is dict
+            many = mapping or kind.tag in ("L", "SS", "NS", "BS")
+            if many and kind.length_max is None and not kind.vector:
                 yield str(entity), f"{name} has no max_length"
 
 
