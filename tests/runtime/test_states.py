@@ -7,7 +7,7 @@ import pytest
 
 import hashrange
 from hashrange import Database
-from hashrange.kv import Get, Range
+from hashrange.kv import CATALOG, SYSTEM_SPACE, Get, Range
 from hashrange.storage import MemoryStore
 
 TABLE: dict[str, Any] = {
@@ -102,6 +102,24 @@ def test_a_table_made_after_a_return_shares_nothing_with_one_before(db: Database
         put(db, key)
         assert keys(db) == [key]
         states.go_back()
+
+
+def test_versions_and_ids_of_spaces_never_come_again() -> None:
+    store = MemoryStore()
+    with Database(store) as db:
+        states = db.states()
+        versions: list[bytes] = []
+        spaces: set[int] = set()
+        for _ in range(3):
+            db.execute("CreateTable", TABLE)
+            state = store.state()
+            made = set(state.spaces) - {SYSTEM_SPACE}
+            assert min(made) > max(spaces, default=0)
+            spaces |= made
+            states.go_back()
+            versions += [state.spaces[CATALOG[0]][CATALOG[1]]]
+            versions += [store.state().spaces[CATALOG[0]][CATALOG[1]]]
+        assert len(set(versions)) == len(versions)
 
 
 def test_tokens_of_transactions_are_forgotten_too(db: Database) -> None:
