@@ -43,8 +43,8 @@ class Writes(Protocol):
         ...
 
 
-class Transaction(Writes, Protocol):
-    """See `Writes`."""
+class WritesAndDeletes(Writes, Protocol):
+    """See `Writes`. A pattern of a store can name the item to delete."""
 
     @overload
     def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
@@ -53,6 +53,22 @@ class Transaction(Writes, Protocol):
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> None: ...
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+
+class AsyncWritesAndDeletes(Writes, Protocol):
+    """See `WritesAndDeletes`."""
+
+    @overload
+    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    @overload
+    def delete(
+        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> None: ...
+    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+
+class Transaction(WritesAndDeletes, Protocol):
+    """See `Writes`."""
 
     def edit(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
@@ -79,16 +95,8 @@ class Transaction(Writes, Protocol):
     ) -> AbstractContextManager[I]: ...
 
 
-class AsyncTransaction(Writes, Protocol):
+class AsyncTransaction(AsyncWritesAndDeletes, Protocol):
     """See `Transaction`."""
-
-    @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
-    @overload
-    def delete(
-        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None: ...
-    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
     def edit(
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -108,7 +116,7 @@ class AsyncTransaction(Writes, Protocol):
     ) -> AbstractAsyncContextManager[I]: ...
 
 
-class Work(Writes, Protocol):
+class Work(WritesAndDeletes, Protocol):
     """What the function of `Store.transact` reads and writes."""
 
     def get(self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -118,29 +126,13 @@ class Work(Writes, Protocol):
         """
         ...
 
-    @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
-    @overload
-    def delete(
-        self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None: ...
-    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
-
-class AsyncWork(Writes, Protocol):
+class AsyncWork(AsyncWritesAndDeletes, Protocol):
     """See `Work`."""
 
     async def get(
         self, get: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
     ) -> R: ...
-
-    @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
-    @overload
-    def delete(
-        self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None: ...
-    def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
 
 class TransactionRead(Protocol[X]):
