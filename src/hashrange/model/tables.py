@@ -161,7 +161,7 @@ class KinesisDestination(Struct, frozen=True):
     `settled_at`, in epoch seconds; the one after that follows from it."""
 
     stream_arn: str
-    precision: str
+    precision: str | None
     changing: str
     settled_at: float
 

@@ -1,7 +1,7 @@
 """`hashrange serve --like PROGRAM`: the port, health check and first lines that users know.
 
-Sources: "Internal endpoints" of LocalStack's documentation; DynamoDB Local's answer to `GET /`, and
-the lines that it prints at the start, for which tools wait.
+Of DynamoDB Local these are the answer to `GET /` and the line that it prints at the start, for
+which tools wait. The body of that answer is not certain (?), the status and the line are.
 """
 
 from collections.abc import Mapping

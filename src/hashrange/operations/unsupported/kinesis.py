@@ -2,7 +2,8 @@
 
 No record is sent. If the database accepts what it does not have (`Settings.accept_unsupported`), a
 destination is kept as told and described again, so that templates that name one are created;
-otherwise it is refused. The statuses and messages are the service's.
+otherwise it is refused. The messages, the single destination at a time, and the precision that is
+absent until it is set, were captured on the service by others.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ def describe(request: Request, moment: Moment) -> Decide:
         {
             "StreamArn": each.stream_arn,
             "DestinationStatus": each.status(moment.now),
-            PRECISION: each.precision,
+            **({PRECISION: each.precision} if each.precision else {}),
         }
         for each in table.kinesis
     ]
@@ -43,16 +44,14 @@ def enable(request: Request, moment: Moment) -> Decide:
     if not moment.settings.accept_unsupported:
         raise not_supported("EnableKinesisStreamingDestination")
     arn = request["StreamArn"]
-    there = _find(table, arn)
-    if there is not None and there.status(moment.now) != "DISABLED":
+    if any(each.status(moment.now) != "DISABLED" for each in table.kinesis):
         raise ValidationException(
-            f"{_NOT_VALID}KinesisStreamingDestination must be DISABLED or ENABLE_FAILED to "
+            f"{_NOT_VALID}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to "
             "perform ENABLE operation."
         )
     member = "EnableKinesisStreamingConfiguration"
     configuration = request.get(member) or {}
-    precision = configuration.get(PRECISION) or "MILLISECOND"
-    wanted = _destination(arn, precision, "ENABLING", moment)
+    wanted = _destination(arn, configuration.get(PRECISION), "ENABLING", moment)
     return _changed(table, wanted, configuration and {member: configuration}, _NOTE.format)
 
 
@@ -63,7 +62,7 @@ def disable(request: Request, moment: Moment) -> Decide:
         raise ValidationException(
             f"{_NOT_VALID}KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
         )
-    wanted = _destination(there.stream_arn, there.precision, "DISABLING", moment)
+    wanted = _destination(there.stream_arn, None, "DISABLING", moment)
     return _changed(table, wanted, {})
 
 
@@ -78,8 +77,9 @@ def update(request: Request, moment: Moment) -> Decide:
         )
     member = "UpdateKinesisStreamingConfiguration"
     configuration = request.get(member) or {}
-    precision = configuration.get(PRECISION) or there.precision
-    if precision == there.precision:
+    now = there.precision or "MILLISECOND"
+    precision = configuration.get(PRECISION) or now
+    if precision == now:
         raise ValidationException(
             "Invalid Request: Precision is already set to the desired value of "
             f"{precision} for tableId: {table.id}, kdsArn: {arn}"
@@ -92,7 +92,9 @@ def _find(table: Table, arn: str) -> KinesisDestination | None:
     return next((each for each in table.kinesis if each.stream_arn == arn), None)
 
 
-def _destination(arn: str, precision: str, status: str, moment: Moment) -> KinesisDestination:
+def _destination(
+    arn: str, precision: str | None, status: str, moment: Moment
+) -> KinesisDestination:
     return KinesisDestination(arn, precision, status, moment.now + moment.settings.table_delay)
 
 
