@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := $(VENV)/clients
 DOCS := $(VENV)/docs
-# In several processes: most tests wait for other processes, or for time to pass. They have the same
-# hash seed, because all of them must find the tests in the same order.
+# In more processes than there are processors: most tests wait for other processes, or for time to
+# pass. They have the same hash seed, because all of them must find the tests in the same order.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell python3 -c 'import os; print(3 * os.cpu_count() // 2)')
 export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
