@@ -38,6 +38,7 @@ things = st.Table("things", Things)
 WRITES: dict[str, tuple[str, ...]] = {
     "import": ("import", "AWS", "table", "a.jsonl", "--create"),
     "copy": ("copy", "a.db", "AWS"),
+    "tables create": ("tables", "create", "AWS", "table.json"),
     "design create": ("design", "create", "model.py", "AWS"),
     "query": ("query", "AWS", "DELETE FROM \"there\" WHERE pk = 'p1' AND sk = 1"),
     "console": ("console", "AWS", "--write", "--port", "0"),
@@ -92,6 +93,7 @@ def account(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     fill("a.db", [numbered(1)])
     Path("a.jsonl").write_text(json.dumps({"Item": numbered(1)}))
     Path("a.jsonl.table.json").write_text(json.dumps(drawn_items.TABLE))
+    Path("table.json").write_text(json.dumps({"Table": drawn_items.TABLE}))
     Path("model.py").write_text(MODEL)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "x")
@@ -139,6 +141,7 @@ def test_the_address_of_aws_is_aws(
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     fill("a.db", [numbered(1)])
     Path("a.jsonl").write_text(json.dumps({"Item": numbered(1)}))
+    Path("table.json").write_text(json.dumps({"Table": drawn_items.TABLE}))
     Path("model.py").write_text(MODEL)
     for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(variable, "x")
