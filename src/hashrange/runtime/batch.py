@@ -168,8 +168,8 @@ class Batch(Struct, eq=False):
             try:
                 proposal = submission.proposal or submission.earlier
                 if proposal is not None:
-                    self.read_bytes += proposal.read_bytes
                     if (yield from proposal.holds((head[0], redefined))):
+                        self.read_bytes += proposal.read_bytes
                         writes = self._carry_out(submission, proposal, now)
                         continue
                     if submission.proposal is not None:
