@@ -111,6 +111,8 @@ def import_(
         with open_target(db, create=wanted is not None) as target:
             ask_before_writing(target, f"Write the items of {name} to {table}", yes)
             info = _table(target, table, wanted)
+            if key is not None:
+                _expect_key(info, key)
             done = importing.import_(
                 target,
                 info,
@@ -143,6 +145,16 @@ def _wanted(name: str, path: Path, create: Path, key: str | None) -> "Wanted":
         return reading.described(where, name)
 
     return described
+
+
+def _expect_key(info: "TableInfo", key: str) -> None:
+    from hashrange.interfaces.data import tables
+
+    wanted = tables.of_key(key).table["AttributeDefinitions"]
+    columns = [(each["AttributeName"], each["AttributeType"]) for each in wanted]
+    if columns != [(name, info.types[name]) for name in info.key]:
+        there = ",".join(f"{name}:{info.types[name]}" for name in info.key)
+        fail(f"{info.name} is there already, with the key {there}: leave --key out to write to it")
 
 
 def _table(target: "Target", name: str, wanted: "Wanted | None") -> "TableInfo":
