@@ -123,6 +123,7 @@ def connect(
         raise
     if path is not None:
         database.start_upkeep()
+    _employ_workers(database, settings)
     return database
 
 
@@ -152,6 +153,7 @@ async def connect_async(
         await store.store.close()
         raise
     database.start_upkeep()
+    _employ_workers(database, settings)
     return database
 
 
@@ -163,6 +165,14 @@ async def distribute(dsn: str) -> list[str]:
     with _asyncpg_is_needed():
         from hashrange.storage.postgres import distribute
     return await distribute.distribute(dsn)
+
+
+def _employ_workers(database: Database, settings: Settings) -> None:
+    """Start the threads that work with the world outside, as far as the settings name it."""
+    if settings.kinesis is not None:
+        from hashrange.interfaces.transfers import kinesis
+
+        database.employ(kinesis.Deliveries(database.runtime, kinesis.sink_of(settings.kinesis)))
 
 
 def _check(durability: str, settings: object) -> None:

@@ -8,14 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from hashrange import Database, kv
-from hashrange.engine.decision import StreamChange
-from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.rows import Row, encode_row
-from hashrange.model import requests
 from hashrange.model.streams import Stream
 from hashrange.model.tables import Table
-from hashrange.operations.tables import stream_settings
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage.memory import MemoryStore
 from hashrange.testing import TestClock
@@ -270,26 +266,6 @@ def test_a_log_is_dropped_with_the_last_stream_that_reads_it(log: Log) -> None:
     run_upkeep(log)
     assert streams(log) == []
     assert log.rows() == []
-
-
-def test_a_stream_joins_a_log_that_another_reader_keeps_open(log: Log) -> None:
-    """Its first record follows the last one of the earlier stream, within the same moment."""
-    off: dict[str, Any] = {"StreamEnabled": False}
-    log.db.execute("UpdateTable", {"TableName": "table", "StreamSpecification": off})
-    table = stored_table(log)
-    assert table.log is None
-    assert table.stream
-    table.__dict__["log"] = table.stream.log
-    given = requests.StreamSpecification(stream_enabled=True, stream_view_type="KEYS_ONLY")
-    joined = stream_settings.changed(table, given, iter(()), Moment(log.time.now()))
-    assert isinstance(next(joined), kv.Get)
-    with pytest.raises(StopIteration) as end:
-        joined.send([None])
-    after, changes = end.value.value
-    assert changes == [StreamChange(None, after.stream)], "no log is opened"
-    assert after.stream.space == table.stream.space
-    assert after.stream.enabled_at > table.stream.disabled_at
-    assert after.log.since == after.stream.enabled_at
 
 
 def stored_table(log: Log) -> Table:

@@ -141,7 +141,6 @@ def test_a_table_has_its_creators_region_and_account() -> None:
     ("name", "members"),
     [
         ("CreateBackup", {"TableName": "table", "BackupName": "backup"}),
-        ("EnableKinesisStreamingDestination", {"TableName": "table", "StreamArn": KINESIS}),
         ("PutResourcePolicy", {"ResourceArn": ARN, "Policy": "{}"}),
         (
             "UpdateContinuousBackups",

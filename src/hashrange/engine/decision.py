@@ -11,7 +11,7 @@ from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
 from hashrange.model.errors import ApiError
 from hashrange.model.streams import Log, Stream
-from hashrange.model.tables import AnyIndex, Table
+from hashrange.model.tables import AnyIndex, KinesisDestination, Table
 from hashrange.model.values import Item
 
 Response = dict[str, Any]
@@ -131,16 +131,39 @@ class Empty(NamedTuple):
 
 
 class Lease(Struct, frozen=True):
-    """The process that does the upkeep until a time, in epoch seconds. A lease may be renewed."""
+    """The process that has a duty until a time, in epoch seconds. A lease may be renewed."""
 
     holder: str
     until: float
+
+
+class LeaseChange(NamedTuple):
+    """A duty and its new lease."""
+
+    duty: str
+    lease: Lease
+
+
+class FeedChange(NamedTuple):
+    """A Kinesis destination with its feed before and after: None where it does not exist."""
+
+    old: KinesisDestination | None
+    new: KinesisDestination | None
+
+
+class FeedPosition(NamedTuple):
+    """How far a feed has come: the key of the log to read next, for each slot."""
+
+    feed: Stream
+    positions: dict[int, bytes]
 
 
 AnyChange = (
     ItemChange
     | TableChange
     | StreamChange
+    | FeedChange
+    | FeedPosition
     | LogChange
     | Remember
     | Forget
@@ -149,7 +172,7 @@ AnyChange = (
     | Trim
     | Recount
     | Empty
-    | Lease
+    | LeaseChange
 )
 
 

@@ -13,7 +13,13 @@ from msgspec.structs import replace
 
 from hashrange import kv
 from hashrange.engine import fetch
-from hashrange.engine.decision import AnyChange, Recount, StreamChange, TableChange
+from hashrange.engine.decision import (
+    AnyChange,
+    FeedChange,
+    Recount,
+    StreamChange,
+    TableChange,
+)
 from hashrange.engine.fetch import Fetch
 from hashrange.engine.log.shards import last_shard_id
 from hashrange.model.partitions import HASH_BYTES, Partition
@@ -80,34 +86,45 @@ def split(found: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
     new = Partition(max(other.number for other in owner.partitions) + 1, at, old.number, at)
     partitions = sorted([*owner.partitions, new], key=attrgetter("start"))
     changed = with_partitions(table, owner, partitions)
-    stream = table.stream
-    if not isinstance(owner, Table) or stream is None or table.log is None:
+    log, readers = table.log, table.log_readers
+    if not isinstance(owner, Table) or log is None:
         return [TableChange(table, changed)]
-    divided = _with_slot_split(stream, at, milliseconds)
-    return [TableChange(table, replace(changed, stream=divided)), StreamChange(stream, divided)]
+    changes: list[AnyChange] = []
+    latest = max(milliseconds, log.since)
+    for reader in readers:
+        divided = _with_slot_split(reader, readers, at, latest)
+        if reader is table.stream:
+            changes.append(StreamChange(reader, divided))
+            changed = replace(changed, stream=divided)
+        else:
+            [destination] = [each for each in changed.kinesis if each.feed is reader]
+            fed = replace(destination, feed=divided)
+            changes.append(FeedChange(destination, fed))
+            others = (fed if each is destination else each for each in changed.kinesis)
+            changed = replace(changed, kinesis=tuple(others))
+    return [TableChange(table, changed), *changes]
 
 
-def _with_slot_split(stream: Stream, at: bytes, milliseconds: int) -> Stream:
-    """The stream with two open slots in place of the one that has the key `at`.
+def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, latest: int) -> Stream:
+    """A reader of the log with two open slots in place of the one that has the key `at`.
 
     A slot is divided only between item collections, because readers rely on the order of an
-    item's records, and only while there are numbers for slots.
+    item's records, and only while there are numbers for slots. All `readers` of the log get the
+    same slots. `latest` is a time that no record of the log is after.
     """
-    log = stream.log
-    taken = {slot.number for slot in stream.slots}
+    taken = {slot.number for each in readers for slot in each.slots}
     free = [number for number in range(SLOTS_MAX) if number not in taken]
-    [slot] = [slot for slot in stream.slots if slot.number == log.slot_of(at)]
+    [slot] = [slot for slot in reader.slots if slot.number == reader.log.slot_of(at)]
     if len(at) > PARTITION_BYTES or slot.start == at or len(free) < 2:
-        return stream
-    latest = max(milliseconds, log.since)
+        return reader
     opened_at = latest + 1  # no record of the old slot has this time
-    parent = last_shard_id(stream, slot, latest)
+    parent = last_shard_id(reader, slot, latest)
     children = (
         Slot(free[0], slot.start, opened_at, parent=parent),
         Slot(free[1], at, opened_at, parent=parent),
     )
     closed = replace(slot, closed_at=opened_at)
-    return replace(stream, slots=(*(closed if s is slot else s for s in stream.slots), *children))
+    return replace(reader, slots=(*(closed if s is slot else s for s in reader.slots), *children))
 
 
 def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:

@@ -10,9 +10,11 @@ from hashrange.engine.decision import (
     Backfill,
     Decision,
     Empty,
+    FeedChange,
+    FeedPosition,
     Forget,
     ItemChange,
-    Lease,
+    LeaseChange,
     LogChange,
     Propagate,
     Recount,
@@ -92,8 +94,13 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return _recount(change)
         case Empty():
             return [kv.Purge(change.space, change.rows_max)]
-        case Lease():
-            return [kv.Put(*system.UPKEEP, system.encode(change))]
+        case LeaseChange():
+            return [kv.Put(*system.lease(change.duty), system.encode(change.lease))]
+        case FeedChange():
+            return _feed(change)
+        case FeedPosition():
+            row = system.feed_position_row(change.feed.table_name, change.feed.label)
+            return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.positions))]
         case _:
             raise AssertionError(f"no rows follow from {change!r}")
 
@@ -129,6 +136,17 @@ def _stream(change: StreamChange) -> list[kv.Write]:
     if change.new is None:
         return [kv.Delete(kv.SYSTEM_SPACE, row)]
     return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
+
+
+def _feed(change: FeedChange) -> list[kv.Write]:
+    destination = change.new or change.old
+    feed = destination.feed if destination else None
+    assert feed, "a destination that has a row has a feed"
+    row = system.feed_row(feed.table_name, feed.label)
+    if change.new is not None:
+        return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
+    position = system.feed_position_row(feed.table_name, feed.label)
+    return [kv.Delete(kv.SYSTEM_SPACE, row), kv.Delete(kv.SYSTEM_SPACE, position)]
 
 
 def _log(change: LogChange) -> list[kv.Write]:

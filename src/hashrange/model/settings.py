@@ -29,6 +29,8 @@ class Settings(NamedTuple):
     - `accept_unsupported`: settings of tables that the database does not have, such as Kinesis
       destinations, are kept as told and described again, with a line in the log, instead of being
       refused. None is True for a database in memory, else False.
+    - `kinesis`: where the records of Kinesis destinations go: the name of a file, which gets a line
+      of JSON for each, or the URL of a service with the API of Kinesis. None sends nothing.
 
     The other settings are the limits of partitions:
 
@@ -51,6 +53,7 @@ class Settings(NamedTuple):
     faults: Faults | None = None
     vector_cache_bytes: int = 512 * MB
     accept_unsupported: bool | None = None
+    kinesis: str | None = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000

@@ -157,15 +157,23 @@ class FormerVectors(Struct, frozen=True, kw_only=True):
 
 
 class KinesisDestination(Struct, frozen=True):
-    """A stream to which the table's changes were told to go. `changing` is the status until
-    `settled_at`, in epoch seconds; the one after that follows from it."""
+    """A Kinesis data stream to which the table's changes go.
+
+    `changing` is the status until `settled_at`, in epoch seconds; the one after that follows from
+    it. `feed` reads the table's change log. It is None if the server that enabled the destination
+    sends nothing: then the settings are only kept. `failure` says why the status is ENABLE_FAILED.
+    """
 
     stream_arn: str
     precision: str | None
     changing: str
     settled_at: float
+    feed: Stream | None = None
+    failure: str | None = None
 
     def status(self, now: float) -> str:
+        if self.failure is not None:
+            return "ENABLE_FAILED"
         if now < self.settled_at:
             return self.changing
         return "DISABLED" if self.changing == "DISABLING" else "ACTIVE"
@@ -209,7 +217,6 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     kms_key_arn: str | None = None
     """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
     kinesis: tuple[KinesisDestination, ...] = ()
-    """Kept as told; nothing is sent to these streams."""
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None
@@ -290,19 +297,37 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return frozenset(name for index in self.indexes for name in index.key)
 
     @cached_property
+    def log_readers(self) -> tuple[Stream, ...]:
+        """The readers of the change log: the stream and the feeds of Kinesis destinations.
+
+        A reader that begins while the log is written joins it, so all of them have the same space
+        and the same open slots.
+        """
+        return tuple(each for each in self._all_readers if each.disabled_at is None)
+
+    @property
+    def _all_readers(self) -> list[Stream]:
+        """Those that were disabled included."""
+        readers = (self.stream, *(destination.feed for destination in self.kinesis))
+        return [each for each in readers if each is not None]
+
+    @cached_property
     def log(self) -> Log | None:
         """The table's change log if something reads it, so that it is written; otherwise None.
 
-        The definition of each reader says which log it reads. A reader that begins while the log
-        is written joins it. So far the only kind of reader is an enabled stream.
+        What is written after a reader was disabled has a later time than all that is its.
         """
-        stream = self.stream
-        return stream.log if stream is not None and stream.disabled_at is None else None
+        readers = self.log_readers
+        if not readers:
+            return None
+        ends = [each.disabled_at + 1 for each in self._all_readers if each.disabled_at is not None]
+        since = max(*ends, *(reader.log.since for reader in readers), 0)
+        return replace(readers[0].log, since=since)
 
     @cached_property
     def logs_images(self) -> bool:
         """Whether a reader of the log wants the images of items, so that its records have them."""
-        return self.log is not None and self.stream is not None and self.stream.view != "KEYS_ONLY"
+        return any(reader.view != "KEYS_ONLY" for reader in self.log_readers)
 
     @cached_property
     def has_local_indexes(self) -> bool:

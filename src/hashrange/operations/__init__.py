@@ -41,6 +41,7 @@ from hashrange.operations.tables import (
     describe_limits,
     describe_table,
     describe_time_to_live,
+    kinesis,
     list_tables,
     list_tags_of_resource,
     tag_resource,
@@ -105,5 +106,6 @@ OPERATIONS = {
     **{name: _operation(name, it, on_table=True) for name, it in TABLE_READS.items()},
     **{name: _operation(name, it, writes=True, on_table=True) for name, it in TABLE_WRITES.items()},
     **{name: _operation(name, it, writes=attrgetter("writes")) for name, it in STATEMENTS.items()},
+    **kinesis.OPERATIONS,
     **unsupported.OPERATIONS,
 }

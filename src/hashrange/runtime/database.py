@@ -12,6 +12,7 @@ from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import StoreOnLoop
+from hashrange.runtime.background import Worker
 from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.checks.scrubber import Scrubber
 from hashrange.runtime.clock import TimeSource
@@ -64,6 +65,7 @@ class Database:
             self.runtime, settings, asked=asked, shared=shared, elected=store.elected
         )
         self._scrubber = Scrubber(store, self.runtime)
+        self._workers: list[Worker] = []
         self._store = store
         self._caller = Caller(region)
 
@@ -147,13 +149,19 @@ class Database:
         self._upkeep.wake()
 
     def run_upkeep(self) -> None:
-        """Do now all the work that is due: index builds, the deletion of expired items.
+        """Do now all the work that is due: index builds, the deletion of expired items, transfers.
 
         A thread does it by itself in the course of seconds; a test that has moved its clock need
         not wait for it.
         """
-        while self._upkeep.run_once():
+        workers: list[Worker | Upkeep] = [*self._workers, self._upkeep]
+        while True in [worker.run_once() for worker in workers]:
             pass
+
+    def employ(self, worker: Worker) -> None:
+        """Let a thread work beside the requests, which is closed with the database."""
+        self._workers.append(worker)
+        worker.wake()
 
     def start_scrubber(self) -> None:
         """Look for damage in the background, with a fiftieth of one core, again and again.
@@ -168,6 +176,8 @@ class Database:
 
     def close(self) -> None:
         """Answer the requests that have arrived, and close the store."""
+        for worker in self._workers:
+            worker.close()
         self._scrubber.close()
         self._upkeep.close()
         self.runtime.close()

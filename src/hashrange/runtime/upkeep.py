@@ -6,19 +6,13 @@ store has elected, so that its rate does not multiply. A database on another mac
 process: there the upkeep takes a lease.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
-from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
-import msgspec
-
-from hashrange import forks, kv
-from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.runtime.background import Background, RunsUpkeep, Turn, ask
 
 PAUSE_SECONDS = 2.0
 """How often the thread looks for work that no commit of this process has announced."""
@@ -27,23 +21,14 @@ RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it is so many times larger: finding
 the middle of its bytes means reading half of it."""
 
-LEASE_SECONDS = 10.0
-"""How long a lease lasts, under which one of several processes does the upkeep. The process renews
-it in time."""
 
-
-class RunsUpkeep(Protocol):
-    def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
-
-
-class Upkeep(forks.Forkable):
-    """Starts its thread when it is first woken: a database that only reads has none.
-
-    `asked` returns steps to do besides those that are found in the database. `elected` tells
+class Upkeep(Background):
+    """`asked` returns steps to do besides those that are found in the database. `elected` tells
     whether this process does the work that becomes due with time. If the database is `shared`, only
-    the process that has a lease works. `timer` counts seconds. As a default argument it stays the
-    system's, even if a test replaces `time.monotonic` to freeze the time.
+    the process that has a lease works. `timer` counts seconds: see `Turn`.
     """
+
+    name = "hashrange-upkeep"
 
     def __init__(
         self,
@@ -55,8 +40,7 @@ class Upkeep(forks.Forkable):
         elected: Callable[[], bool] = lambda: True,
     ) -> None:
         self._elected = elected
-        self._holder = os.urandom(8).hex() if shared else ""
-        self._lease_ends = 0.0  # of the timer
+        self._turn = Turn(runtime, "upkeep", shared, timer)
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -65,39 +49,12 @@ class Upkeep(forks.Forkable):
         """How many items were deleted for their age, by table."""
         self._expire_from = 0.0  # of the timer; until then no item is deleted for its age
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
-        self._closing = False
-        self.after_fork_in_child()
-        forks.watch(self)
-
-    def after_fork_in_child(self) -> None:
-        """The thread is not there; the next `wake` starts another."""
-        self._wake = Event()
-        self._thread: Thread | None = None
-        self._lock = Lock()
-
-    def at_exit(self) -> None:
-        self._closing = True
-        self._wake.set()
-        if self._thread:
-            self._thread.join(forks.wait_seconds())
-
-    def wake(self) -> None:
-        with self._lock:
-            if self._thread is None and not self._closing:
-                self._thread = Thread(target=self._loop, name="hashrange-upkeep", daemon=True)
-                self._thread.start()
-        self._wake.set()
+        super().__init__()
 
     def close(self) -> None:
         """Returns when the step under way is done."""
-        with self._lock:
-            self._closing = True
-        self._wake.set()
-        if self._thread:
-            self._thread.join()
-        if self._timer() < self._lease_ends:
-            with suppress(Exception):  # another process goes on when the lease has ended
-                self._call("upkeep.Lease", {"Holder": self._holder, "Seconds": 0})
+        super().close()
+        self._turn.end()
 
     def run_once(self, expire: bool = True) -> bool:
         """One step of each kind of work that is waiting. Returns whether there was any."""
@@ -106,7 +63,7 @@ class Upkeep(forks.Forkable):
         steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
         worked, deleted = False, 0
         for step in steps:
-            if self._closing or (step["Operation"] == "upkeep.ExpireItems" and not expire):
+            if self.closing or (step["Operation"] == "upkeep.ExpireItems" and not expire):
                 continue
             answer = self._answer(step)
             worked |= not answer["Done"]
@@ -135,34 +92,16 @@ class Upkeep(forks.Forkable):
         return self._call(found["Next"]["Operation"], found["Next"]["Body"])
 
     def _call(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self._runtime.call_upkeep(name, msgspec.json.encode(body))
-        return msgspec.json.decode(answer, type=dict[str, Any])
+        return ask(self._runtime, name, body)
 
-    def _is_ours(self) -> bool:
-        """Whether this process is to do the upkeep now."""
-        now = self._timer()
-        if not self._holder or now < self._lease_ends - LEASE_SECONDS / 2:
-            return True
-        asked = {"Holder": self._holder, "Seconds": LEASE_SECONDS}
-        if not self._call("upkeep.Lease", asked)["Granted"]:
-            self._lease_ends = 0.0
-            return False
-        self._lease_ends = now + LEASE_SECONDS
-        return True
-
-    def _work(self, announced: bool) -> None:
+    def work(self, announced: bool) -> float:
         elected = self._elected()
-        if not (elected or announced):
-            return
-        while not self._closing and self._is_ours():
-            if not self.run_once(elected and self._timer() >= self._expire_from):
-                return
+        if elected or announced:
+            while not self.closing and self._turn.is_ours():
+                if not self.run_once(elected and self._timer() >= self._expire_from):
+                    break
+        return self.retry_seconds()
 
-    def _loop(self) -> None:
-        while not self._closing:
-            announced = self._wake.is_set()
-            self._wake.clear()
-            with suppress(ApiError, kv.StoreError):  # it was logged; the next attempt may succeed
-                self._work(announced)
-            resting = self._expire_from - self._timer()
-            self._wake.wait(resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS)
+    def retry_seconds(self) -> float:
+        resting = self._expire_from - self._timer()
+        return resting if 0 < resting < PAUSE_SECONDS else PAUSE_SECONDS

@@ -4,7 +4,10 @@
     K<digest>                  a transaction token: fingerprint, time, sizes of its items, JSON
     L<milliseconds><digest>    the same tokens by time, for trimming
     S<table name>/<label>      a stream, JSON
+    F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
+    P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
     upkeep                     which process does the upkeep, and until when, JSON
+    kinesis                    the same for the process that sends to Kinesis
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes
@@ -33,8 +36,6 @@ SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
 """The number of spaces ever created. The next id is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of the stored rows: see `hashrange.engine.upgrade`."""
-UPKEEP: kv.Key = (kv.SYSTEM_SPACE, b"upkeep")
-"""The lease of the process that does the upkeep, where several share a database."""
 CLOCK = kv.CLOCK
 """The latest `now`, in milliseconds, at which a committed write was decided."""
 PROBES = b"probes"
@@ -81,6 +82,23 @@ def stream_rows(table_name: str | None) -> tuple[bytes, bytes]:
     if table_name is None:
         return b"S", b"T"
     return stream_row(table_name, ""), b"S%s0" % table_name.encode()
+
+
+def feed_row(table_name: str, label: str) -> bytes:
+    return b"F%s/%s" % (table_name.encode(), label.encode())
+
+
+FEED_ROWS = b"F", b"G"
+"""Start and end of the rows of all feeds."""
+
+
+def feed_position_row(table_name: str, label: str) -> bytes:
+    return b"P%s/%s" % (table_name.encode(), label.encode())
+
+
+def lease(duty: str) -> kv.Key:
+    """The lease of the process that has a duty, where several share a database."""
+    return kv.SYSTEM_SPACE, duty.encode()
 
 
 def new_version(random: bytes) -> kv.Put:

@@ -6,6 +6,7 @@ written as long as something reads it (`Table.log`), and with images as long as 
 wants them (`Table.logs_images`).
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Raw, Struct
@@ -26,6 +27,7 @@ CHUNK_BYTES = 1024 * 1024
 """A read of a log ends with the record that reaches this size, and other requests get a turn."""
 TRIM_ROWS = 500
 NO_IMAGE = Raw(b"")
+NOTHING_READ: Mapping[int, bytes] = {}
 
 
 class Logged(Struct, omit_defaults=True, gc=False):
@@ -100,13 +102,17 @@ def oldest_wanted(now: int) -> int:
     return max(now - RETENTION_SECONDS * 1000, 0)
 
 
-def trim(log: Log, now: int) -> Fetch[Trim | None]:
-    """Some records of one slot that may no longer be read; None if there are none."""
+def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
+    """Some records of one slot that are no longer wanted; None if there are none.
+
+    These are records that are too old, and those before the keys in `read`, one for each slot.
+    """
     for slot in log.slots:
+        oldest = logs.prefix(slot.number, oldest_wanted(now))
         page: kv.Page = yield kv.Range(
             log.space,
             logs.prefix(slot.number, 0),
-            logs.prefix(slot.number, oldest_wanted(now)),
+            max(oldest, read.get(slot.number, b"")),
             rows_max=TRIM_ROWS,
             weight_max=CHUNK_BYTES,
         )

@@ -91,11 +91,12 @@ def latest_position(stream: Stream, shard: Shard) -> Fetch[bytes]:
     return shard.first_key if last is None else last.key + b"\x00"
 
 
-def read(stream: Stream, shard: Shard, start: bytes, now: int, limit: int) -> Fetch[StreamPage]:
+def read(
+    stream: Stream, shard: Shard, start: bytes, now: int, limit: int, view: StreamView
+) -> Fetch[StreamPage]:
     """At most `limit` records of a shard, starting at the key `start` of the log."""
     found: list[dict[str, Any]] = []
     shown_bytes = raw_bytes = 0
-    view = StreamView(stream)
     start = max(start, shard.key_at(records.oldest_wanted(now)))
     while True:
         most = limit - len(found)

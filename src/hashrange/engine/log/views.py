@@ -3,7 +3,7 @@
 Source: shapes Record and StreamRecord.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Raw
 from msgspec.json import Decoder
@@ -13,14 +13,15 @@ from hashrange.engine.log.records import Logged, Record
 from hashrange.model.streams import Stream
 from hashrange.model.values import item_size
 
-_SERVICE = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 _decode_members = Decoder(dict[str, Raw]).decode
 
 
 class StreamView:
-    """Renders records of the log as GetRecords answers them."""
+    """Renders records of the log as GetRecords answers them. `service` is who deletes for age."""
 
     __slots__ = ("_key", "_new", "_old", "_region", "_space", "_type")
+
+    service: ClassVar = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 
     def __init__(self, stream: Stream) -> None:
         self._space = stream.space
@@ -52,7 +53,7 @@ class StreamView:
         content["StreamViewType"] = self._type
         shown = self._shown(record, {"eventName": _event_name(logged)}, content)
         if logged.cause == "TTL":
-            shown["userIdentity"] = _SERVICE
+            shown["userIdentity"] = self.service
         return shown, size
 
     def _render_first_format(self, record: Record) -> tuple[dict[str, Any], int]:

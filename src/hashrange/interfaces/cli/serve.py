@@ -120,6 +120,12 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "memory and with --like",
     )
     parser.add_argument(
+        "--kinesis",
+        metavar="FILE|URL",
+        help="send the changes of tables with Kinesis destinations: to a file, one line of JSON "
+        "for each, or to a service with the API of Kinesis; default: none is sent",
+    )
+    parser.add_argument(
         "--fault",
         metavar="FAULT=RATE",
         action="append",

@@ -62,6 +62,7 @@ class Options(NamedTuple):
     throughput: Throughput
     like: str | None
     accept_unsupported: bool | None
+    kinesis: str | None
     fault: list[str]
     eventual: str | None
     admin_port: int | None
@@ -89,6 +90,7 @@ class Options(NamedTuple):
             consistency=Eventual(worst=self.eventual == "worst") if self.eventual else None,
             faults=_faults(self.fault),
             accept_unsupported=self._accept_unsupported(),
+            kinesis=self.kinesis,
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:

@@ -5,6 +5,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.engine.log import streams
 from hashrange.engine.log.shards import is_closed
 from hashrange.engine.log.streams import RECORDS_MAX
+from hashrange.engine.log.views import StreamView
 from hashrange.model import requests
 from hashrange.operations.common import number_sets
 from hashrange.operations.common.parse import decode
@@ -28,7 +29,8 @@ def decide(given: requests.GetRecords, moment: Moment) -> Decide:
     latest = yield from streams.latest_commit()
     shard = lookup.shard_of(stream, iterator.shard_id, latest)
     limit = given.limit or RECORDS_MAX
-    page = yield from streams.read(stream, shard, iterator.position, now, limit)
+    view = StreamView(stream)
+    page = yield from streams.read(stream, shard, iterator.position, now, limit, view)
     response: Response = {"Records": page.records}
     if not (page.exhausted and is_closed(stream, shard, streams.settled(latest, moment))):
         following = shard_iterator.ShardIterator(stream.arn, shard.id, page.position, now)

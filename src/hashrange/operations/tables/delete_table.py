@@ -9,7 +9,7 @@ from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
 from hashrange.model.tables import Throughput
 from hashrange.operations.common.parse import decode
-from hashrange.operations.tables import stream_settings
+from hashrange.operations.tables import kinesis, stream_settings
 from hashrange.operations.tables.table_description import described
 from hashrange.operations.tables.update.index_updates import IN_USE
 
@@ -48,4 +48,5 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
     shown = {name: value for name, value in description.items() if name not in GONE}
     response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
     _, streams = stream_settings.disabled(table, moment)
-    return Decision([TableChange(table, None), *streams], response)
+    ended = kinesis.of_deleted_table(table, moment)
+    return Decision([TableChange(table, None), *streams, *ended], response)

@@ -11,7 +11,7 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.streams import Log, Stream, first_slots
+from hashrange.model.streams import Log, Stream, ViewType, first_slots
 from hashrange.model.tables import Table
 
 
@@ -65,38 +65,60 @@ def changed(
     if is_enabled(table):
         raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
     assert given.stream_view_type, "checked before"
-    enabled_at = ceil(moment.now * 1000)
-    if table.stream is not None and table.stream.disabled_at is not None:
-        # The last record of the previous stream must not belong to this one too.
-        enabled_at = max(enabled_at, table.stream.disabled_at + 1)
-    log = table.log
-    if log is None:
-        slots = first_slots(table.partition_starts, enabled_at)
-        log = Log(next(spaces), slots, enabled_at)
-    stream = Stream(
-        table_name=table.name,
-        table_arn=table.arn,
-        view=given.stream_view_type,
-        space=log.space,
-        hash=table.hash[0],
-        range=table.range[0] if table.range else None,
-        enabled_at=enabled_at,
-        shard_milliseconds=int(moment.settings.shard_seconds * 1000),
-        slots=log.slots,
+    shard_milliseconds = int(moment.settings.shard_seconds * 1000)
+    stream, opened = yield from new_reader(
+        table, given.stream_view_type, shard_milliseconds, table.stream, spaces, moment
     )
     while (yield from streams.find(stream.arn)) is not None:
         # No two streams have the same label, even if they are enabled within a millisecond.
         stream = replace(stream, enabled_at=stream.enabled_at + 1)
-    changes: Changes = [StreamChange(None, stream)]
-    if table.log is None:
-        changes.append(LogChange(None, log))
-    return replace(table, stream=stream), changes
+    return replace(table, stream=stream), [StreamChange(None, stream), *opened]
+
+
+def new_reader(
+    table: Table,
+    view: ViewType,
+    shard_milliseconds: int,
+    previous: Stream | None,
+    spaces: Iterator[int],
+    moment: Moment,
+) -> Fetch[tuple[Stream, list[LogChange]]]:
+    """A reader of the table's change log, from now on, and the log if it has to be opened.
+
+    No record that the log has, or that belongs to the `previous` reader of the kind, is its.
+    """
+    enabled_at = ceil(moment.now * 1000)
+    if previous is not None and previous.disabled_at is not None:
+        enabled_at = max(enabled_at, previous.disabled_at + 1)
+    log, opened = table.log, []
+    if log is None:
+        log = Log(next(spaces), first_slots(table.partition_starts, enabled_at), enabled_at)
+        opened.append(LogChange(None, log))
+    else:
+        enabled_at = max(enabled_at, log.since + 1, (yield from streams.latest_commit()) + 1)
+    reader = Stream(
+        table_name=table.name,
+        table_arn=table.arn,
+        view=view,
+        space=log.space,
+        hash=table.hash[0],
+        range=table.range[0] if table.range else None,
+        enabled_at=enabled_at,
+        shard_milliseconds=shard_milliseconds,
+        slots=log.slots,
+    )
+    return reader, opened
 
 
 def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
     """The table with its stream, if it has one, disabled. The records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
-    now = max(ceil(moment.now * 1000), table.stream.log.since)
-    closed = replace(table.stream, disabled_at=now)
+    closed = disabled_reader(table, table.stream, moment)
     return replace(table, stream=closed), [StreamChange(table.stream, closed)]
+
+
+def disabled_reader(table: Table, reader: Stream, moment: Moment) -> Stream:
+    """A reader of the table's log whose last record is the last one that the log has now."""
+    assert table.log is not None, "it is enabled, so the log is written"
+    return replace(reader, disabled_at=max(ceil(moment.now * 1000), table.log.since))

@@ -2,9 +2,8 @@
 
 Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
 and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed, but for Kinesis destinations in a database that accepts
-unsupported settings. First they report the faults that the service would report: a missing table,
-or one without point-in-time recovery, which no table has here.
+refused; none of them pretends to succeed. First they report the faults that the service would
+report: a missing table, or one without point-in-time recovery, which no table has here.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,6 @@ from hashrange.operations.unsupported import (
     absent,
     backups,
     global_tables,
-    kinesis,
     policies,
     refusals,
 )
@@ -47,10 +45,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         "UpdateContinuousBackups": backups.update_continuous,
         "ExportTableToPointInTime": backups.export,
         "RestoreTableToPointInTime": backups.restore_to_point_in_time,
-        "DescribeKinesisStreamingDestination": kinesis.describe,
-        "DisableKinesisStreamingDestination": kinesis.disable,
-        "EnableKinesisStreamingDestination": kinesis.enable,
-        "UpdateKinesisStreamingDestination": kinesis.update,
         "GetResourcePolicy": policies.get,
         "PutResourcePolicy": policies.put,
         "DeleteResourcePolicy": policies.delete,
@@ -73,21 +67,12 @@ RESOURCES: dict[str, tuple[str, ...]] = {
 """The members that name the resources of a request. For other operations it is TableName."""
 
 
-WRITES = (
-    "DisableKinesisStreamingDestination",
-    "EnableKinesisStreamingDestination",
-    "UpdateKinesisStreamingDestination",
-)
-"""Operations that change the definition of a table."""
-
-
 def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
     members = RESOURCES.get(name, ("TableName",))
     return Operation(
         name,
         partial(validate, name),
         decide,
-        writes=name in WRITES,
         resources=resources.of_members(name, *members),
     )
 

@@ -11,6 +11,7 @@ from hashrange.operations.upkeep import (
     count_partition,
     empty_space,
     expire_items,
+    feed,
     forget_tokens,
     halve_partition,
     lease,
@@ -19,6 +20,7 @@ from hashrange.operations.upkeep import (
     propagate,
     raise_warm_throughput,
     split_partition,
+    trim_feed,
     trim_stream,
     trim_vector_log,
 )
@@ -49,6 +51,11 @@ UPKEEP = {
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),
+        Operation("upkeep.TrimFeed", trim_feed.parse, trim_feed.decide, writes=True),
+        Operation("upkeep.Feeds", feed.parse_listed, feed.decide_listed),
+        Operation("upkeep.FeedBatch", feed.parse, feed.decide_batch),
+        Operation("upkeep.FeedSent", feed.parse, feed.decide_sent, writes=True),
+        Operation("upkeep.FeedFailed", feed.parse, feed.decide_failed, writes=True),
         Operation(
             "upkeep.TrimVectorLog", trim_vector_log.parse, trim_vector_log.decide, writes=True
         ),

@@ -1,4 +1,4 @@
-"""Takes or renews the lease of the process that does the upkeep, unless another process holds it.
+"""Takes or renews the lease of the process that has a duty, unless another process holds it.
 
 It would be correct for several processes to do steps of upkeep at once, but they would do the same
 work, and their rates would add up.
@@ -17,6 +17,7 @@ class Request(msgspec.Struct, rename="pascal"):
 
     holder: str
     seconds: float
+    duty: str = "upkeep"
 
 
 def parse(body: bytes) -> Request:
@@ -24,5 +25,5 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    taken = yield from lease.take(request.holder, request.seconds, moment)
+    taken = yield from lease.take(request.duty, request.holder, request.seconds, moment)
     return Decision([taken] if taken else [], {"Granted": taken is not None})

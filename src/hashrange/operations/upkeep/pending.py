@@ -6,7 +6,7 @@ from hashrange.engine import fetch, partitions
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.indexes import propagation
-from hashrange.engine.log import streams
+from hashrange.engine.log import feeds, streams
 from hashrange.model.tables import Index, Table
 
 STREAMS_MAX = 10_000
@@ -39,6 +39,9 @@ def decide(request: None, moment: Moment) -> Decide:
             steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
     for stream in (yield from streams.listed(None, None, STREAMS_MAX)):
         steps.append({"Operation": "upkeep.TrimStream", "Body": {"StreamArn": stream.arn}})
+    for _, feed in (yield from feeds.listed()):
+        body = {"TableName": feed.table_name, "Label": feed.label}
+        steps.append({"Operation": "upkeep.TrimFeed", "Body": body})
     return answer({"Steps": steps})
 
 

@@ -15,7 +15,7 @@ from hashrange.engine.decision import (
     answer,
 )
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.engine.log import records, streams
+from hashrange.engine.log import feeds, records, streams
 from hashrange.model.streams import Stream
 
 STREAMS_MAX = 10_000
@@ -37,13 +37,13 @@ def decide(request: Request, moment: Moment) -> Decide:
         return answer({"Done": True})
     if stream.disabled_at is not None and stream.disabled_at < records.oldest_wanted(now):
         forgotten: list[AnyChange] = [StreamChange(stream, None)]
-        if not (yield from _is_log_shared(stream)):
+        if not (yield from is_log_shared(stream)):
             forgotten.append(LogChange(stream.log, None))
         return Decision(forgotten, {"Done": True})
     trim = yield from records.trim(stream.log, now)
     if trim is not None:
         return Decision([trim], {"Done": False})
-    kept = _without_old_slots(stream, records.oldest_wanted(now))
+    kept = without_old_slots(stream, records.oldest_wanted(now))
     if kept is stream:
         return answer({"Done": True})
     changes: list[AnyChange] = [StreamChange(stream, kept)]
@@ -53,16 +53,22 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision(changes, {"Done": True})
 
 
-def _without_old_slots(stream: Stream, oldest: int) -> Stream:
+def without_old_slots(stream: Stream, oldest: int) -> Stream:
     """The stream without slots that were closed before all wanted records: theirs are deleted."""
     slots = tuple(s for s in stream.slots if s.closed_at is None or s.closed_at >= oldest)
     return stream if slots == stream.slots else replace(stream, slots=slots)
 
 
-def _is_log_shared(stream: Stream) -> Fetch[bool]:
-    """Whether another stream reads the log, or its table still writes it."""
-    table = yield from fetch.find_table(stream.table_name)
-    if table is not None and table.log is not None and table.log.space == stream.space:
+def is_log_shared(reader: Stream) -> Fetch[bool]:
+    """Whether another stream or feed reads the log, or its table still writes it."""
+    table = yield from fetch.find_table(reader.table_name)
+    if table is not None and table.log is not None and table.log.space == reader.space:
         return True
-    others = yield from streams.listed(stream.table_name, None, STREAMS_MAX)
-    return any(other.space == stream.space and other.arn != stream.arn for other in others)
+    return (yield from has_other_readers(reader))
+
+
+def has_other_readers(reader: Stream) -> Fetch[bool]:
+    """Whether another stream or feed reads the log, or may still do so."""
+    others = yield from streams.listed(reader.table_name, None, STREAMS_MAX)
+    others += [feed for _, feed in (yield from feeds.listed())]
+    return any(other.space == reader.space and other != reader for other in others)

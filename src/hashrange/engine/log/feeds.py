@@ -1,0 +1,170 @@
+"""Feeds: readers of a table's change log whose records are sent to a Kinesis data stream.
+
+A feed is a `Stream` that no client sees, with one shard for each slot of the log. A row says how
+far it has come. Records are sent before that row is written, so each is sent at least once. Those
+of an item are sent in order: they are in one slot, and a slot that follows from another one waits
+until that one has been read to its end.
+
+The record's members are those of a real one (a report about the Kinesis Client Library shows it):
+binary values are encoded as base64 twice, times are in milliseconds or microseconds.
+"""
+
+from base64 import b64encode
+from typing import Any, ClassVar, NamedTuple
+from uuid import UUID
+
+from msgspec import Raw
+from msgspec.json import Decoder, Encoder
+
+from hashrange import kv
+from hashrange.engine import fetch
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keyspace import system
+from hashrange.engine.log import streams
+from hashrange.engine.log.records import Record
+from hashrange.engine.log.shards import is_closed, shards
+from hashrange.engine.log.views import StreamView
+from hashrange.model.streams import Stream
+from hashrange.model.tables import KinesisDestination
+from hashrange.model.values import Item
+
+SHARD_MILLISECONDS = 1 << 52
+"""The shards of a feed never roll over."""
+RECORDS_MAX = 500
+"""How many records are sent at a time: as many as PutRecords takes."""
+FEEDS_MAX = 10_000
+
+_decode_item = Decoder(Item).decode
+_encode = Encoder().encode
+
+
+class Batch(NamedTuple):
+    """The next records of a feed, and how far it has come when they have been sent.
+
+    If the feed has `ended`, no records will follow: it was disabled, and these are the last.
+    """
+
+    records: list[dict[str, Any]]
+    positions: dict[int, bytes]
+    ended: bool
+
+
+def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
+    """The destination whose feed has this label, until its last record has been sent."""
+    return (yield from fetch.system_row(system.feed_row(table_name, label), KinesisDestination))
+
+
+def listed() -> Fetch[list[tuple[KinesisDestination, Stream]]]:
+    """All destinations that have a feed, each with it."""
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, *system.FEED_ROWS, rows_max=FEEDS_MAX)
+    destinations = [system.decode(value, KinesisDestination) for _, value in page.rows]
+    return [(each, each.feed) for each in destinations if each.feed is not None]
+
+
+def positions(feed: Stream) -> Fetch[dict[int, bytes]]:
+    """The key of the log to read next, for each slot that has been read from."""
+    row = system.feed_position_row(feed.table_name, feed.label)
+    return (yield from fetch.system_row(row, dict[int, bytes])) or {}
+
+
+def later(some: dict[int, bytes], others: dict[int, bytes]) -> dict[int, bytes]:
+    """The positions that are farther: a process that was slow never takes a feed back."""
+    slots = some.keys() | others.keys()
+    return {slot: max(some.get(slot, b""), others.get(slot, b"")) for slot in sorted(slots)}
+
+
+def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) -> Fetch[Batch]:
+    """The records after the positions of a feed, in an order in which they may be sent."""
+    now = int(moment.now * 1000)
+    latest = yield from streams.latest_commit()
+    settled = streams.settled(latest, moment)
+    reached = yield from positions(feed)
+    view = KinesisView(feed, destination.precision)
+    records: list[dict[str, Any]] = []
+    all_ended = True
+    slots = {slot.number: slot for slot in feed.slots}
+    unread: list[int] = []  # when the slots were closed that have not been read to their end
+    for shard in sorted(shards(feed, latest, now), key=lambda it: slots[it.slot].opened_at):
+        slot = slots[shard.slot]
+        if any(closed_at <= slot.opened_at for closed_at in unread):
+            all_ended = False
+            continue
+        start = reached.get(shard.slot, shard.first_key)
+        ended = start >= shard.end_key
+        if not ended and len(records) < RECORDS_MAX:
+            limit = RECORDS_MAX - len(records)
+            page = yield from streams.read(feed, shard, start, now, limit, view)
+            records += page.records
+            ended = page.exhausted and is_closed(feed, shard, settled)
+            if page.records or ended:
+                reached[shard.slot] = shard.end_key if ended else page.position
+        all_ended = all_ended and ended
+        if not ended and slot.closed_at is not None:
+            unread.append(slot.closed_at)
+    return Batch(records, reached, all_ended and feed.disabled_at is not None)
+
+
+class KinesisView(StreamView):
+    """Renders records of the log as the service sends them to Kinesis."""
+
+    __slots__ = ("_per_millisecond", "_precision", "_table_name")
+
+    service: ClassVar = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+
+    def __init__(self, feed: Stream, precision: str | None) -> None:
+        super().__init__(feed)
+        self._table_name = feed.table_name
+        self._precision = precision or "MILLISECOND"
+        self._per_millisecond = 1000 if precision == "MICROSECOND" else 1
+
+    def _shown(
+        self, record: Record, members: dict[str, Any], content: dict[str, Any]
+    ) -> dict[str, Any]:
+        changed_at = record.place.milliseconds * self._per_millisecond
+        images = {
+            name: _with_binary_twice(content[name])
+            for name in ("Keys", "NewImage", "OldImage")
+            if name in content
+        }
+        return {
+            "awsRegion": self._region,
+            "eventID": str(UUID(record.place.event_id(self._space))),
+            **members,
+            "userIdentity": None,
+            "recordFormat": "application/json",
+            "tableName": self._table_name,
+            "dynamodb": {
+                "ApproximateCreationDateTime": changed_at,
+                **images,
+                "SizeBytes": content["SizeBytes"],
+                "ApproximateCreationDateTimePrecision": self._precision,
+            },
+            "eventSource": "aws:dynamodb",
+        }
+
+
+def _with_binary_twice(image: Any) -> Any:
+    """An item whose binary values are encoded once more, as those of the service's records are."""
+    if not isinstance(image, Raw):
+        return {name: _value(value) for name, value in image.items()}
+    if b'"B' not in bytes(image):
+        return image
+    return Raw(_encode({name: _value(value) for name, value in _decode_item(image).items()}))
+
+
+def _value(value: dict[str, Any]) -> dict[str, Any]:
+    [(type_, content)] = value.items()
+    match type_:
+        case "B":
+            return {"B": _again(content)}
+        case "BS":
+            return {"BS": [_again(each) for each in content]}
+        case "L":
+            return {"L": [_value(each) for each in content]}
+        case "M":
+            return {"M": {name: _value(each) for name, each in content.items()}}
+    return value
+
+
+def _again(encoded: str | bytes) -> str:
+    return b64encode(encoded.encode() if isinstance(encoded, str) else encoded).decode()

@@ -1,0 +1,4 @@
+"""Work with the world outside a database, in the background: a worker for each kind of it.
+
+`kinesis` sends the changes of tables to Kinesis data streams.
+"""

@@ -1,0 +1,91 @@
+"""Feeds: what to send to Kinesis next, what has been sent, and what the endpoint refuses."""
+
+import msgspec
+from msgspec.structs import replace
+
+from hashrange.decoders import decoder
+from hashrange.engine.decision import (
+    AnyChange,
+    Decide,
+    Decision,
+    FeedChange,
+    FeedPosition,
+    LogChange,
+    answer,
+)
+from hashrange.engine.fetch import Moment
+from hashrange.engine.log import feeds
+from hashrange.operations.tables.kinesis import with_destination
+from hashrange.operations.upkeep import trim_stream
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    """`positions` are those of a batch that has been sent; `reason` says why none can be."""
+
+    table_name: str
+    label: str
+    positions: dict[int, bytes] = {}
+    reason: str = ""
+
+
+def parse(body: bytes) -> Request:
+    return decoder(Request).decode(body)
+
+
+def parse_listed(body: bytes) -> None:
+    return None
+
+
+def decide_listed(request: None, moment: Moment) -> Decide:
+    """The feeds of the database, those that were disabled included until they have ended."""
+    found = yield from feeds.listed()
+    return answer(
+        {
+            "Feeds": [
+                {
+                    "TableName": feed.table_name,
+                    "Label": feed.label,
+                    "StreamArn": destination.stream_arn,
+                }
+                for destination, feed in found
+                if destination.status(moment.now) != "ENABLING"
+            ]
+        }
+    )
+
+
+def decide_batch(request: Request, moment: Moment) -> Decide:
+    """The next records of a feed, and how far it has come with them unless that is known.
+
+    `Fresh` says that nothing has been sent yet.
+    """
+    destination = yield from feeds.find(request.table_name, request.label)
+    if destination is None or destination.feed is None:
+        return answer({"Records": [], "Positions": {}, "Fresh": False})
+    batch = yield from feeds.next_batch(destination, destination.feed, moment)
+    before = yield from feeds.positions(destination.feed)
+    changed = batch.positions if batch.positions != before else {}
+    return answer({"Records": batch.records, "Positions": changed, "Fresh": not before})
+
+
+def decide_sent(request: Request, moment: Moment) -> Decide:
+    """Keeps how far a feed has come."""
+    destination = yield from feeds.find(request.table_name, request.label)
+    if destination is None or destination.feed is None:
+        return answer({})
+    before = yield from feeds.positions(destination.feed)
+    after = feeds.later(before, request.positions)
+    return Decision([FeedPosition(destination.feed, after)] if after != before else [], {})
+
+
+def decide_failed(request: Request, moment: Moment) -> Decide:
+    """Ends a feed of which nothing can be sent: its destination has not been enabled."""
+    destination = yield from feeds.find(request.table_name, request.label)
+    if destination is None or destination.feed is None:
+        return answer({})
+    failed = replace(destination, failure=request.reason, feed=None)
+    changes: list[AnyChange] = [FeedChange(destination, None)]
+    changes += yield from with_destination(destination, failed)
+    if not (yield from trim_stream.has_other_readers(destination.feed)):
+        changes.append(LogChange(destination.feed.log, None))
+    return Decision(changes, {})

@@ -1,0 +1,177 @@
+"""Threads that work beside the requests of a database, in small steps.
+
+If several processes use one database, only one of them does each kind of work, because two would do
+the same twice. The process has a lease, or for the upkeep of a file a lock (`kv.Store.elected`).
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any, Protocol
+
+import msgspec
+
+from hashrange import forks, kv
+from hashrange.model.errors import ApiError
+
+LEASE_SECONDS = 10.0
+"""How long a lease lasts. The process that has it renews it in time."""
+
+
+class RunsUpkeep(Protocol):
+    def call_upkeep(self, name: str, body: bytes, /) -> bytes: ...
+
+
+def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The response of an operation of upkeep."""
+    answer = runtime.call_upkeep(name, msgspec.json.encode(body))
+    return msgspec.json.decode(answer, type=dict[str, Any])
+
+
+class Turn:
+    """Tells whether this process has a duty now. If the database is `shared`, it needs a lease.
+
+    `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
+    `time.monotonic` to freeze the time.
+    """
+
+    def __init__(
+        self,
+        runtime: RunsUpkeep,
+        duty: str,
+        shared: bool = False,
+        timer: Callable[[], float] = monotonic,
+    ) -> None:
+        self._runtime = runtime
+        self._duty = duty
+        self._holder = os.urandom(8).hex() if shared else ""
+        self._ends = 0.0  # of the timer
+        self._timer = timer
+
+    def is_ours(self) -> bool:
+        now = self._timer()
+        if not self._holder or now < self._ends - LEASE_SECONDS / 2:
+            return True
+        if not self._take(LEASE_SECONDS)["Granted"]:
+            self._ends = 0.0
+            return False
+        self._ends = now + LEASE_SECONDS
+        return True
+
+    def end(self) -> None:
+        """Let another process go on at once."""
+        if self._timer() < self._ends:
+            with suppress(Exception):  # another process goes on when the lease has ended
+                self._take(0)
+
+    def _take(self, seconds: float) -> dict[str, Any]:
+        body = {"Duty": self._duty, "Holder": self._holder, "Seconds": seconds}
+        return ask(self._runtime, "upkeep.Lease", body)
+
+
+class Background(forks.Forkable):
+    """A thread that works when it is woken, and at intervals; subclasses do the `work`.
+
+    The thread starts when it is first woken: a database that only reads has none.
+    """
+
+    name = "hashrange-background"
+
+    def __init__(self) -> None:
+        self.closing = False
+        self.after_fork_in_child()
+        forks.watch(self)
+
+    def work(self, announced: bool) -> float:
+        """Do what is waiting, and return how many seconds to rest; a wake-up ends the rest.
+
+        `announced` says whether the thread was woken. Errors of the API and of the store were
+        logged; the next attempt may succeed.
+        """
+        raise NotImplementedError
+
+    def retry_seconds(self) -> float:
+        """How long to rest after an error."""
+        raise NotImplementedError
+
+    def after_fork_in_child(self) -> None:
+        """The thread is not there; the next `wake` starts another."""
+        self._wake = Event()
+        self._thread: Thread | None = None
+        self._lock = Lock()
+
+    def at_exit(self) -> None:
+        self.closing = True
+        self._wake.set()
+        if self._thread:
+            self._thread.join(forks.wait_seconds())
+
+    def wake(self) -> None:
+        with self._lock:
+            if self._thread is None and not self.closing:
+                self._thread = Thread(target=self._loop, name=self.name, daemon=True)
+                self._thread.start()
+        self._wake.set()
+
+    def close(self) -> None:
+        """Returns when the step under way is done."""
+        with self._lock:
+            self.closing = True
+        self._wake.set()
+        if self._thread:
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self.closing:
+            announced = self._wake.is_set()
+            self._wake.clear()
+            try:
+                pause = self.work(announced)
+            except (ApiError, kv.StoreError):
+                pause = self.retry_seconds()
+            self._wake.wait(pause)
+
+
+class Worker(Background):
+    """Works with the world outside the database, under a lease of its own.
+
+    So the process that the store has elected need not be one that can do the work.
+    """
+
+    pause_seconds = 0.5
+    """How often it looks for work."""
+
+    def __init__(self, runtime: RunsUpkeep, duty: str) -> None:
+        self.runtime = runtime
+        self._turn = Turn(runtime, duty, shared=True)
+        super().__init__()
+
+    def step(self, is_ours: Callable[[], bool]) -> bool:
+        """Do a part of the work if there is any and `is_ours` says that this process does it now.
+
+        Returns whether there may be more. Only one thread of a process calls it at a time.
+        """
+        raise NotImplementedError
+
+    def run_once(self) -> bool:
+        """Do a part of the work that is waiting. Returns whether there may be more."""
+        with self._stepping:
+            return not self.closing and self.step(self._turn.is_ours)
+
+    def work(self, announced: bool) -> float:
+        while self.run_once():
+            pass
+        return self.pause_seconds
+
+    def retry_seconds(self) -> float:
+        return self.pause_seconds
+
+    def after_fork_in_child(self) -> None:
+        self._stepping = Lock()
+        super().after_fork_in_child()
+
+    def close(self) -> None:
+        super().close()
+        self._turn.end()
