@@ -1,0 +1,29 @@
+"""Object stores: a folder, or a bucket of any S3-compatible service.
+
+An object is written once and never changed, so whoever was interrupted, or was answered too late,
+can try again without harm.
+"""
+
+from hashrange.objects.address import open_objects
+from hashrange.objects.store import (
+    Listed,
+    NoSuchObject,
+    ObjectError,
+    Objects,
+    ObjectTooLarge,
+    Taken,
+    get,
+    probe,
+)
+
+__all__ = [
+    "Listed",
+    "NoSuchObject",
+    "ObjectError",
+    "ObjectTooLarge",
+    "Objects",
+    "Taken",
+    "get",
+    "open_objects",
+    "probe",
+]

@@ -1,0 +1,30 @@
+"""Which store an operator's address means."""
+
+import os
+
+from hashrange.objects.folder import Folder
+from hashrange.objects.store import ObjectError, Objects
+
+_S3 = "s3://"
+
+
+def open_objects(address: str, *, endpoint_url: str | None = None) -> Objects:
+    """`s3://bucket/prefix`, or a folder, which is created when something is written to it.
+
+    boto3 finds the region, credentials and, without `endpoint_url`, the endpoint, as it does for
+    any program (`AWS_ENDPOINT_URL_S3`). Nothing is sent yet. Raises `ObjectError`.
+    """
+    if not address.startswith(_S3):
+        if "://" in address or not address:
+            raise ObjectError(f"{address!r}: name a folder, or s3://bucket/prefix")
+        return Folder(os.path.abspath(address))
+    bucket, _, prefix = address.removeprefix(_S3).partition("/")
+    if not bucket:
+        raise ObjectError(f"{address}: has no bucket; write s3://bucket/prefix")
+    try:
+        from hashrange.objects.s3 import S3
+    except ImportError as error:
+        raise ObjectError(
+            f"{address}: needs boto3; install it with: pip install 'hashrange[boto3]'"
+        ) from error
+    return S3(bucket, prefix.strip("/"), endpoint_url)

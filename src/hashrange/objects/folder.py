@@ -1,0 +1,139 @@
+"""Objects in a folder of a file system: the slashes of their names are folders in it."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import BinaryIO
+from uuid import uuid4
+
+from hashrange.objects.store import Listed, NoSuchObject, ObjectError, expect_same
+
+_CHUNK_BYTES = 8 << 20
+_UNFINISHED = ".unfinished"
+"""The folder of objects that are being written. What a killed process left there is removed when it
+is a day old."""
+
+_UNFINISHED_SECONDS = 86_400
+
+
+class Folder:
+    """An object is linked to its name when all its bytes are on the disk, so it is there completely
+    or not at all, and `link` never replaces one. Parts of names that begin with a dot are not
+    objects.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.address = path
+
+    def put(self, name: str, body: bytes) -> None:
+        with self._explained(name):
+            self._put(name, lambda file: file.write(body), sha256(body).digest())
+
+    def put_file(self, name: str, path: str) -> None:
+        with open(path, "rb") as source, self._explained(name):
+            digest = sha256()
+            while chunk := source.read(_CHUNK_BYTES):
+                digest.update(chunk)
+            source.seek(0)
+            self._put(
+                name, lambda file: shutil.copyfileobj(source, file, _CHUNK_BYTES), digest.digest()
+            )
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        with self._explained(name), open(self._path(name), "rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                yield chunk
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:
+        with self._explained(prefix):
+            found = sorted(self._below(prefix), key=lambda listed: listed.name.encode())
+        start = after.encode()
+        yield from (each for each in found if not start or each.name.encode() > start)
+
+    def delete(self, name: str) -> None:
+        path = self._path(name)
+        with self._explained(name), suppress(FileNotFoundError):
+            os.remove(path)
+            _sync_folder(os.path.dirname(path))
+
+    def _put(self, name: str, write: Callable[[BinaryIO], object], digest: bytes) -> None:
+        path = self._path(name)
+        if os.path.exists(path):
+            expect_same(self, name, digest)
+            return
+        unfinished = self._unfinished()
+        try:
+            with open(unfinished, "xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            self._make_folders(os.path.dirname(path))
+            try:
+                os.link(unfinished, path)
+            except FileExistsError:
+                expect_same(self, name, digest)
+            _sync_folder(os.path.dirname(path))
+        finally:
+            with suppress(FileNotFoundError):
+                os.remove(unfinished)
+
+    def _unfinished(self) -> str:
+        folder = os.path.join(self.address, _UNFINISHED)
+        if not os.path.isdir(folder):
+            self._make_folders(folder)
+        for entry in os.scandir(folder):
+            with suppress(FileNotFoundError):
+                if entry.stat().st_mtime < time.time() - _UNFINISHED_SECONDS:
+                    os.remove(entry.path)
+        return os.path.join(folder, uuid4().hex)
+
+    def _make_folders(self, path: str) -> None:
+        """Like `os.makedirs`; afterwards the new folders survive a power cut."""
+        if os.path.isdir(path):
+            return
+        parent = os.path.dirname(path)
+        self._make_folders(parent)
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        _sync_folder(parent)
+
+    def _path(self, name: str) -> str:
+        parts = name.split("/")
+        if any(not part or part.startswith(".") or "\0" in part for part in parts) or (
+            os.sep != "/" and os.sep in name
+        ):
+            raise ObjectError(f"{self.address}: {name!r} cannot be the name of an object")
+        return os.path.join(self.address, *parts)
+
+    def _below(self, prefix: str) -> Iterator[Listed]:
+        top, slash, _ = prefix.rpartition("/")
+        for folder, folders, files in os.walk(self._path(top) if slash else self.address):
+            folders[:] = [each for each in folders if not each.startswith(".")]
+            for file in files:
+                path = os.path.join(folder, file)
+                name = os.path.relpath(path, self.address).replace(os.sep, "/")
+                if name.startswith(prefix) and not file.startswith("."):
+                    with suppress(FileNotFoundError):  # it was just deleted
+                        yield Listed(name, os.path.getsize(path))
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            raise NoSuchObject(f"{self.address}: there is no object {name}") from error
+        except OSError as error:
+            raise ObjectError(f"{self.address}: {name}: {error.strerror or error}") from error
+
+
+def _sync_folder(path: str) -> None:
+    """Make new names survive a power cut. Windows has no such call."""
+    if os.name != "nt":
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

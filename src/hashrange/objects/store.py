@@ -1,0 +1,103 @@
+"""The interface of an object store, its errors, and the probe of what it promises."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from typing import NamedTuple, Protocol
+from uuid import uuid4
+
+
+class ObjectError(Exception):
+    """The store cannot carry out a call; the message is one line for the operator."""
+
+
+class NoSuchObject(ObjectError):
+    """There is no object of this name."""
+
+
+class Taken(ObjectError):
+    """There is an object of this name already, with other bytes."""
+
+
+class ObjectTooLarge(ObjectError):
+    """The object has more bytes than its reader takes."""
+
+
+class Listed(NamedTuple):
+    name: str
+    size_bytes: int
+
+
+class Objects(Protocol):
+    """Named bytes. Names have slashes between their parts, and begin at `address`.
+
+    Calls block, and may be made by several threads at once. All raise `ObjectError`. A call that
+    fails for a passing reason has been repeated before it raises.
+    """
+
+    address: str
+    """As an operator writes it: a folder, or `s3://bucket/prefix`."""
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write an object that does not exist; once this returns, it survives a power cut.
+
+        If the object exists with the same bytes, this is an attempt that succeeded without an
+        answer, and the call returns. Raises `Taken` if it exists with others.
+        """
+
+    def put_file(self, name: str, path: str) -> None:
+        """The same with the bytes of a file, of any size, in bounded memory."""
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of an object, of any size, in pieces of some megabytes. Raises `NoSuchObject`
+        with the first piece.
+        """
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:
+        """The objects whose names begin with `prefix` and come after `after`, in the order of the
+        names' UTF-8 bytes.
+        """
+
+    def delete(self, name: str) -> None:
+        """Delete an object. It is no error if there is none."""
+
+
+def get(objects: Objects, name: str, bytes_max: int) -> bytes:
+    """The bytes of an object. Raises `NoSuchObject`, and `ObjectTooLarge` above `bytes_max`."""
+    body = bytearray()
+    for chunk in objects.chunks(name):
+        body += chunk
+        if len(body) > bytes_max:
+            raise ObjectTooLarge(f"{objects.address}: {name} is larger than {bytes_max:,} bytes")
+    return bytes(body)
+
+
+def expect_same(objects: Objects, name: str, digest: bytes) -> None:
+    """Raise `Taken` unless the object has the bytes with this SHA-256."""
+    hasher = sha256()
+    for chunk in objects.chunks(name):
+        hasher.update(chunk)
+    if hasher.digest() != digest:
+        raise Taken(f"{objects.address}: {name} exists already, with other content")
+
+
+def probe(objects: Objects) -> None:
+    """Check that objects can be written, listed and deleted, and that none is ever replaced.
+
+    Raises `ObjectError`. Some services take the header If-None-Match and ignore it, and two writers
+    would destroy each other's objects there.
+    """
+    name = f"probe-{uuid4().hex}"
+    try:
+        objects.put(name, b"one")
+        with suppress(Taken):
+            objects.put(name, b"other")
+            raise ObjectError(
+                f"{objects.address}: this service replaces objects although it is told not to "
+                "(it ignores If-None-Match: *), so nothing can be kept there safely; use a "
+                "service that honours it"
+            )
+        if get(objects, name, 100) != b"one" or [e.name for e in objects.list(name)] != [name]:
+            raise ObjectError(f"{objects.address}: an object that was written cannot be read back")
+    finally:
+        objects.delete(name)
