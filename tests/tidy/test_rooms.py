@@ -34,7 +34,7 @@ WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
 CONSOLE = "starlette jinja2 markupsafe uvicorn"
 SHELL = "prompt_toolkit rich"
-DATA = "pyarrow yaml"
+DATA = "pyarrow yaml amazon zstandard"
 INTERFACES = (
     f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE} {SHELL} {DATA}"
 )

@@ -10,6 +10,7 @@ from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
 from hashrange.model.errors import ApiError
+from hashrange.model.jobs import Job
 from hashrange.model.streams import Log, Stream
 from hashrange.model.tables import AnyIndex, KinesisDestination, Table
 from hashrange.model.values import Item
@@ -144,6 +145,13 @@ class LeaseChange(NamedTuple):
     lease: Lease
 
 
+class JobChange(NamedTuple):
+    """An import or export before and after: None where it does not exist."""
+
+    old: Job | None
+    new: Job | None
+
+
 class FeedChange(NamedTuple):
     """A Kinesis destination with its feed before and after: None where it does not exist."""
 
@@ -173,6 +181,7 @@ AnyChange = (
     | Recount
     | Empty
     | LeaseChange
+    | JobChange
 )
 
 

@@ -14,6 +14,7 @@ from hashrange.engine.decision import (
     FeedPosition,
     Forget,
     ItemChange,
+    JobChange,
     LeaseChange,
     LogChange,
     Propagate,
@@ -96,6 +97,8 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return [kv.Purge(change.space, change.rows_max)]
         case LeaseChange():
             return [kv.Put(*system.lease(change.duty), system.encode(change.lease))]
+        case JobChange():
+            return [_job(change)]
         case FeedChange():
             return _feed(change)
         case FeedPosition():
@@ -136,6 +139,15 @@ def _stream(change: StreamChange) -> list[kv.Write]:
     if change.new is None:
         return [kv.Delete(kv.SYSTEM_SPACE, row)]
     return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
+
+
+def _job(change: JobChange) -> kv.Write:
+    job = change.new or change.old
+    assert job, "a job begins, goes on or is forgotten"
+    row = system.job_row(job.kind, job.id)
+    if change.new is None:
+        return kv.Delete(kv.SYSTEM_SPACE, row)
+    return kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))
 
 
 def _feed(change: FeedChange) -> list[kv.Write]:

@@ -167,6 +167,18 @@ class ImportNotFoundException(ApiError):
     pass
 
 
+class ImportConflictException(ApiError):
+    pass
+
+
+class ExportConflictException(ApiError):
+    pass
+
+
+class InvalidExportTimeException(ApiError):
+    pass
+
+
 class GlobalTableNotFoundException(ApiError):
     pass
 

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
       refused. None is True for a database in memory, else False.
     - `kinesis`: where the records of Kinesis destinations go: the name of a file, which gets a line
       of JSON for each, or the URL of a service with the API of Kinesis. None sends nothing.
+    - `objects`: the store that ImportTable reads from: a folder, whose subfolders are the buckets.
 
     The other settings are the limits of partitions:
 
@@ -54,6 +55,7 @@ class Settings(NamedTuple):
     vector_cache_bytes: int = 512 * MB
     accept_unsupported: bool | None = None
     kinesis: str | None = None
+    objects: str | None = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000

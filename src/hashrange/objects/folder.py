@@ -101,15 +101,14 @@ class Folder:
         _sync_folder(parent)
 
     def _path(self, name: str) -> str:
-        parts = name.split("/")
-        if any(not part or part.startswith(".") or "\0" in part for part in parts) or (
-            os.sep != "/" and os.sep in name
-        ):
+        if not _is_name(name):
             raise ObjectError(f"{self.address}: {name!r} cannot be the name of an object")
-        return os.path.join(self.address, *parts)
+        return os.path.join(self.address, *name.split("/"))
 
     def _below(self, prefix: str) -> Iterator[Listed]:
         top, slash, _ = prefix.rpartition("/")
+        if slash and not _is_name(top):
+            return  # no object has such a name
         for folder, folders, files in os.walk(self._path(top) if slash else self.address):
             folders[:] = [each for each in folders if not each.startswith(".")]
             for file in files:
@@ -127,6 +126,13 @@ class Folder:
             raise NoSuchObject(f"{self.address}: there is no object {name}") from error
         except OSError as error:
             raise ObjectError(f"{self.address}: {name}: {error.strerror or error}") from error
+
+
+def _is_name(name: str) -> bool:
+    parts = name.split("/")
+    if os.sep != "/" and os.sep in name:
+        return False
+    return all(part and not part.startswith(".") and "\0" not in part for part in parts)
 
 
 def _sync_folder(path: str) -> None:

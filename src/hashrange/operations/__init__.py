@@ -50,6 +50,7 @@ from hashrange.operations.tables import (
 )
 from hashrange.operations.tables.update import update_table
 from hashrange.operations.transactions import transact_get_items, transact_write_items
+from hashrange.operations.transfers import import_table
 
 READS: dict[str, ModuleType] = {
     "BatchGetItem": batch_get_item,
@@ -108,4 +109,5 @@ OPERATIONS = {
     **{name: _operation(name, it, writes=attrgetter("writes")) for name, it in STATEMENTS.items()},
     **kinesis.OPERATIONS,
     **unsupported.OPERATIONS,
+    **import_table.OPERATIONS,
 }

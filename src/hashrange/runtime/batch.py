@@ -17,7 +17,7 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
-from hashrange.engine.decision import Decision, TableChange
+from hashrange.engine.decision import Decision, JobChange, TableChange
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
@@ -129,7 +129,7 @@ class Batch(Struct, eq=False):
     costly: Sequence[Submission] = ()
     late: Sequence[Submission] = ()
     needs_upkeep: bool = False
-    """Whether the batch changed or dropped a table."""
+    """Whether the batch changed or dropped a table, or began a job."""
     read_bytes: int = 0
     """How much the decisions that are remembered have read."""
 
@@ -217,6 +217,8 @@ class Batch(Struct, eq=False):
                         tables, redefined = {}, True
                         submission.earlier = None
                         self._redefine(change)
+                    elif type(change) is JobChange:
+                        self.needs_upkeep |= change.old is None
         if costly or decided < len(self.submissions):
             self._leave(costly, decided)
         if not wrote and not writes:

@@ -59,13 +59,13 @@ class Database:
             from hashrange.runtime.faults.unreliable import UnreliableRuntime
 
             self.runtime = UnreliableRuntime(*arguments, faults=settings.faults)
+        self._workers: list[Worker] = []
         shared = isinstance(store, StoreOnLoop)
         asked = self.runtime.take_steps
         self._upkeep = Upkeep(
             self.runtime, settings, asked=asked, shared=shared, elected=store.elected
         )
         self._scrubber = Scrubber(store, self.runtime)
-        self._workers: list[Worker] = []
         self._store = store
         self._caller = Caller(region)
 
@@ -146,7 +146,8 @@ class Database:
 
     def start_upkeep(self) -> None:
         """Look for work that an earlier process left, now and at intervals."""
-        self._upkeep.wake()
+        for worker in (self._upkeep, *self._workers):
+            worker.wake()
 
     def run_upkeep(self) -> None:
         """Do now all the work that is due: index builds, the deletion of expired items, transfers.

@@ -6,8 +6,9 @@
     S<table name>/<label>      a stream, JSON
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
+    J<kind>/<id>               an import, JSON
     upkeep                     which process does the upkeep, and until when, JSON
-    kinesis                    the same for the process that sends to Kinesis
+    kinesis, imports           the same for the processes that do such work
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes
@@ -94,6 +95,15 @@ FEED_ROWS = b"F", b"G"
 
 def feed_position_row(table_name: str, label: str) -> bytes:
     return b"P%s/%s" % (table_name.encode(), label.encode())
+
+
+def job_row(kind: str, id_: str) -> bytes:
+    return b"J%s/%s" % (kind.encode(), id_.encode())
+
+
+def job_rows(kind: str) -> tuple[bytes, bytes]:
+    """Start and end of the rows of all jobs of a kind."""
+    return job_row(kind, ""), b"J%s0" % kind.encode()
 
 
 def lease(duty: str) -> kv.Key:

@@ -120,6 +120,12 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "memory and with --like",
     )
     parser.add_argument(
+        "--objects",
+        metavar="DIR",
+        help="the buckets that ImportTable reads from: a folder, each of whose subfolders is a "
+        "bucket, or s3:// for those of S3 or a service with its API; default: none",
+    )
+    parser.add_argument(
         "--kinesis",
         metavar="FILE|URL",
         help="send the changes of tables with Kinesis destinations: to a file, one line of JSON "

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hashrange.interfaces.data.files import Input, not_utf8
+from hashrange.interfaces.data.files import Source, not_utf8
 from hashrange.interfaces.data.items import ITEM_JSON_BYTES_MAX, DataError, one_line
 
 _undecoded = re.compile("[\udc80-\udcff]").search
 """Finds a byte that is not UTF-8, as `surrogateescape` stands for it."""
 
 
-def rows(source: Input, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows from the beginning of the file, each with its first line. Raises DataError."""
     csv.field_size_limit(ITEM_JSON_BYTES_MAX)
     source.rewind()
@@ -30,7 +30,7 @@ def rows(source: Input, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 class _Lines:
     """The lines of a file as text, for the csv module, which may need several for a row."""
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: Source) -> None:
         self._number = 0
         self._row_characters = 0
         self._source = source
@@ -68,7 +68,7 @@ class _Lines:
 class _Chunked(io.RawIOBase):
     """The bytes of a file, whose faults are DataErrors."""
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def readable(self) -> bool:

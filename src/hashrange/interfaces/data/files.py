@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from hashrange.interfaces.data.items import ITEM_JSON_BYTES_MAX, DataError
 
@@ -16,52 +16,20 @@ _CHUNK_BYTES = 1 << 20
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-class Input:
-    """A file that is read from its beginning to its end, unpacked if its content is gzip.
+class Source:
+    """Bytes that are read from their beginning to their end. `name` is for messages.
 
-    `name` is for messages. `packed` says whether it is gzip. `doing` says what the file is read
-    for, if it is not yet for its items. Raises DataError.
+    Raises DataError.
     """
 
-    def __init__(self, path: Path, name: str = "") -> None:
-        self.path = path
-        self.name = name or str(path)
-        self.doing = ""
-        try:
-            self._file = open(path, "rb")  # noqa: SIM115  `close` closes it
-            self.size = os.fstat(self._file.fileno()).st_size
-            self.packed = self._file.read(2) == _GZIP_MAGIC
-            self._file.seek(0)
-        except OSError as error:
-            raise DataError(f"{path}: {_reason(error)}") from None
-        self.stream: IO[bytes] = self._file
-        if self.packed:
-            self.stream = gzip.GzipFile(fileobj=self._file)  # type: ignore[assignment]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def consumed(self) -> float:
-        """The share of the file that has been read, from 0 to 1."""
-        try:
-            return self._file.tell() / self.size if self.size else 1.0
-        except ValueError:  # it was closed meanwhile
-            return 1.0
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.stream = stream
+        self.name = name
 
     def rewind(self) -> None:
-        """Read from the beginning again."""
-        self.stream.seek(0)
+        """Read from the beginning again. Before the first read, this can be done to any stream."""
+        if self.stream.seekable():
+            self.stream.seek(0)
 
     def read(self, size: int) -> bytes:
         try:
@@ -99,6 +67,48 @@ class Input:
         cut = isinstance(error, EOFError)
         what = "the gzip file is cut short" if cut else f"the gzip file is damaged: {error}"
         return DataError(f"{self.name}: {what}")
+
+
+class Input(Source):
+    """A file that is read from its beginning to its end, unpacked if its content is gzip.
+
+    `packed` says whether it is gzip. `doing` says what the file is read for, if it is not yet for
+    its items. Raises DataError.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
+        self.path = path
+        self.doing = ""
+        try:
+            self._file = open(path, "rb")  # noqa: SIM115  `close` closes it
+            self.size = os.fstat(self._file.fileno()).st_size
+            self.packed = self._file.read(2) == _GZIP_MAGIC
+            self._file.seek(0)
+        except OSError as error:
+            raise DataError(f"{path}: {_reason(error)}") from None
+        unpacked: Any = gzip.GzipFile(fileobj=self._file) if self.packed else self._file
+        super().__init__(unpacked, name or str(path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def consumed(self) -> float:
+        """The share of the file that has been read, from 0 to 1."""
+        try:
+            return self._file.tell() / self.size if self.size else 1.0
+        except ValueError:  # it was closed meanwhile
+            return 1.0
 
 
 def head(path: Path, size: int) -> bytes:

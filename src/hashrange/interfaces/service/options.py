@@ -22,6 +22,7 @@ from hashrange.interfaces.server.listener import (
     tls_context,
 )
 from hashrange.interfaces.service.likeness import ITSELF, LIKENESSES, Likeness
+from hashrange.interfaces.transfers.buckets import S3
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.settings import Settings, Throughput
@@ -62,6 +63,7 @@ class Options(NamedTuple):
     throughput: Throughput
     like: str | None
     accept_unsupported: bool | None
+    objects: str | None
     kinesis: str | None
     fault: list[str]
     eventual: str | None
@@ -79,6 +81,7 @@ class Options(NamedTuple):
             self._check_workers()
         if self.resettable:
             self._check_resettable()
+        self._check_outside()
 
     @property
     def likeness(self) -> Likeness:
@@ -91,6 +94,7 @@ class Options(NamedTuple):
             faults=_faults(self.fault),
             accept_unsupported=self._accept_unsupported(),
             kinesis=self.kinesis,
+            objects=self.objects,
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:
@@ -157,6 +161,16 @@ class Options(NamedTuple):
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
         if self.console:
             raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
+
+    def _check_outside(self) -> None:
+        """Check the places outside the database that the server works with."""
+        if self.objects and self.objects != S3 and not Path(self.objects).is_dir():
+            raise ServerError(
+                f"--objects: {self.objects}: no such folder; name one with a subfolder for each "
+                f"bucket, or {S3}"
+            )
+        if self.kinesis and "://" not in self.kinesis and not Path(self.kinesis).parent.is_dir():
+            raise ServerError(f"--kinesis: {self.kinesis}: there is no such folder for the file")
 
     def _check_resettable(self) -> None:
         if self.path is not None:

@@ -25,7 +25,6 @@ from hashrange.operations.unsupported.refusals import Request
 
 UNSUPPORTED = (
     "CreateBackup",
-    "ImportTable",
     "PutResourcePolicy",
     "StartBulkPutItems",
 )
@@ -38,7 +37,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(absent.not_found, name) for name in absent.NOT_FOUND},
         **{name: partial(refusals.refuse, name) for name in UNSUPPORTED},
         "CreateBackup": backups.create,
-        "ImportTable": backups.import_table,
         "CreateGlobalTable": global_tables.create,
         "UpdateGlobalTable": global_tables.update,
         "DescribeContinuousBackups": backups.describe_continuous,
@@ -59,7 +57,6 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "DeleteResourcePolicy": ("ResourceArn",),
     "ExportTableToPointInTime": ("TableArn",),
     "GetResourcePolicy": ("ResourceArn",),
-    "ImportTable": ("TableCreationParameters",),
     "PutResourcePolicy": ("ResourceArn",),
     "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
     "RestoreTableToPointInTime": ("SourceTableArn", "SourceTableName", "TargetTableName"),

@@ -14,10 +14,10 @@ from hashrange.model.errors import (
     BackupNotFoundException,
     ExportNotFoundException,
     GlobalTableNotFoundException,
-    ImportNotFoundException,
     ResourceNotFoundException,
     ValidationException,
 )
+from hashrange.operations.transfers import job_arns
 from hashrange.operations.unsupported.refusals import Request
 
 LISTS: dict[str, str] = {
@@ -25,7 +25,6 @@ LISTS: dict[str, str] = {
     "ListBulkOperations": "BulkOperationsSummaryList",
     "ListExports": "ExportSummaries",
     "ListGlobalTables": "GlobalTables",
-    "ListImports": "ImportSummaryList",
 }
 """The member of the response that is an empty list."""
 
@@ -50,7 +49,6 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
         "GlobalTableName",
     ),
     "DescribeGlobalTableSettings": _NO_GLOBAL_TABLE,
-    "DescribeImport": (ImportNotFoundException, "Import not found: {}", "ImportArn"),
     "DescribeTableReplicaAutoScaling": _NO_REPLICAS,
     "RestoreTableFromBackup": _NO_BACKUP,
     "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
@@ -61,10 +59,8 @@ _KINDS = {
     "BackupArn": "backup",
     "BulkOperationArn": "bulk-operation",
     "ExportArn": "export",
-    "ImportArn": "import",
 }
 """The part of an ARN after the table's name."""
-_TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
 _BACKUP = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}/backup/.*").fullmatch
 _VALID_BACKUP = re.compile(
     r"arn:aws(?:-[a-z-]+)?:dynamodb:"
@@ -94,8 +90,8 @@ def not_found(name: str, request: Request, moment: Moment) -> Decide:
         raise error(message.format(fetch.plain_name(named)))
     if kind == "backup":
         _check_backup(named)
-    elif not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", named):
-        raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
+    else:
+        job_arns.check(kind, named)
     raise error(message.format(named))
 
 

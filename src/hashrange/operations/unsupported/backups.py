@@ -1,11 +1,10 @@
-"""Backups, point-in-time recovery, exports and imports."""
+"""Backups, point-in-time recovery and exports."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model.errors import (
     PointInTimeRecoveryUnavailableException,
-    ResourceInUseException,
     TableNotFoundException,
     ValidationException,
 )
@@ -28,14 +27,6 @@ def create(request: Request, moment: Moment) -> Decide:
     named = request["TableName"]
     yield from _table_to_back_up(named, fetch.plain_name(named), moment)
     raise not_supported("CreateBackup")
-
-
-def import_table(request: Request, moment: Moment) -> Decide:
-    """An import creates its table, so the name must not be taken."""
-    name = request["TableCreationParameters"]["TableName"]
-    if (yield from fetch.find_table(name)) is not None:
-        raise ResourceInUseException(f"Table already exists: {fetch.plain_name(name)}")
-    raise not_supported("ImportTable")
 
 
 def restore_to_point_in_time(request: Request, moment: Moment) -> Decide:

@@ -1,0 +1,119 @@
+"""Imports and exports: their rows, their tokens, and the pages of their lists."""
+
+from typing import NamedTuple
+
+from hashrange import kv
+from hashrange.engine.decision import AnyChange, JobChange
+from hashrange.engine.fetch import Fetch, Moment, system_row
+from hashrange.engine.keyspace import system
+from hashrange.model.errors import LimitExceededException, ValidationException
+from hashrange.model.jobs import Job, Kind
+
+TOKEN_SECONDS = 8 * 60 * 60
+"""For how long a second request with the same token is the first one again."""
+KEPT_SECONDS = 90 * 24 * 60 * 60
+FORGOTTEN_MAX = 100
+_READ_ROWS = 200
+_TOKEN_BYTES = 56
+"""A token of a list has at least 112 hexadecimal digits."""
+
+
+def find(kind: Kind, arn: str) -> Fetch[Job | None]:
+    """The job of this ARN. Jobs outlive their tables."""
+    job = yield from by_id(kind, arn.rpartition("/")[2])
+    return job if job is not None and job.arn == arn else None
+
+
+def by_id(kind: Kind, id_: str) -> Fetch[Job | None]:
+    return (yield from system_row(system.job_row(kind, id_), Job))
+
+
+def all_of(kind: Kind) -> Fetch[list[Job]]:
+    """The newest first."""
+    start, end = system.job_rows(kind)
+    found: list[Job] = []
+    while True:
+        page: kv.Page = yield kv.Range(
+            kv.SYSTEM_SPACE, start, end, reverse=True, rows_max=_READ_ROWS
+        )
+        found += (system.decode(value, Job) for _, value in page.rows)
+        if page.exhausted:
+            return found
+        end = page.rows[-1][0]
+
+
+def in_progress(kind: Kind) -> Fetch[list[Job]]:
+    """Those that have not ended, the oldest first."""
+    found = yield from all_of(kind)
+    return [job for job in reversed(found) if job.in_progress]
+
+
+class Known(NamedTuple):
+    """The jobs of a kind when one more is asked for.
+
+    `same` is the job that was asked for with the same token; `old` are to be forgotten.
+    """
+
+    same: Job | None
+    in_progress: list[Job]
+    old: list[AnyChange]
+
+
+def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
+    found = yield from all_of(kind)
+    same = next(
+        (
+            job
+            for job in found
+            if token is not None
+            and job.request.get("ClientToken") == token
+            and moment.now - job.started_at < TOKEN_SECONDS
+        ),
+        None,
+    )
+    old = [job for job in found if moment.now - job.started_at >= KEPT_SECONDS]
+    forgotten: list[AnyChange] = [JobChange(job, None) for job in old[-FORGOTTEN_MAX:]]
+    return Known(same, [job for job in found if job.in_progress], forgotten)
+
+
+def check_room(found: Known, most: int, what: str) -> None:
+    """Raises LimitExceededException if as many jobs are in progress as there may be."""
+    if len(found.in_progress) >= most:
+        raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
+
+
+def new_id(moment: Moment) -> str:
+    return f"{int(moment.now * 1000):014d}-{moment.entropy[:4].hex()}"
+
+
+def page(
+    jobs: list[Job], moment: Moment, table_arn: str | None, limit: int, token: str | None
+) -> tuple[list[Job], str | None]:
+    """At most `limit` jobs that are younger than 90 days, and the token of the next page.
+
+    Raises ValidationException for a token that no page has had.
+    """
+    wanted = [
+        job
+        for job in jobs
+        if moment.now - job.started_at < KEPT_SECONDS and table_arn in (None, job.table_arn)
+    ]
+    if token is not None:
+        last = _parse_token(token)
+        wanted = [job for job in wanted if job.id < last]
+    shown = wanted[:limit]
+    return shown, _token(shown[-1].id) if len(wanted) > limit else None
+
+
+def _token(id_: str) -> str:
+    return id_.encode().ljust(_TOKEN_BYTES, b"\0").hex()
+
+
+def _parse_token(token: str) -> str:
+    try:
+        content = bytes.fromhex(token)
+        if len(content) == _TOKEN_BYTES and content[:1].isdigit():
+            return content.rstrip(b"\0").decode("ascii")
+    except ValueError:
+        pass
+    raise ValidationException(f"Invalid Request: Provided nextToken is invalid: {token}")

@@ -1,0 +1,198 @@
+"""Amazon Ion, as the service's exports and imports have it: `{Item:{pk:"x",n:12.}}` for each item.
+
+    S, BOOL, NULL     string, bool, null
+    N                 decimal, or an integer
+    B                 blob
+    SS, NS, BS        a list with the annotation $dynamodb_SS, $dynamodb_NS, $dynamodb_BS
+    L, M              list, struct
+
+Source: developer guide, "DynamoDB table export output format". The library reads text and binary
+Ion, and a decimal of any precision.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from hashrange.interfaces.data.files import Source
+from hashrange.interfaces.data.items import (
+    ITEM_JSON_BYTES_MAX,
+    DataError,
+    Record,
+    decode,
+    encode,
+    one_line,
+)
+
+HEAD = b"$ion_1_0 "
+_SETS = {"$dynamodb_SS": "SS", "$dynamodb_NS": "NS", "$dynamodb_BS": "BS"}
+_ELEMENTS = {"SS": "S", "NS": "N", "BS": "B"}
+_DEPTH_MAX = 100
+_exactly = Context(prec=200, Emax=999_999, Emin=-999_999)
+
+
+def library() -> Any:
+    """The library. Raises DataError if it is missing."""
+    try:
+        from amazon.ion import simpleion
+    except ModuleNotFoundError:
+        raise DataError("Ion needs amazon.ion: pip install 'hashrange[transfers]'") from None
+    return simpleion
+
+
+class _Bounded:
+    """A source that ends in a DataError if one value takes too much of it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.since = 0
+
+    def read(self, size: int = 1 << 16) -> bytes:
+        chunk = self._source.read(size if size > 0 else 1 << 16)
+        self.since += len(chunk)
+        if self.since > 2 * ITEM_JSON_BYTES_MAX:
+            raise DataError(
+                f"{self._source.name}: a value is longer than {ITEM_JSON_BYTES_MAX:,} bytes"
+            )
+        return chunk
+
+
+def read_values(source: Source) -> Iterator[Record | DataError]:
+    """The items. See `dynamodb_json.read_values`; the numbers are those of the values."""
+    simpleion = library()
+    stream = _Bounded(source)
+    number = 0
+    values = simpleion.load(stream, single_value=False, parse_eagerly=False)
+    while True:
+        number += 1
+        try:
+            value = next(values)
+        except StopIteration:
+            return
+        except (DataError, MemoryError):
+            raise
+        except Exception as error:  # the library raises many kinds for text that is not Ion
+            raise DataError(f"{source.name}:{number}: not Ion: {one_line(error)[:200]}") from None
+        stream.since = 0
+        try:
+            yield Record(encode(_item(value)), number)
+        except (ValueError, RecursionError) as error:
+            yield DataError(f"{source.name}:{number}: {one_line(error)[:200]}")
+
+
+def _item(value: Any) -> dict[str, Any]:
+    content = _members(value)
+    if list(content) != ["Item"]:
+        raise ValueError("not a struct with an Item")
+    return {name: _wire(part, 1) for name, part in _members(content["Item"]).items()}
+
+
+def _members(value: Any) -> dict[str, Any]:
+    if getattr(value, "ion_type", None) is None or value.ion_type.name != "STRUCT":
+        raise ValueError("not a struct")
+    return {str(name): part for name, part in value.items()}
+
+
+def _wire(value: Any, level: int) -> dict[str, Any]:
+    """The attribute value in wire form."""
+    if level > _DEPTH_MAX:
+        raise ValueError("a value is nested too deeply")
+    kind = value.ion_type.name
+    notes = [note.text for note in value.ion_annotations]
+    if kind == "LIST" and notes and notes[0] in _SETS:
+        type_ = _SETS[notes[0]]
+        elements = [_wire(each, level + 1) for each in value]
+        if any(list(each) != [_ELEMENTS[type_]] for each in elements):
+            raise ValueError(f"a value of another type in a set {type_}")
+        return {type_: [next(iter(each.values())) for each in elements]}
+    match kind:
+        case "STRING" | "SYMBOL":
+            return {"S": str(value if kind == "STRING" else value.text)}
+        case "INT" | "DECIMAL":
+            return {"N": _number(value)}
+        case "BOOL":
+            return {"BOOL": bool(value)}
+        case "NULL":
+            return {"NULL": True}
+        case "BLOB" | "CLOB":
+            return {"B": base64.b64encode(bytes(value)).decode()}
+        case "LIST" | "SEXP":
+            return {"L": [_wire(each, level + 1) for each in value]}
+        case "STRUCT":
+            return {"M": {name: _wire(part, level + 1) for name, part in _members(value).items()}}
+    raise ValueError(f"a value of the Ion type {kind.lower()}, which no attribute has")
+
+
+def _number(value: Any) -> str:
+    try:
+        return str(_exactly.create_decimal(value if isinstance(value, Decimal) else int(value)))
+    except (InvalidOperation, ValueError):
+        raise ValueError("a number that is too large") from None
+
+
+# ---- writing ----
+
+
+def write(items: Iterable[bytes]) -> Iterator[bytes]:
+    """A line of Ion text for each item."""
+    for item in items:
+        yield b"%b{Item:{%b}}\n" % (HEAD, _fields(decode(item)).encode())
+
+
+def _fields(members: dict[str, Any]) -> str:
+    return ",".join(f"{_name(name)}:{_text(value)}" for name, value in members.items())
+
+
+def _text(value: dict[str, Any]) -> str:
+    [(type_, content)] = value.items()
+    match type_:
+        case "S":
+            return _string(content)
+        case "N":
+            return _decimal(content)
+        case "B":
+            return f"{{{{{content}}}}}"
+        case "BOOL":
+            return "true" if content else "false"
+        case "NULL":
+            return "null"
+        case "L":
+            return f"[{','.join(_text(each) for each in content)}]"
+        case "M":
+            return f"{{{_fields(content)}}}"
+    elements = ",".join(_text({_ELEMENTS[type_]: each}) for each in content)
+    return f"$dynamodb_{type_}::[{elements}]"
+
+
+def _decimal(text: str) -> str:
+    """A number as an Ion decimal: `103.`, `1.5`, `1d+30`."""
+    if "E" in text:
+        return text.replace("E", "d")
+    return text if "." in text else f"{text}."
+
+
+def _string(text: str) -> str:
+    return f'"{_escaped(text)}"'
+
+
+def _name(text: str) -> str:
+    """The name of a field, as a symbol in quotes unless it is a plain word that means nothing."""
+    plain = text.isascii() and text.isidentifier()
+    return text if plain and text not in ("null", "true", "false", "nan") else f"'{_escaped(text)}'"
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable() and not any(letter in text for letter in "\"'\\"):
+        return text
+    return "".join(_ESCAPES.get(letter) or _letter(letter) for letter in text)
+
+
+_ESCAPES = {'"': '\\"', "'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _letter(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

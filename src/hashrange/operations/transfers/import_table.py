@@ -1,0 +1,148 @@
+"""ImportTable, DescribeImport and ListImports: a new table from the objects of a bucket.
+
+Messages marked (?) are not known from the service.
+"""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from hashrange.engine import fetch, jobs
+from hashrange.engine.decision import Decide, Decision, JobChange, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model.errors import (
+    ImportConflictException,
+    ImportNotFoundException,
+    ResourceInUseException,
+    ValidationException,
+)
+from hashrange.model.jobs import Job
+from hashrange.model.validation import validate
+from hashrange.operations import resources
+from hashrange.operations.operation import Operation
+from hashrange.operations.tables import create_table
+from hashrange.operations.transfers import job_arns
+from hashrange.operations.unsupported.refusals import Request
+
+IMPORTS_MAX = 50
+"""How many may be in progress at once."""
+PAGE_SIZE = 25
+NO_OBJECTS = "{} is not supported by this server: it was started without --objects"
+CONFLICT = "Import conflict: Duplicate request detected with conflicting parameters"
+"""(?) The text of ExportConflictException, with another noun."""
+
+_parse = partial(validate, "ImportTable")
+_encode = msgspec.json.Encoder().encode
+
+
+def parse(body: bytes) -> Request:
+    request: Request = _parse(body)
+    create_table.parse(_encode(request["TableCreationParameters"]))
+    return request
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    name = request["TableCreationParameters"]["TableName"]
+    known = yield from jobs.known("import", request.get("ClientToken"), moment)
+    if known.same is not None:
+        if known.same.request != request:
+            raise ImportConflictException(CONFLICT)
+        return answer(described(known.same))
+    taken = any(job.table_name == name for job in known.in_progress)
+    if taken or (yield from fetch.find_table(name)) is not None:
+        raise ResourceInUseException(f"Table already exists: {fetch.plain_name(name)}")
+    if moment.settings.objects is None:
+        raise ValidationException(NO_OBJECTS.format("ImportTable"))
+    jobs.check_room(known, IMPORTS_MAX, "imports")
+    job = Job(
+        kind="import",
+        id=jobs.new_id(moment),
+        table_name=name,
+        table_arn=resources.table_arn(name, moment.caller),
+        table_id=job_arns.table_id(moment),
+        caller=moment.caller,
+        request=request,
+        started_at=moment.now,
+    )
+    return Decision([JobChange(None, job), *known.old], described(job))
+
+
+def describe(request: Request, moment: Moment) -> Decide:
+    arn = job_arns.check("import", request["ImportArn"])
+    job = yield from jobs.find("import", arn)
+    if job is None:
+        raise ImportNotFoundException(f"Import not found: {arn}")
+    return answer(described(job))
+
+
+def listed(request: Request, moment: Moment) -> Decide:
+    found = yield from jobs.all_of("import")
+    limit = request.get("PageSize") or PAGE_SIZE
+    arguments = (request.get("TableArn"), limit, request.get("NextToken"))
+    shown, token = jobs.page(found, moment, *arguments)
+    summaries = [_summary(job) for job in shown]
+    return answer({"ImportSummaryList": summaries, **({"NextToken": token} if token else {})})
+
+
+def _summary(job: Job) -> dict[str, Any]:
+    ended = {} if job.ended_at is None else {"EndTime": job.ended_at}
+    return {
+        "ImportArn": job.arn,
+        "ImportStatus": job.status,
+        "TableArn": job.table_arn,
+        "S3BucketSource": job.request["S3BucketSource"],
+        "CloudWatchLogGroupArn": _log_group(job),
+        "InputFormat": job.request["InputFormat"],
+        "StartTime": job.started_at,
+        **ended,
+    }
+
+
+def _log_group(job: Job) -> str:
+    _, _, _, region, account, _ = job.table_arn.split(":", 5)
+    return f"arn:aws:logs:{region}:{account}:log-group:/aws-dynamodb/imports:*"
+
+
+def described(job: Job) -> dict[str, Any]:
+    """The response of ImportTable and DescribeImport."""
+    members = {
+        **_summary(job),
+        "TableId": job.table_id,
+        "InputCompressionType": job.request.get("InputCompressionType", "NONE"),
+        "TableCreationParameters": job.request["TableCreationParameters"],
+        "ErrorCount": 0,
+        "ProcessedSizeBytes": 0,
+        "ProcessedItemCount": 0,
+        "ImportedItemCount": 0,
+        **job.figures,
+        **job_arns.failure(job),
+    }
+    for name in ("ClientToken", "InputFormatOptions"):
+        if name in job.request:
+            members[name] = job.request[name]
+    return {"ImportTableDescription": members}
+
+
+OPERATIONS = {
+    "ImportTable": Operation(
+        "ImportTable",
+        parse,
+        decide,
+        writes=True,
+        random=True,
+        resources=resources.of_members("ImportTable", "TableCreationParameters"),
+    ),
+    "DescribeImport": Operation(
+        "DescribeImport",
+        partial(validate, "DescribeImport"),
+        describe,
+        resources=resources.of_members("DescribeImport", "ImportArn"),
+    ),
+    "ListImports": Operation(
+        "ListImports",
+        partial(validate, "ListImports"),
+        listed,
+        resources=resources.of_members("ListImports"),
+    ),
+}

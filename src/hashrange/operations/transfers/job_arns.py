@@ -1,0 +1,29 @@
+"""The ARNs of imports and exports, and members that the descriptions of both have."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from hashrange.engine.fetch import Moment
+from hashrange.model.errors import ValidationException
+from hashrange.model.jobs import Job
+
+_TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
+
+
+def check(kind: str, arn: str) -> str:
+    """The ARN, if a job of the kind could have it. Raises ValidationException."""
+    if not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", arn):
+        raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
+    return arn
+
+
+def table_id(moment: Moment) -> str:
+    return str(UUID(bytes=moment.entropy, version=4))
+
+
+def failure(job: Job) -> dict[str, Any]:
+    """Why a job has failed."""
+    if job.failure_code is None:
+        return {}
+    return {"FailureCode": job.failure_code, "FailureMessage": job.failure_message}

@@ -1,0 +1,183 @@
+"""The steps of an import: its table is created, and items are put into it.
+
+A step and the new position of the job are one commit. So an import goes on after a restart exactly
+where it was: no item is counted twice.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from hashrange.decoders import decoder
+from hashrange.engine import fetch, jobs, keys, writes
+from hashrange.engine.decision import (
+    AnyChange,
+    Decide,
+    Decision,
+    ItemChange,
+    JobChange,
+    TableChange,
+    answer,
+)
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.writes import PUT_TOO_LARGE, ItemWrite
+from hashrange.model.errors import ApiError
+from hashrange.model.jobs import Job
+from hashrange.model.limits import ITEM_BYTES_MAX
+from hashrange.model.tables import Table
+from hashrange.model.values import Item, normalize_item
+from hashrange.operations.tables import create_table
+
+IMPORTING = 253_402_300_799.0
+"""The time until which the table is CREATING: it ends when the import does."""
+_decode_item = decoder(Item).decode
+NOT_AN_ITEM = "The item is not a map of attribute values"
+
+Fault = tuple[int, str]
+"""The number of a record in its object, and what is wrong with it."""
+
+
+class Begin(msgspec.Struct, rename="pascal"):
+    id: str
+
+
+def parse_begin(body: bytes) -> Begin:
+    return decoder(Begin).decode(body)
+
+
+def decide_begin(request: Begin, moment: Moment) -> Decide:
+    """Creates the table. If it cannot be created any more, the import fails."""
+    job = yield from jobs.by_id("import", request.id)
+    if job is None or not job.in_progress or job.begun:
+        return answer({})
+    asked = msgspec.json.encode(job.request["TableCreationParameters"])
+    try:
+        created = yield from create_table.decide(
+            create_table.parse(asked), msgspec.structs.replace(moment, caller=job.caller)
+        )
+    except ApiError as error:
+        code = type(error).__name__.removesuffix("Exception")
+        failed = replace(
+            job,
+            status="FAILED",
+            ended_at=moment.now,
+            failure_code=code,
+            failure_message=error.message,
+        )
+        return Decision([JobChange(job, failed)], {})
+    changes = [_until_it_ends(change, job) for change in created.changes]
+    return Decision([*changes, JobChange(job, replace(job, begun=True))], {})
+
+
+def _until_it_ends(change: AnyChange, job: Job) -> AnyChange:
+    """A change of CreateTable, for a table that is CREATING until the import has ended."""
+    if isinstance(change, TableChange) and change.new is not None:
+        return TableChange(None, replace(change.new, id=job.table_id, active_at=IMPORTING))
+    return change
+
+
+Position = tuple[str, int, int, int]
+"""See `Job`: the members `key`, `records`, `group` and `done`."""
+
+
+class Items(msgspec.Struct, rename="pascal"):
+    """The next records, for an import that is at the position `after`; then it is at `before`.
+
+    `unreadable` records are no items. `bytes_before` and `bytes` are the sizes of the objects
+    before, and what was read of this one.
+    """
+
+    id: str
+    after: Position
+    before: Position
+    numbers: list[int]
+    items: list[Raw]
+    unreadable: int
+    bytes_before: int
+    bytes: int
+
+
+class Step(msgspec.Struct, gc=False):
+    """The items that are valid, each with its number and size, and the faults of the others."""
+
+    given: Items
+    valid: list[tuple[int, Item, int]]
+    faults: list[Fault]
+
+
+def parse(body: bytes) -> Step:
+    given = decoder(Items).decode(body)
+    step = Step(given, [], [])
+    for number, text in zip(given.numbers, given.items, strict=True):
+        try:
+            item = _decode_item(text)
+            size = normalize_item(item)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            step.faults.append((number, NOT_AN_ITEM))
+        except ApiError as error:
+            step.faults.append((number, error.message))
+        else:
+            if size > ITEM_BYTES_MAX:
+                step.faults.append((number, PUT_TOO_LARGE))
+            else:
+                step.valid.append((number, item, size))
+    return step
+
+
+def decide(step: Step, moment: Moment) -> Decide:
+    """Puts the items, and answers with the faults of those that are not valid."""
+    given = step.given
+    job = yield from jobs.by_id("import", given.id)
+    table = (yield from fetch.find_table(job.table_name)) if job else None
+    if (
+        job is None
+        or not job.in_progress
+        or (job.key, job.records, job.group, job.done) != given.after
+        or table is None
+        or table.id != job.table_id
+    ):
+        return answer({"Stale": True})
+    changes, unfit = yield from _put(table, step.valid, moment)
+    faults = [*step.faults, *unfit]
+    figures = dict(job.figures)
+    for name, more in (
+        ("ErrorCount", len(faults) + given.unreadable),
+        ("ProcessedItemCount", len(given.items) + given.unreadable),
+        ("ImportedItemCount", len(given.items) - len(faults)),
+    ):
+        figures[name] = figures.get(name, 0) + more
+    figures["ProcessedSizeBytes"] = given.bytes_before + given.bytes
+    key, records, group, done = given.before
+    after = replace(
+        job,
+        key=key,
+        records=records,
+        group=group,
+        done=done,
+        bytes_before=given.bytes_before,
+        figures=figures,
+    )
+    response: dict[str, Any] = {"Stale": False, "Faults": faults}
+    return Decision([JobChange(job, after), *changes], response)
+
+
+def _put(
+    table: Table, items: list[tuple[int, Item, int]], moment: Moment
+) -> Fetch[tuple[list[ItemChange], list[Fault]]]:
+    """The changes of the items, and what is wrong with the others. Of equal keys the last stays."""
+    puts: dict[bytes, ItemWrite] = {}
+    faults: list[Fault] = []
+    for number, item, size in items:
+        try:
+            keys.check_present(table, item)
+            put = writes.put(table, item, size, None, return_old=False)
+        except ApiError as error:
+            faults.append((number, error.message))
+        else:
+            puts[put.key.key] = put
+    ordered = [puts[key] for key in sorted(puts)]
+    before = yield from writes.read(ordered)
+    changes = [writes.decide(put, old, moment) for put, old in zip(ordered, before, strict=True)]
+    return changes, faults

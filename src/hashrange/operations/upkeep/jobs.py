@@ -1,0 +1,70 @@
+"""What the workers that move data ask: which jobs there are, and how a job ends."""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hashrange.decoders import decoder
+from hashrange.engine import fetch, jobs
+from hashrange.engine.decision import AnyChange, Decide, Decision, JobChange, TableChange, answer
+from hashrange.engine.fetch import Moment
+from hashrange.model.jobs import Job, Kind
+
+FAULTY = "Some of the items failed validation checks. Please check the log for more details."
+"""(?) The service names CloudWatch's log."""
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    kind: Kind
+    id: str = ""
+    failure: tuple[str, str] | None = None
+    """The code and the message, if the job fails."""
+    figures: dict[str, int] = {}
+
+
+def parse(body: bytes) -> Request:
+    return decoder(Request).decode(body)
+
+
+def decide_listed(request: Request, moment: Moment) -> Decide:
+    """The jobs of a kind that are in progress, the oldest first."""
+    found = yield from jobs.in_progress(request.kind)
+    return answer({"Jobs": [_shown(job) for job in found]})
+
+
+def _shown(job: Job) -> dict[str, Any]:
+    return {
+        "Id": job.id,
+        "Arn": job.arn,
+        "TableName": job.table_name,
+        "Request": job.request,
+        "Begun": job.begun,
+        "Position": (job.key, job.records, job.group, job.done),
+        "BytesBefore": job.bytes_before,
+        "StartedAt": job.started_at,
+    }
+
+
+def decide_ended(request: Request, moment: Moment) -> Decide:
+    """Ends a job. The table of an import becomes ACTIVE, with the items that it has."""
+    job = yield from jobs.by_id(request.kind, request.id)
+    if job is None or not job.in_progress:
+        return answer({})
+    failure = request.failure
+    if failure is None and job.figures.get("ErrorCount"):
+        failure = ("ItemValidationError", FAULTY)
+    code, message = failure or (None, None)
+    ended = replace(
+        job,
+        status="FAILED" if failure else "COMPLETED",
+        ended_at=moment.now,
+        failure_code=code,
+        failure_message=message,
+        figures={**job.figures, **request.figures},
+    )
+    changes: list[AnyChange] = [JobChange(job, ended)]
+    table = yield from fetch.find_table(job.table_name)
+    if job.kind == "import" and job.begun and table is not None and table.id == job.table_id:
+        changes.append(TableChange(table, replace(table, active_at=moment.now)))
+    return Decision(changes, {})
