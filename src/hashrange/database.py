@@ -174,11 +174,12 @@ def _employ_workers(database: Database, settings: Settings) -> None:
 
         database.employ(kinesis.Deliveries(database.runtime, kinesis.sink_of(settings.kinesis)))
     if settings.objects is not None:
-        from hashrange.interfaces.transfers import importing
+        from hashrange.interfaces.transfers import exporting, importing
         from hashrange.interfaces.transfers.buckets import Buckets
 
         buckets = Buckets(settings.objects)
         database.employ(importing.Imports(database.runtime, buckets))
+        database.employ(exporting.Exports(database.runtime, buckets))
 
 
 def _check(durability: str, settings: object) -> None:

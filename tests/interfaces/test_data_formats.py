@@ -67,7 +67,9 @@ def read_folder(path: Path) -> list[Item]:
 def export(path: Path, items: list[Item]) -> None:
     from datetime import UTC, datetime
 
-    about = s3_export.About("arn:aws:dynamodb:us-east-1:0:table/t", "id", 0, datetime.now(UTC))
+    told = ("arn:aws:dynamodb:us-east-1:0:table/t", "id", 0)
+    now = datetime.now(UTC)
+    about = s3_export.About(*told, now, now, s3_export.new_id())
     s3_export.write([encode(item) for item in items], path, about)
 
 

@@ -69,10 +69,15 @@ def test_ion(imports: Imports) -> None:
     simpleion = ion.library()
     binary = simpleion.dumps({"Item": {"pk": "bin", "n": 8, "t": None}}, binary=True)
     imports.put("b.ion", binary)
-    assert counts(imports.done("ION")) == ("COMPLETED", 8, 8, 0)
+    faulty = [b"null", b"{Item:1}", b"{Item:{pk:nan,n:1}}", b"{Item:{pk:2024T,n:1}}", b"{Item:{}}"]
+    imports.put("c.ion", b" ".join(faulty))
+    imports.put("d.ion", b"{Item:{pk:" + b"[" * 100_000)
+    imports.put("e.ion", b'{Item:{pk:"typed",n:8,t:null.string}}')
+    assert counts(imports.done("ION")) == ("FAILED", 15, 9, 6)
     items = imports.items()
-    assert items[-1] == {"pk": {"S": "bin"}, "n": {"N": "8"}, "t": {"NULL": True}}
-    assert items[:-1] == ITEMS
+    assert sorted(item.pop("pk")["S"] for item in items[-2:]) == ["bin", "typed"]
+    assert items[-2:] == [{"n": {"N": "8"}, "t": {"NULL": True}}] * 2
+    assert items[:-2] == ITEMS
 
 
 def test_csv(imports: Imports) -> None:

@@ -126,7 +126,7 @@ def test_an_import_goes_on_wherever_it_was_interrupted(
         each = Imports(imports.folder, path)
         with closing(each.database):
             started = started or each.start()
-            [worker] = each.database._workers
+            worker, _ = each.database._workers
             assert isinstance(worker, importing.Imports)
             step(worker, lambda: True)
             statuses.append(each.status())

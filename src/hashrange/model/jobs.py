@@ -18,7 +18,8 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `request` has the members with which the job was asked for. Times are in epoch seconds. An
     import goes on from its position: `records` have been dealt with in the object `key`, then
     `done` of the next `group` records in the order in which they are stored, and all objects
-    before, whose sizes in bytes are `bytes_before` together. `figures` are the counts that
+    before, whose sizes in bytes are `bytes_before` together. An export `shows` its table as of a
+    moment. `figures` are the counts that
     its description has, by the names of their members. `begun` says that the table of an import
     exists, or that an export has chosen the moment that it shows.
     """
@@ -41,6 +42,7 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: int = 0
     done: int = 0
     bytes_before: int = 0
+    shows: float | None = None
     figures: dict[str, int] = {}
 
     @property

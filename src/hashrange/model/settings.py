@@ -31,7 +31,8 @@ class Settings(NamedTuple):
       refused. None is True for a database in memory, else False.
     - `kinesis`: where the records of Kinesis destinations go: the name of a file, which gets a line
       of JSON for each, or the URL of a service with the API of Kinesis. None sends nothing.
-    - `objects`: the store that ImportTable reads from: a folder, whose subfolders are the buckets.
+    - `objects`: the buckets of ImportTable and ExportTableToPointInTime: a folder, whose subfolders
+      they are, or "s3://".
 
     The other settings are the limits of partitions:
 

@@ -179,6 +179,13 @@ class KinesisDestination(Struct, frozen=True):
         return "DISABLED" if self.changing == "DISABLING" else "ACTIVE"
 
 
+class Recovery(Struct, frozen=True):
+    """Point-in-time recovery that is enabled since a time, in epoch seconds, and its period."""
+
+    since: float
+    days: int
+
+
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
@@ -217,6 +224,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     kms_key_arn: str | None = None
     """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
     kinesis: tuple[KinesisDestination, ...] = ()
+    recovery: Recovery | None = None
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None

@@ -9,6 +9,7 @@ from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
+from hashrange.runtime.cut import Cut
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.inspection.capacities import Capacity, capacities
 from hashrange.runtime.inspection.explain import Explanation, explain
@@ -49,6 +50,10 @@ class BaseRuntime(forks.Forkable):
         """The contents and the load of tables: see `Database.inspect`."""
         environment = self.environment
         return inspect(self._threads, environment.meter, environment.clock.now(), table_name)
+
+    def cut(self, table_name: str) -> Cut:
+        """All items of a table as of now. Close it soon: the store keeps what is overwritten."""
+        return Cut(self._threads, self.environment, table_name)
 
     def capacities(self) -> list[Capacity]:
         """The provisioned capacity of tables and global indexes."""

@@ -122,8 +122,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objects",
         metavar="DIR",
-        help="the buckets that ImportTable reads from: a folder, each of whose subfolders is a "
-        "bucket, or s3:// for those of S3 or a service with its API; default: none",
+        help="the buckets of ImportTable and ExportTableToPointInTime: a folder, each of whose "
+        "subfolders is a bucket, or s3:// for those of S3 or a service with its API; default: none",
     )
     parser.add_argument(
         "--kinesis",

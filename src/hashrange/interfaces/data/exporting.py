@@ -148,7 +148,8 @@ def _write(
     """Make the file, or the folder, from the collected items."""
     if format is None:
         since = datetime.fromtimestamp(began, UTC)
-        about = s3_export.About(table.arn, table.id, table.size_bytes, since)
+        told = (table.arn, table.id, table.size_bytes)
+        about = s3_export.About(*told, since, since, s3_export.new_id())
         s3_export.write(spool, output, about)
     elif format is DYNAMODB_JSON and not output.name.endswith(".gz"):
         os.replace(spool.path, output)

@@ -11,6 +11,7 @@ Ion, and a decimal of any precision.
 """
 
 import base64
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
@@ -99,6 +100,8 @@ def _wire(value: Any, level: int) -> dict[str, Any]:
     if level > _DEPTH_MAX:
         raise ValueError("a value is nested too deeply")
     kind = value.ion_type.name
+    if kind == "NULL" or type(value).__name__ == "IonPyNull":  # every type has a null
+        return {"NULL": True}
     notes = [note.text for note in value.ion_annotations]
     if kind == "LIST" and notes and notes[0] in _SETS:
         type_ = _SETS[notes[0]]
@@ -113,8 +116,6 @@ def _wire(value: Any, level: int) -> dict[str, Any]:
             return {"N": _number(value)}
         case "BOOL":
             return {"BOOL": bool(value)}
-        case "NULL":
-            return {"NULL": True}
         case "BLOB" | "CLOB":
             return {"B": base64.b64encode(bytes(value)).decode()}
         case "LIST" | "SEXP":
@@ -182,17 +183,16 @@ def _name(text: str) -> str:
     return text if plain and text not in ("null", "true", "false", "nan") else f"'{_escaped(text)}'"
 
 
+_needs_escape = re.compile(r"[\"'\\\x00-\x1f\x7f-\x9f]")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
 def _escaped(text: str) -> str:
-    if text.isprintable() and not any(letter in text for letter in "\"'\\"):
-        return text
-    return "".join(_ESCAPES.get(letter) or _letter(letter) for letter in text)
+    """Everything but quotes, backslashes and control characters is written as it is."""
+    return _needs_escape.sub(lambda found: _escape(found[0]), text)
 
 
-_ESCAPES = {'"': '\\"', "'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _letter(letter: str) -> str:
-    if letter.isprintable():
-        return letter
-    code = ord(letter)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _escape(letter: str) -> str:
+    if letter in "\"'\\":
+        return f"\\{letter}"
+    return _ESCAPES.get(letter) or f"\\x{ord(letter):02x}"

@@ -18,7 +18,7 @@ import json
 import os
 import shutil
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from hashrange.interfaces.data import dynamodb_json
+from hashrange.interfaces.data import dynamodb_json, ion
 from hashrange.interfaces.data.files import Input, unfinished
 from hashrange.interfaces.data.items import DataError, Record, one_line
 
@@ -51,12 +51,32 @@ class DataFile(NamedTuple):
 
 
 class About(NamedTuple):
-    """The table of an export, as its manifest describes it."""
+    """An export and its table, as the manifest describes them.
+
+    `shows` is the moment that the items are of. `id` names the folder. An export that is made in a
+    folder, and not in a bucket, has neither `bucket` nor `prefix`.
+    """
 
     table_arn: str
     table_id: str
     size_bytes: int
+    shows: datetime
     started: datetime
+    id: str
+    bucket: str = ""
+    prefix: str | None = None
+    algorithm: str | None = None
+    kms_key: str | None = None
+    format: str = "DYNAMODB_JSON"
+
+    @property
+    def folder(self) -> str:
+        """What the keys of all its objects begin with."""
+        return f"{self.prefix}/{FOLDER}/{self.id}" if self.prefix else f"{FOLDER}/{self.id}"
+
+    @property
+    def manifest(self) -> str:
+        return f"{self.folder}/{SUMMARY}"
 
 
 class _Summary(msgspec.Struct):
@@ -174,72 +194,87 @@ def _md5_of(path: Path) -> str:
     return b64encode(digest.digest()).decode()
 
 
+def new_id() -> str:
+    return f"{int(datetime.now(UTC).timestamp() * 1000):014d}-{token_hex(4)}"
+
+
 def write(items: Iterable[bytes], path: Path, about: About) -> None:
     """Make the folder `path` with one export, which appears when it is complete."""
     growing = unfinished(path)
     shutil.rmtree(growing, ignore_errors=True)
     try:
-        _write(items, growing, about)
+        write_objects(items, growing, about, lambda key: None)
         os.rename(growing, path)
     except BaseException:
         shutil.rmtree(growing, ignore_errors=True)
         raise
 
 
-def _write(items: Iterable[bytes], path: Path, about: About) -> None:
-    now = datetime.now(UTC)
-    export = f"{int(now.timestamp() * 1000):014d}-{token_hex(4)}"
-    folder = path / FOLDER / export
+def write_objects(
+    items: Iterable[bytes], path: Path, about: About, done: Callable[[str], None]
+) -> int:
+    """Make the objects of an export below the folder `path`, and return the number of its items.
+
+    `done` is called with the key of each object when it is complete; it may remove the file.
+    """
+    folder = path / about.folder
     (folder / "data").mkdir(parents=True)
-    (folder / "_started").touch()
+    _put(path, f"{about.folder}/_started", "", done)
     entries: list[dict[str, Any]] = []
-    count = 0
     rest = iter(items)
     while not entries or (some := list(islice(rest, 1))):
         begun = chain(some, islice(rest, FILE_ITEMS - 1)) if entries else islice(rest, FILE_ITEMS)
-        entry = _data_file(begun, folder / "data", f"{FOLDER}/{export}/data")
-        entries.append(entry)
-        count += entry["itemCount"]
-    _put(folder, FILES, "".join(f"{_json(entry)}\n" for entry in entries))
+        entries.append(_data_file(begun, path, f"{about.folder}/data", about.format))
+        done(entries[-1]["dataFileS3Key"])
+    count: int = sum(entry["itemCount"] for entry in entries)
+    lines = "".join(f"{_json(entry)}\n" for entry in entries)
+    _put_with_checksum(path, f"{about.folder}/{FILES}", lines, done)
     summary = {
         "version": "2020-06-30",
-        "exportArn": f"{about.table_arn}/export/{export}",
+        "exportArn": f"{about.table_arn}/export/{about.id}",
         "startTime": _time(about.started),
-        "endTime": _time(now),
+        "endTime": _time(datetime.now(UTC)),
         "tableArn": about.table_arn,
         "tableId": about.table_id,
-        "exportTime": _time(about.started),
-        "s3Bucket": "",
-        "s3Prefix": None,
-        "s3SseAlgorithm": None,
-        "s3SseKmsKeyId": None,
-        "manifestFilesS3Key": f"{FOLDER}/{export}/{FILES}",
+        "exportTime": _time(about.shows),
+        "s3Bucket": about.bucket,
+        "s3Prefix": about.prefix,
+        "s3SseAlgorithm": about.algorithm,
+        "s3SseKmsKeyId": about.kms_key,
+        "manifestFilesS3Key": f"{about.folder}/{FILES}",
         "billedSizeBytes": about.size_bytes,
         "itemCount": count,
-        "outputFormat": "DYNAMODB_JSON",
-        "exportType": "FULL_EXPORT",
+        "outputFormat": about.format,
     }
-    _put(folder, SUMMARY, _json(summary))
+    _put_with_checksum(path, about.manifest, _json(summary), done)
+    return count
 
 
-def _data_file(items: Iterable[bytes], folder: Path, key: str) -> dict[str, Any]:
-    name = "".join(choice(_LETTERS) for _ in range(26)) + ".json.gz"
+def _data_file(items: Iterable[bytes], path: Path, key: str, format: str) -> dict[str, Any]:
+    suffix, written = _WAYS[format]
+    key = f"{key}/{''.join(choice(_LETTERS) for _ in range(26))}{suffix}"
     count = 0
-    with open(folder / name, "wb") as file:
+    with open(path / key, "wb") as file:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6) as packed:
-            lines = dynamodb_json.write(items)
+            lines = written(items)
             while block := list(islice(lines, _LINES_A_BLOCK)):
                 packed.write(b"".join(block))
                 count += len(block)
         file.flush()
         os.fsync(file.fileno())
-    md5 = _md5_of(folder / name)
+    md5 = _md5_of(path / key)
     return {
         "itemCount": count,
         "md5Checksum": md5,
         "etag": _etag(md5),
-        "dataFileS3Key": f"{key}/{name}",
+        "dataFileS3Key": key,
     }
+
+
+_WAYS: dict[str, tuple[str, Callable[[Iterable[bytes]], Iterator[bytes]]]] = {
+    "DYNAMODB_JSON": (".json.gz", dynamodb_json.write),
+    "ION": (".ion.gz", ion.write),
+}
 
 
 def _etag(md5: str) -> str:
@@ -247,10 +282,14 @@ def _etag(md5: str) -> str:
     return hashlib.md5(b64decode(md5), usedforsecurity=False).hexdigest() + "-1"
 
 
-def _put(folder: Path, name: str, text: str) -> None:
-    content = text.encode()
-    (folder / name).write_bytes(content)
-    (folder / name).with_suffix(".md5").write_text(_md5(content))
+def _put(path: Path, key: str, text: str, done: Callable[[str], None]) -> None:
+    (path / key).write_text(text)
+    done(key)
+
+
+def _put_with_checksum(path: Path, key: str, text: str, done: Callable[[str], None]) -> None:
+    _put(path, key, text, done)
+    _put(path, f"{key.removesuffix('.json')}.md5", _md5(text.encode()), done)
 
 
 def _json(content: dict[str, Any]) -> str:

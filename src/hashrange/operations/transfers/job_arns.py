@@ -27,3 +27,9 @@ def failure(job: Job) -> dict[str, Any]:
     if job.failure_code is None:
         return {}
     return {"FailureCode": job.failure_code, "FailureMessage": job.failure_message}
+
+
+def export_folder(job: Job) -> str:
+    """What the keys of all objects of an export begin with."""
+    prefix = job.request.get("S3Prefix")
+    return f"{prefix}/AWSDynamoDB/{job.id}" if prefix else f"AWSDynamoDB/{job.id}"

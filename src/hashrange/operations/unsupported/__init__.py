@@ -2,8 +2,9 @@
 
 Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
 and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed. First they report the faults that the service would
-report: a missing table, or one without point-in-time recovery, which no table has here.
+refused; none of them pretends to succeed, but for point-in-time recovery in a database that accepts
+unsupported settings. First they report the faults that the service would report, such as a missing
+table.
 """
 
 from collections.abc import Callable
@@ -41,7 +42,6 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         "UpdateGlobalTable": global_tables.update,
         "DescribeContinuousBackups": backups.describe_continuous,
         "UpdateContinuousBackups": backups.update_continuous,
-        "ExportTableToPointInTime": backups.export,
         "RestoreTableToPointInTime": backups.restore_to_point_in_time,
         "GetResourcePolicy": policies.get,
         "PutResourcePolicy": policies.put,
@@ -55,7 +55,6 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "CreateGlobalTable": ("GlobalTableName",),
     "UpdateGlobalTable": ("GlobalTableName",),
     "DeleteResourcePolicy": ("ResourceArn",),
-    "ExportTableToPointInTime": ("TableArn",),
     "GetResourcePolicy": ("ResourceArn",),
     "PutResourcePolicy": ("ResourceArn",),
     "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
@@ -64,12 +63,17 @@ RESOURCES: dict[str, tuple[str, ...]] = {
 """The members that name the resources of a request. For other operations it is TableName."""
 
 
+WRITES = ("UpdateContinuousBackups",)
+"""Operations that change the definition of a table."""
+
+
 def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
     members = RESOURCES.get(name, ("TableName",))
     return Operation(
         name,
         partial(validate, name),
         decide,
+        writes=name in WRITES,
         resources=resources.of_members(name, *members),
     )
 

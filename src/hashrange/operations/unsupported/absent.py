@@ -12,7 +12,6 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import (
     ApiError,
     BackupNotFoundException,
-    ExportNotFoundException,
     GlobalTableNotFoundException,
     ResourceNotFoundException,
     ValidationException,
@@ -23,7 +22,6 @@ from hashrange.operations.unsupported.refusals import Request
 LISTS: dict[str, str] = {
     "ListBackups": "BackupSummaries",
     "ListBulkOperations": "BulkOperationsSummaryList",
-    "ListExports": "ExportSummaries",
     "ListGlobalTables": "GlobalTables",
 }
 """The member of the response that is an empty list."""
@@ -42,7 +40,6 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "DeleteBackup": _NO_BACKUP,
     "DescribeBackup": _NO_BACKUP,
     "DescribeBulkOperation": _NO_BULK_OPERATION,
-    "DescribeExport": (ExportNotFoundException, "Export not found: {}", "ExportArn"),
     "DescribeGlobalTable": (
         GlobalTableNotFoundException,
         f"Global table not found: {NOT_GLOBAL}",
@@ -58,7 +55,6 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
 _KINDS = {
     "BackupArn": "backup",
     "BulkOperationArn": "bulk-operation",
-    "ExportArn": "export",
 }
 """The part of an ARN after the table's name."""
 _BACKUP = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}/backup/.*").fullmatch

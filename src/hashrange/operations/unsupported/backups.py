@@ -1,15 +1,27 @@
-"""Backups, point-in-time recovery and exports."""
+"""Backups and point-in-time recovery."""
+
+from typing import Any
+
+from msgspec.structs import replace
 
 from hashrange.engine import fetch
-from hashrange.engine.decision import Decide, answer
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.model.errors import (
     PointInTimeRecoveryUnavailableException,
     TableNotFoundException,
     ValidationException,
 )
-from hashrange.model.tables import Table
+from hashrange.model.tables import Recovery, Table
 from hashrange.operations.unsupported.refusals import Request, not_supported
+
+DAYS = 35
+"""The recovery period of a table, if none is given."""
+LATENESS_SECONDS = 300
+_NOTE = (
+    "point-in-time recovery of {} is kept as told, since unsupported features are accepted: it "
+    "allows exports, and nothing can be restored"
+)
 
 
 def _table_to_back_up(named: str, shown: str, moment: Moment) -> Fetch[Table]:
@@ -40,6 +52,8 @@ def restore_to_point_in_time(request: Request, moment: Moment) -> Decide:
     _check_time(request)
     [named] = given
     table = yield from _table_to_back_up(named, fetch.plain_name(named), moment)
+    if table.recovery is not None:
+        raise not_supported("RestoreTableToPointInTime")
     raise _not_recoverable(table)
 
 
@@ -59,14 +73,6 @@ def _check_time(request: Request) -> None:
         )
 
 
-def export(request: Request, moment: Moment) -> Decide:
-    arn = request["TableArn"]
-    if not arn.startswith("arn:"):
-        raise ValidationException("Invalid TableArn: Invalid Table ARN")
-    table = yield from _table_to_back_up(arn, arn, moment)
-    raise _not_recoverable(table)
-
-
 def _not_recoverable(table: Table) -> PointInTimeRecoveryUnavailableException:
     return PointInTimeRecoveryUnavailableException(
         f"Point in time recovery is not enabled for table '{table.name}'"
@@ -74,19 +80,30 @@ def _not_recoverable(table: Table) -> PointInTimeRecoveryUnavailableException:
 
 
 def update_continuous(request: Request, moment: Moment) -> Decide:
-    """Recovery can be disabled, which it is already, but not enabled."""
+    """Recovery can be enabled only if what the database does not have is accepted.
+
+    Then it allows exports, and nothing can be restored.
+    """
     wanted = request["PointInTimeRecoverySpecification"]
-    enabled = wanted["PointInTimeRecoveryEnabled"]
-    if not enabled and wanted.get("RecoveryPeriodInDays") is not None:
+    enabled, days = wanted["PointInTimeRecoveryEnabled"], wanted.get("RecoveryPeriodInDays")
+    if not enabled and days is not None:
         raise ValidationException(
             "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time "
             "recovery."
         )
     named = request["TableName"]
-    yield from _table_to_back_up(named, fetch.plain_name(named), moment)
-    if enabled:
+    table = yield from _table_to_back_up(named, fetch.plain_name(named), moment)
+    if enabled and not moment.settings.accept_unsupported:
         raise not_supported("UpdateContinuousBackups")
-    return (yield from describe_continuous(request, moment))
+    before, after = table.recovery, None
+    if enabled:
+        kept = before.days if before else DAYS
+        after = Recovery(before.since if before else moment.now, days or kept)
+    response = _description(after, moment, "ENABLED")
+    if after == before:
+        return answer(response)
+    note = None if after is None else _NOTE.format(table.name)
+    return Decision([TableChange(table, replace(table, recovery=after))], response, note=note)
 
 
 def describe_continuous(request: Request, moment: Moment) -> Decide:
@@ -95,8 +112,22 @@ def describe_continuous(request: Request, moment: Moment) -> Decide:
     table = yield from fetch.find_table(named)
     if table is None:
         raise TableNotFoundException(f"Table not found: {named}")
-    description = {
-        "ContinuousBackupsStatus": "DISABLED" if moment.now < table.active_at else "ENABLED",
-        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+    status = "DISABLED" if moment.now < table.active_at else "ENABLED"
+    return answer(_description(table.recovery, moment, status))
+
+
+def _description(recovery: Recovery | None, moment: Moment, status: str) -> dict[str, Any]:
+    described: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+    if recovery is not None:
+        described = {
+            "PointInTimeRecoveryStatus": "ENABLED",
+            "EarliestRestorableDateTime": recovery.since,
+            "LatestRestorableDateTime": max(recovery.since, moment.now - LATENESS_SECONDS),
+            "RecoveryPeriodInDays": recovery.days,
+        }
+    return {
+        "ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": status,
+            "PointInTimeRecoveryDescription": described,
+        }
     }
-    return answer({"ContinuousBackupsDescription": description})

@@ -21,6 +21,8 @@ class Request(msgspec.Struct, rename="pascal"):
     failure: tuple[str, str] | None = None
     """The code and the message, if the job fails."""
     figures: dict[str, int] = {}
+    shows: float | None = None
+    """The moment that an export shows, in epoch seconds."""
 
 
 def parse(body: bytes) -> Request:
@@ -37,6 +39,8 @@ def _shown(job: Job) -> dict[str, Any]:
     return {
         "Id": job.id,
         "Arn": job.arn,
+        "TableArn": job.table_arn,
+        "TableId": job.table_id,
         "TableName": job.table_name,
         "Request": job.request,
         "Begun": job.begun,
@@ -62,6 +66,7 @@ def decide_ended(request: Request, moment: Moment) -> Decide:
         failure_code=code,
         failure_message=message,
         figures={**job.figures, **request.figures},
+        shows=request.shows if request.shows is not None else job.shows,
     )
     changes: list[AnyChange] = [JobChange(job, ended)]
     table = yield from fetch.find_table(job.table_name)

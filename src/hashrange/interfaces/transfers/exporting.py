@@ -1,0 +1,115 @@
+"""Exports: writes all items of a table, as of one moment, to the objects of a bucket.
+
+An export that was interrupted begins again, and shows the moment at which it did: the objects that
+it had written are removed first.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from hashrange.interfaces.data import s3_export
+from hashrange.interfaces.transfers.buckets import Buckets, Failed, failing
+from hashrange.objects import Objects
+from hashrange.runtime.background import RunsUpkeep, Worker, ask
+from hashrange.runtime.cut import Cut
+
+Json = dict[str, Any]
+
+
+class Closing(Exception):
+    """The database is being closed: the export begins again when it is opened."""
+
+
+class HasCuts(RunsUpkeep, Protocol):
+    def cut(self, table_name: str, /) -> Cut: ...
+
+
+class Exports(Worker):
+    """Does the exports in progress, one after the other."""
+
+    name = "hashrange-exports"
+
+    def __init__(self, runtime: HasCuts, buckets: Buckets) -> None:
+        self._buckets = buckets
+        self._source = runtime
+        super().__init__(runtime, "exports")
+
+    def step(self, is_ours: Callable[[], bool]) -> bool:
+        jobs = ask(self.runtime, "upkeep.Jobs", {"Kind": "export"})["Jobs"]
+        if not jobs or not is_ours():
+            return False
+        body = {"Kind": "export", "Id": jobs[0]["Id"]}
+        try:
+            body |= self._export(jobs[0], is_ours)
+        except Closing:
+            return False
+        except Failed as error:
+            body["Failure"] = (error.code, str(error))
+        ask(self.runtime, "upkeep.JobEnded", body)
+        return True
+
+    def _export(self, job: Json, is_ours: Callable[[], bool]) -> Json:
+        """What is known of the job at its end. Raises Failed and Closing."""
+        bucket = self._buckets.bucket(job["Request"]["S3Bucket"])
+        with closing(self._source.cut(job["TableName"])) as cut, TemporaryDirectory() as folder:
+            if cut.table is None or cut.table.id != job["TableId"]:
+                raise Failed("TableNotFound", f"Table not found: {job['TableArn']}")
+            size_bytes = cut.size_bytes()
+            about = _about(job, cut.moment, size_bytes)
+            upload = _Upload(bucket, Path(folder), lambda: self.closing or not is_ours())
+            upload.remove(f"{about.folder}/")
+            items = upload.watched(cut.items())
+            count = s3_export.write_objects(items, Path(folder), about, upload.put)
+        figures = {"ItemCount": count, "BilledSizeBytes": size_bytes}
+        return {"Figures": figures, "Shows": cut.moment}
+
+
+class _Upload:
+    """Puts files into a bucket as soon as they are complete, until the worker is to stop."""
+
+    def __init__(self, bucket: Objects, folder: Path, stops: Callable[[], bool]) -> None:
+        self._bucket = bucket
+        self._folder = folder
+        self._stops = stops
+
+    def put(self, key: str) -> None:
+        path = self._folder / key
+        with failing():
+            self._bucket.put_file(key, str(path))
+        os.remove(path)
+
+    def remove(self, prefix: str) -> None:
+        with failing():
+            for each in list(self._bucket.list(prefix)):
+                self._bucket.delete(each.name)
+
+    def watched(self, items: Iterator[bytes]) -> Iterator[bytes]:
+        for number, item in enumerate(items):
+            if number % _LOOK_ITEMS == 0 and self._stops():
+                raise Closing
+            yield item
+
+
+_LOOK_ITEMS = 1000
+
+
+def _about(job: Json, moment: float, size_bytes: int) -> s3_export.About:
+    request = job["Request"]
+    return s3_export.About(
+        table_arn=job["TableArn"],
+        table_id=job["TableId"],
+        size_bytes=size_bytes,
+        shows=datetime.fromtimestamp(moment, UTC),
+        started=datetime.fromtimestamp(job["StartedAt"], UTC),
+        id=job["Id"],
+        bucket=request["S3Bucket"],
+        prefix=request.get("S3Prefix"),
+        algorithm=request.get("S3SseAlgorithm", "AES256"),
+        kms_key=request.get("S3SseKmsKeyId"),
+        format=request.get("ExportFormat", "DYNAMODB_JSON"),
+    )

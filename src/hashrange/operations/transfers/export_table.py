@@ -1,0 +1,165 @@
+"""ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
+
+An export shows the table as it is when it begins. Messages marked (?) are not known from the
+service.
+"""
+
+from functools import partial
+from typing import Any
+
+from hashrange.engine import fetch, jobs
+from hashrange.engine.decision import Decide, Decision, JobChange, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.model.errors import (
+    ExportConflictException,
+    ExportNotFoundException,
+    InvalidExportTimeException,
+    PointInTimeRecoveryUnavailableException,
+    TableNotFoundException,
+    ValidationException,
+)
+from hashrange.model.jobs import Job
+from hashrange.model.tables import Table
+from hashrange.model.validation import validate
+from hashrange.operations import resources
+from hashrange.operations.operation import Operation
+from hashrange.operations.transfers import job_arns
+from hashrange.operations.transfers.import_table import NO_OBJECTS
+from hashrange.operations.unsupported.refusals import Request, not_supported
+
+EXPORTS_MAX = 300
+"""How many may be in progress at once."""
+PAGE_SIZE = 10
+CLOCK_SECONDS = 5.0
+"""How far the clock of a client that asks for an export of now may be from the database's."""
+CONFLICT = "Export conflict: Duplicate request detected with conflicting parameters"
+NO_SPECIFICATION = (
+    "Invalid Request: Incremental Export Specification expected when export type is set as "
+    "Incremental Export"
+)
+NOT_NOW = "Export Time is invalid: this server exports a table as it is now, leave ExportTime out"
+"""The service's text, with an addition, since other times are valid there."""
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    arn = request["TableArn"]
+    if not arn.startswith("arn:"):
+        raise ValidationException("Invalid TableArn: Invalid Table ARN")
+    known = yield from jobs.known("export", request.get("ClientToken"), moment)
+    if known.same is not None and known.same.table_arn == arn:
+        if known.same.request != request:
+            raise ExportConflictException(CONFLICT)
+        return answer(described(known.same))
+    table = yield from fetch.find_table(arn)
+    if table is None or moment.now < table.active_at or table.arn != arn:
+        raise TableNotFoundException(f"Table not found: {arn}")
+    if table.recovery is None:
+        raise PointInTimeRecoveryUnavailableException(
+            f"Point in time recovery is not enabled for table '{table.name}'"
+        )
+    _check(request, moment)
+    if moment.settings.objects is None:
+        raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
+    jobs.check_room(known, EXPORTS_MAX, "exports")
+    job = _job(table, request, moment)
+    return Decision([JobChange(None, job), *known.old], described(job))
+
+
+def _check(request: Request, moment: Moment) -> None:
+    """Raises ValidationException and InvalidExportTimeException."""
+    if request.get("ExportType") == "INCREMENTAL_EXPORT":
+        if "IncrementalExportSpecification" not in request:
+            raise ValidationException(NO_SPECIFICATION)
+        raise not_supported("INCREMENTAL_EXPORT")
+    if "FilterSpecification" in request:
+        raise not_supported("FilterSpecification")
+    wanted = request.get("ExportTime", moment.now)
+    if abs(wanted - moment.now) > CLOCK_SECONDS:
+        raise InvalidExportTimeException(NOT_NOW)
+
+
+def _job(table: Table, request: Request, moment: Moment) -> Job:
+    return Job(
+        kind="export",
+        id=jobs.new_id(moment),
+        table_name=table.name,
+        table_arn=table.arn,
+        table_id=table.id,
+        caller=moment.caller,
+        request=request,
+        started_at=moment.now,
+        shows=request.get("ExportTime", moment.now),
+    )
+
+
+def describe(request: Request, moment: Moment) -> Decide:
+    arn = job_arns.check("export", request["ExportArn"])
+    job = yield from jobs.find("export", arn)
+    if job is None:
+        raise ExportNotFoundException(f"Export not found: {arn}")
+    return answer(described(job))
+
+
+def listed(request: Request, moment: Moment) -> Decide:
+    """Exports of tables that are there: a list has none of a table that was deleted."""
+    found = yield from _of_present_tables((yield from jobs.all_of("export")))
+    limit = request.get("MaxResults") or PAGE_SIZE
+    arguments = (request.get("TableArn"), limit, request.get("NextToken"))
+    shown, token = jobs.page(found, moment, *arguments)
+    summaries = [{"ExportArn": job.arn, "ExportStatus": job.status} for job in shown]
+    return answer({"ExportSummaries": summaries, **({"NextToken": token} if token else {})})
+
+
+def _of_present_tables(found: list[Job]) -> Fetch[list[Job]]:
+    present = []
+    for job in found:
+        table = yield from fetch.find_table(job.table_name)
+        if table is not None and table.id == job.table_id:
+            present.append(job)
+    return present
+
+
+def described(job: Job) -> dict[str, Any]:
+    """The response of ExportTableToPointInTime and DescribeExport."""
+    asked = ("ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseKmsKeyId")
+    members = {
+        "ExportArn": job.arn,
+        "ExportStatus": job.status,
+        "StartTime": job.started_at,
+        "TableArn": job.table_arn,
+        "TableId": job.table_id,
+        "ExportTime": job.shows,
+        "S3SseAlgorithm": job.request.get("S3SseAlgorithm", "AES256"),
+        "ExportFormat": job.request.get("ExportFormat", "DYNAMODB_JSON"),
+        **{name: job.request[name] for name in asked if name in job.request},
+        **job_arns.failure(job),
+    }
+    if job.ended_at is not None:
+        members |= {"EndTime": job.ended_at, **job.figures}
+    if job.status == "COMPLETED":
+        members["ExportManifest"] = f"{job_arns.export_folder(job)}/manifest-summary.json"
+    return {"ExportDescription": members}
+
+
+OPERATIONS = {
+    "ExportTableToPointInTime": Operation(
+        "ExportTableToPointInTime",
+        partial(validate, "ExportTableToPointInTime"),
+        decide,
+        writes=True,
+        random=True,
+        resources=resources.of_members("ExportTableToPointInTime", "TableArn"),
+    ),
+    "DescribeExport": Operation(
+        "DescribeExport",
+        partial(validate, "DescribeExport"),
+        describe,
+        resources=resources.of_members("DescribeExport", "ExportArn"),
+    ),
+    "ListExports": Operation(
+        "ListExports",
+        partial(validate, "ListExports"),
+        listed,
+        resources=resources.of_members("ListExports"),
+    ),
+}
