@@ -211,7 +211,7 @@ def test_an_interrupted_export_begins_again_and_leaves_nothing(
 
     monkeypatch.setattr(s3_export, "_put_with_checksum", ended)
     exports.fill(ITEMS)
-    worker = exports.database._workers[1]
+    [worker] = [it for it in exports.database._workers if it.name == "hashrange-exports"]
     monkeypatch.setattr(worker, "work", lambda announced: 1000.0)
     begun = exports.begin()
     with pytest.raises(RuntimeError):

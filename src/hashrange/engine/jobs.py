@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hashrange import kv
 from hashrange.engine.decision import AnyChange, JobChange
 from hashrange.engine.fetch import Fetch, Moment, system_row
@@ -117,3 +119,8 @@ def _parse_token(token: str) -> str:
     except ValueError:
         pass
     raise ValidationException(f"Invalid Request: Provided nextToken is invalid: {token}")
+
+
+def cancelled(job: Job) -> Job:
+    """The job, to be ended as soon as the step under way is done, unless it has ended."""
+    return replace(job, status="CANCELLING") if job.in_progress else job

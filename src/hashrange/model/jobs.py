@@ -1,12 +1,12 @@
-"""Jobs between tables and an object store, as the catalog keeps them: imports and exports."""
+"""Jobs between tables and an object store: imports, exports and bulk puts."""
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from hashrange.model.caller import Caller
 
-Kind = Literal["import", "export"]
+Kind = Literal["import", "export", "bulk-operation"]
 
 WHOLE = -1
 """The position in an object that was read to its end."""
@@ -15,13 +15,16 @@ WHOLE = -1
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job of one table. `id` begins with the milliseconds of its start: ids are in order.
 
-    `request` has the members with which the job was asked for. Times are in epoch seconds. An
-    import goes on from its position: `records` have been dealt with in the object `key`, then
-    `done` of the next `group` records in the order in which they are stored, and all objects
-    before, whose sizes in bytes are `bytes_before` together. An export `shows` its table as of a
-    moment. `figures` are the counts that
-    its description has, by the names of their members. `begun` says that the table of an import
-    exists, or that an export has chosen the moment that it shows.
+    `request` has the members with which the job was asked for. Times are in epoch seconds. `begun`
+    says that the table of an import exists, or that the objects of a bulk put were counted.
+    `figures` are the counts that its description has, by the names of their members.
+
+    A job that puts items goes on from its position: `records` have been dealt with in the object
+    `key`, then `done` of the next `group` records in the order in which they are stored, and all
+    objects before, whose sizes in bytes are `bytes_before` together. `hash` is the HASH attribute
+    of its table. The `reports` of a bulk put are objects with the items that it did not put; the
+    lines of the last one are `pending`, by its type, until the next step shows that the object was
+    written. An export `shows` its table as of a moment.
     """
 
     kind: Kind
@@ -43,6 +46,9 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     done: int = 0
     bytes_before: int = 0
     shows: float | None = None
+    hash: str = ""
+    reports: int = 0
+    pending: dict[str, list[Raw]] = {}
     figures: dict[str, int] = {}
 
     @property

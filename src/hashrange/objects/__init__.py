@@ -12,7 +12,6 @@ from hashrange.objects.store import (
     Objects,
     ObjectTooLarge,
     Taken,
-    Unreachable,
     get,
     probe,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "ObjectTooLarge",
     "Objects",
     "Taken",
-    "Unreachable",
     "get",
     "open_objects",
     "probe",

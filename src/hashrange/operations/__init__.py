@@ -50,7 +50,7 @@ from hashrange.operations.tables import (
 )
 from hashrange.operations.tables.update import update_table
 from hashrange.operations.transactions import transact_get_items, transact_write_items
-from hashrange.operations.transfers import export_table, import_table
+from hashrange.operations.transfers import bulk_put_items, export_table, import_table
 
 READS: dict[str, ModuleType] = {
     "BatchGetItem": batch_get_item,
@@ -111,4 +111,5 @@ OPERATIONS = {
     **unsupported.OPERATIONS,
     **import_table.OPERATIONS,
     **export_table.OPERATIONS,
+    **bulk_put_items.OPERATIONS,
 }

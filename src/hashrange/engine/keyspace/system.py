@@ -6,9 +6,10 @@
     S<table name>/<label>      a stream, JSON
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
-    J<kind>/<id>               an import or an export, JSON
+    J<kind>/<id>               an import, an export or a bulk put, JSON
     upkeep                     which process does the upkeep, and until when, JSON
-    kinesis, imports, exports  the same for the processes that do such work
+    kinesis, imports, exports, bulk-operations
+                               the same for the processes that do such work
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes

@@ -122,27 +122,14 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objects",
         metavar="DIR",
-        help="the buckets of ImportTable and ExportTableToPointInTime: a folder, each of whose "
-        "subfolders is a bucket, or s3:// for those of S3 or a service with its API; default: none",
+        help="the buckets of imports, exports and bulk puts, each a subfolder of the folder DIR, "
+        "or s3:// for those of S3 or a service with its API; default: none",
     )
     parser.add_argument(
         "--kinesis",
         metavar="FILE|URL",
         help="send the changes of tables with Kinesis destinations: to a file, one line of JSON "
         "for each, or to a service with the API of Kinesis; default: none is sent",
-    )
-    parser.add_argument(
-        "--archive",
-        metavar="DIR|s3://BUCKET/PREFIX",
-        help="ship the log of the database file there, about a second behind, so that hashrange "
-        "restore can build the file on another machine, as of any moment; default: not at all",
-    )
-    parser.add_argument(
-        "--archive-days",
-        metavar="N",
-        type=_days,
-        default=35,
-        help="for how many days moments can be restored, default: 35",
     )
     parser.add_argument(
         "--fault",
@@ -200,16 +187,6 @@ def _workers(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= WORKERS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {WORKERS_MAX}")
     return int(text)
-
-
-def _days(text: str) -> float:
-    try:
-        days = float(text)
-    except ValueError:
-        days = 0.0
-    if not 0 < days < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days")
-    return days
 
 
 def serve(**given: Any) -> None:

@@ -4,7 +4,7 @@ Each line has an item: `{"Item":{"pk":{"S":"x"}}}`. Every type is kept exactly.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -13,12 +13,22 @@ from msgspec import Raw, Struct
 from hashrange.interfaces.data.files import Source
 from hashrange.interfaces.data.items import ITEM_JSON_BYTES_MAX, DataError, Record, one_line
 
+NONE = Raw(b"")
+
 
 class _Line(Struct, forbid_unknown_fields=True, gc=False):
     Item: Raw
 
 
+class _Put(_Line, forbid_unknown_fields=True, gc=False):
+    ConditionExpression: Raw = NONE
+    ExpressionAttributeNames: Raw = NONE
+    ExpressionAttributeValues: Raw = NONE
+
+
 _decode = msgspec.json.Decoder(_Line).decode
+_decode_put = msgspec.json.Decoder(_Put).decode
+_CONDITION = ("ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
 
 
 _decode_any = msgspec.json.Decoder(Raw).decode
@@ -43,32 +53,53 @@ def _record(source: Source, number: int, text: bytes) -> Record:
     return Record(item, number)
 
 
-def read_values(source: Source) -> Iterator[Record | DataError]:
+def _put(source: Source, number: int, text: bytes) -> Record:
+    """An item with a condition on which it is to be put."""
+    try:
+        record = _record(source, number, text)
+    except DataError:
+        try:
+            put = _decode_put(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            pass
+        else:
+            members = ((name, bytes(getattr(put, name))) for name in _CONDITION)
+            parts = [b',"%b":%b' % (name.encode(), value) for name, value in members if value]
+            return Record(bytes(put.Item), number, condition=b"".join(parts))
+        raise
+    return record
+
+
+def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
     """The same for values that need no lines of their own, as the service's import reads them.
 
     A value that is not an item is a DataError among the records. After text that is not JSON, where
-    the next value begins is not known: then a DataError is raised.
+    the next value begins is not known: then a DataError is raised. With `conditions`, an item may
+    have one.
     """
+    read = _put if conditions else _record
     cutter = _Cutter()
     for number, text in source.lines():
         if not cutter.begun:
             try:
-                yield _record(source, number, text)
+                yield read(source, number, text)
                 continue  # a line of its own, as nearly all have
             except DataError:
                 pass
         for first, value in cutter.objects(number, text):
-            yield _record_or_error(source, first, value)
+            yield _record_or_error(read, source, first, value)
         if cutter.lost or len(cutter.begun) > ITEM_JSON_BYTES_MAX:
             break
     if cutter.begun:
-        yield _record_or_error(source, cutter.first, bytes(cutter.begun))
+        yield _record_or_error(read, source, cutter.first, bytes(cutter.begun))
 
 
-def _record_or_error(source: Source, number: int, text: bytes) -> Record | DataError:
+def _record_or_error(
+    read: Callable[[Source, int, bytes], Record], source: Source, number: int, text: bytes
+) -> Record | DataError:
     """Raises DataError for text that is not JSON."""
     try:
-        return _record(source, number, text)
+        return read(source, number, text)
     except DataError as error:
         with suppress(msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             _decode_any(text)

@@ -59,7 +59,7 @@ class _Bounded:
         return chunk
 
 
-def read_values(source: Source) -> Iterator[Record | DataError]:
+def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
     """The items. See `dynamodb_json.read_values`; the numbers are those of the values."""
     simpleion = library()
     stream = _Bounded(source)
@@ -77,13 +77,30 @@ def read_values(source: Source) -> Iterator[Record | DataError]:
             raise DataError(f"{source.name}:{number}: not Ion: {one_line(error)[:200]}") from None
         stream.since = 0
         try:
-            yield Record(encode(_item(value)), number)
+            members = _members(value)
+            condition = _condition(members) if conditions else b""
+            yield Record(encode(_item(members)), number, condition=condition)
         except (ValueError, RecursionError) as error:
             yield DataError(f"{source.name}:{number}: {one_line(error)[:200]}")
 
 
-def _item(value: Any) -> dict[str, Any]:
-    content = _members(value)
+def _condition(members: dict[str, Any]) -> bytes:
+    """The condition of an item, which is taken out of the members of its struct."""
+    condition: dict[str, Any] = {}
+    if "ConditionExpression" in members:
+        condition["ConditionExpression"] = str(members.pop("ConditionExpression"))
+    if "ExpressionAttributeNames" in members:
+        names = _members(members.pop("ExpressionAttributeNames"))
+        condition["ExpressionAttributeNames"] = {name: str(part) for name, part in names.items()}
+    if "ExpressionAttributeValues" in members:
+        values = _members(members.pop("ExpressionAttributeValues"))
+        condition["ExpressionAttributeValues"] = {
+            name: _wire(part, 1) for name, part in values.items()
+        }
+    return b"," + encode(condition)[1:-1] if condition else b""
+
+
+def _item(content: dict[str, Any]) -> dict[str, Any]:
     if list(content) != ["Item"]:
         raise ValueError("not a struct with an Item")
     return {name: _wire(part, 1) for name, part in _members(content["Item"]).items()}

@@ -23,12 +23,14 @@ class DataError(Exception):
 class Record(NamedTuple):
     """An item that was read: its DynamoDB JSON, and the line or number where it begins.
 
-    With `delete`, it is the key of an item to delete.
+    With `delete`, it is the key of an item to delete. `condition` has the other members of a
+    PutItem of the item, each after a comma, if the file has conditions.
     """
 
     item: bytes
     line: int
     delete: bool = False
+    condition: bytes = b""
 
 
 def decode(item: bytes) -> WireItem:

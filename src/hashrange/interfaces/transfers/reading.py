@@ -1,4 +1,4 @@
-"""Reads the objects of an import: unpacks them, and takes them apart into items.
+"""Reads the objects of an import or a bulk put: unpacks them, and takes them apart into items.
 
 Every step is bounded: an object is unpacked in small pieces, and an item that is longer than any
 item can be ends the reading of its object.
@@ -23,14 +23,15 @@ raised instead, the rest of the object cannot be read."""
 
 
 class Way(NamedTuple):
-    """How an import reads its objects, by the members of its request. `types` are those of key
-    attributes."""
+    """How a job reads its objects. For CSV, `types` are those of key attributes. With
+    `conditions`, items may have conditions."""
 
     format: str
     compression: str
-    delimiter: str
-    header: list[str] | None
-    types: dict[str, str]
+    delimiter: str = ","
+    header: list[str] | None = None
+    types: dict[str, str] = {}  # noqa: RUF012
+    conditions: bool = False
 
 
 def way(request: dict[str, Any]) -> Way:
@@ -52,8 +53,8 @@ def items(stream: IO[bytes], name: str, way: Way) -> Read:
         case "CSV":
             return _csv_items(source, way)
         case "ION":
-            return ion.read_values(source)
-    return dynamodb_json.read_values(source)
+            return ion.read_values(source, way.conditions)
+    return dynamodb_json.read_values(source, way.conditions)
 
 
 def _csv_items(source: Source, way: Way) -> Read:

@@ -21,7 +21,7 @@ from hashrange.model.jobs import Job
 from hashrange.model.validation import validate
 from hashrange.operations import resources
 from hashrange.operations.operation import Operation
-from hashrange.operations.tables import create_table
+from hashrange.operations.tables import create_table, table_schema
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.unsupported.refusals import Request
 
@@ -36,13 +36,14 @@ _parse = partial(validate, "ImportTable")
 _encode = msgspec.json.Encoder().encode
 
 
-def parse(body: bytes) -> Request:
+def parse(body: bytes) -> tuple[Request, create_table.Request]:
+    """The request, and the CreateTable that it implies, whose checks it has to pass."""
     request: Request = _parse(body)
-    create_table.parse(_encode(request["TableCreationParameters"]))
-    return request
+    return request, create_table.parse(_encode(request["TableCreationParameters"]))
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(parsed: tuple[Request, create_table.Request], moment: Moment) -> Decide:
+    request, created = parsed
     name = request["TableCreationParameters"]["TableName"]
     known = yield from jobs.known("import", request.get("ClientToken"), moment)
     if known.same is not None:
@@ -64,6 +65,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         caller=moment.caller,
         request=request,
         started_at=moment.now,
+        hash=table_schema.names_of(created.given.key_schema, "HASH")[0],
     )
     return Decision([JobChange(None, job), *known.old], described(job))
 
@@ -124,6 +126,9 @@ def described(job: Job) -> dict[str, Any]:
     return {"ImportTableDescription": members}
 
 
+_resources = resources.of_members("ImportTable", "TableCreationParameters")
+
+
 OPERATIONS = {
     "ImportTable": Operation(
         "ImportTable",
@@ -131,7 +136,7 @@ OPERATIONS = {
         decide,
         writes=True,
         random=True,
-        resources=resources.of_members("ImportTable", "TableCreationParameters"),
+        resources=lambda parsed, caller: _resources(parsed[0], caller),
     ),
     "DescribeImport": Operation(
         "DescribeImport",

@@ -27,7 +27,6 @@ from hashrange.operations.unsupported.refusals import Request
 UNSUPPORTED = (
     "CreateBackup",
     "PutResourcePolicy",
-    "StartBulkPutItems",
 )
 """Operations that are always refused. Some of them look for the table or stream first."""
 

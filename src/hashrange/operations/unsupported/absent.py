@@ -1,4 +1,4 @@
-"""Backups, exports, imports, bulk operations and global tables: there are none.
+"""Backups and global tables: there are none.
 
 Lists of them are empty, and a request for one of them gets the error that it does not exist.
 """
@@ -16,30 +16,21 @@ from hashrange.model.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.operations.transfers import job_arns
 from hashrange.operations.unsupported.refusals import Request
 
 LISTS: dict[str, str] = {
     "ListBackups": "BackupSummaries",
-    "ListBulkOperations": "BulkOperationsSummaryList",
     "ListGlobalTables": "GlobalTables",
 }
 """The member of the response that is an empty list."""
 
 _NO_BACKUP = (BackupNotFoundException, "Backup not found: {}", "BackupArn")
-_NO_BULK_OPERATION = (
-    ResourceNotFoundException,
-    "Requested resource not found: Bulk operation: {} not found",
-    "BulkOperationArn",
-)
 NOT_GLOBAL = "Global table with name: '{}' does not exist."
 _NO_GLOBAL_TABLE = (GlobalTableNotFoundException, NOT_GLOBAL, "GlobalTableName")
 _NO_REPLICAS = (ResourceNotFoundException, NOT_GLOBAL, "TableName")
 NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
-    "CancelBulkOperation": _NO_BULK_OPERATION,
     "DeleteBackup": _NO_BACKUP,
     "DescribeBackup": _NO_BACKUP,
-    "DescribeBulkOperation": _NO_BULK_OPERATION,
     "DescribeGlobalTable": (
         GlobalTableNotFoundException,
         f"Global table not found: {NOT_GLOBAL}",
@@ -52,11 +43,6 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
 }
 """The error, its message, and the member that names the absent resource."""
-_KINDS = {
-    "BackupArn": "backup",
-    "BulkOperationArn": "bulk-operation",
-}
-"""The part of an ARN after the table's name."""
 _BACKUP = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}/backup/.*").fullmatch
 _VALID_BACKUP = re.compile(
     r"arn:aws(?:-[a-z-]+)?:dynamodb:"
@@ -81,13 +67,10 @@ def listed(name: str, request: Request, moment: Moment) -> Decide:
 def not_found(name: str, request: Request, moment: Moment) -> Decide:
     yield from ()
     error, message, member = NOT_FOUND[name]
-    kind, named = _KINDS.get(member), request[member]
-    if kind is None:
+    named = request[member]
+    if member != "BackupArn":
         raise error(message.format(fetch.plain_name(named)))
-    if kind == "backup":
-        _check_backup(named)
-    else:
-        job_arns.check(kind, named)
+    _check_backup(named)
     raise error(message.format(named))
 
 

@@ -8,6 +8,7 @@ two processes do.
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import (
     build_index,
+    bulk_put,
     count_partition,
     empty_space,
     expire_items,
@@ -62,6 +63,8 @@ UPKEEP = {
             writes=True,
             random=True,
         ),
+        Operation("upkeep.BeginBulk", bulk_put.parse_begin, bulk_put.decide_begin, writes=True),
+        Operation("upkeep.BulkItems", bulk_put.parse, bulk_put.decide, writes=True),
         Operation("upkeep.ImportItems", import_items.parse, import_items.decide, writes=True),
         Operation("upkeep.TrimFeed", trim_feed.parse, trim_feed.decide, writes=True),
         Operation("upkeep.Feeds", feed.parse_listed, feed.decide_listed),

@@ -11,7 +11,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from hashrange.decoders import decoder
-from hashrange.engine import fetch, jobs, keys, writes
+from hashrange.engine import bulk, fetch, jobs, keys, writes
 from hashrange.engine.decision import (
     AnyChange,
     Decide,
@@ -83,10 +83,10 @@ Position = tuple[str, int, int, int]
 
 
 class Items(msgspec.Struct, rename="pascal"):
-    """The next records, for an import that is at the position `after`; then it is at `before`.
+    """The next records, for a job that is at the position `after`; then it is at `before`.
 
-    `unreadable` records are no items. `bytes_before` and `bytes` are the sizes of the objects
-    before, and what was read of this one.
+    `unreadable` are records that are no items. `bytes_before` and `bytes` are the sizes of the
+    objects before, and what was read of this one.
     """
 
     id: str
@@ -94,9 +94,28 @@ class Items(msgspec.Struct, rename="pascal"):
     before: Position
     numbers: list[int]
     items: list[Raw]
-    unreadable: int
+    unreadable: list[Fault]
     bytes_before: int
     bytes: int
+
+    def fits(self, job: Job) -> bool:
+        """Whether the job is in progress and goes on where these records begin."""
+        position = (job.key, job.records, job.group, job.done)
+        return job.status == "IN_PROGRESS" and position == self.after
+
+    def advanced(self, job: Job, **more: int) -> Job:
+        """The job after these records, with more in its figures."""
+        key, records, group, done = self.before
+        counts = {name: job.figures.get(name, 0) + number for name, number in more.items()}
+        return replace(
+            job,
+            key=key,
+            records=records,
+            group=group,
+            done=done,
+            bytes_before=self.bytes_before,
+            figures={**job.figures, **counts},
+        )
 
 
 class Step(msgspec.Struct, gc=False):
@@ -131,34 +150,18 @@ def decide(step: Step, moment: Moment) -> Decide:
     given = step.given
     job = yield from jobs.by_id("import", given.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None
-    if (
-        job is None
-        or not job.in_progress
-        or (job.key, job.records, job.group, job.done) != given.after
-        or table is None
-        or table.id != job.table_id
-    ):
+    if job is None or table is None or table.id != job.table_id or not given.fits(job):
         return answer({"Stale": True})
     changes, unfit = yield from _put(table, step.valid, moment)
     faults = [*step.faults, *unfit]
-    figures = dict(job.figures)
-    for name, more in (
-        ("ErrorCount", len(faults) + given.unreadable),
-        ("ProcessedItemCount", len(given.items) + given.unreadable),
-        ("ImportedItemCount", len(given.items) - len(faults)),
-    ):
-        figures[name] = figures.get(name, 0) + more
-    figures["ProcessedSizeBytes"] = given.bytes_before + given.bytes
-    key, records, group, done = given.before
-    after = replace(
+    unreadable = len(given.unreadable)
+    after = given.advanced(
         job,
-        key=key,
-        records=records,
-        group=group,
-        done=done,
-        bytes_before=given.bytes_before,
-        figures=figures,
+        ErrorCount=len(faults) + unreadable,
+        ProcessedItemCount=len(given.items) + unreadable,
+        ImportedItemCount=len(given.items) - len(faults),
     )
+    after.figures["ProcessedSizeBytes"] = given.bytes_before + given.bytes
     response: dict[str, Any] = {"Stale": False, "Faults": faults}
     return Decision([JobChange(job, after), *changes], response)
 
@@ -166,18 +169,18 @@ def decide(step: Step, moment: Moment) -> Decide:
 def _put(
     table: Table, items: list[tuple[int, Item, int]], moment: Moment
 ) -> Fetch[tuple[list[ItemChange], list[Fault]]]:
-    """The changes of the items, and what is wrong with the others. Of equal keys the last stays."""
-    puts: dict[bytes, ItemWrite] = {}
+    """The changes of the items, and what is wrong with the others."""
+    puts: list[ItemWrite] = []
+    numbers: list[int] = []
     faults: list[Fault] = []
     for number, item, size in items:
         try:
             keys.check_present(table, item)
-            put = writes.put(table, item, size, None, return_old=False)
+            puts.append(writes.put(table, item, size, None, return_old=False))
         except ApiError as error:
             faults.append((number, error.message))
         else:
-            puts[put.key.key] = put
-    ordered = [puts[key] for key in sorted(puts)]
-    before = yield from writes.read(ordered)
-    changes = [writes.decide(put, old, moment) for put, old in zip(ordered, before, strict=True)]
+            numbers.append(number)
+    changes, refusals = yield from bulk.put_all(puts, moment)
+    faults += [(numbers[index], error.message) for index, error in refusals]
     return changes, faults

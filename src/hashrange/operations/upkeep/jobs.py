@@ -13,6 +13,8 @@ from hashrange.model.jobs import Job, Kind
 
 FAULTY = "Some of the items failed validation checks. Please check the log for more details."
 """(?) The service names CloudWatch's log."""
+CANCELLED = "The operation was cancelled by a request"
+"""(?)"""
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -44,6 +46,10 @@ def _shown(job: Job) -> dict[str, Any]:
         "TableName": job.table_name,
         "Request": job.request,
         "Begun": job.begun,
+        "Status": job.status,
+        "Hash": job.hash,
+        "Reports": job.reports,
+        "Pending": job.pending,
         "Position": (job.key, job.records, job.group, job.done),
         "BytesBefore": job.bytes_before,
         "StartedAt": job.started_at,
@@ -58,14 +64,20 @@ def decide_ended(request: Request, moment: Moment) -> Decide:
     failure = request.failure
     if failure is None and job.figures.get("ErrorCount"):
         failure = ("ItemValidationError", FAULTY)
+    status = "FAILED" if failure else "COMPLETED"
+    if job.status == "CANCELLING":
+        status, failure = "CANCELLED", ("Cancelled", CANCELLED)
+    elif not failure and job.figures.get("FailedItemCount"):
+        status = "COMPLETED_WITH_ERRORS"
     code, message = failure or (None, None)
     ended = replace(
         job,
-        status="FAILED" if failure else "COMPLETED",
+        status=status,
         ended_at=moment.now,
         failure_code=code,
         failure_message=message,
         figures={**job.figures, **request.figures},
+        pending={},
         shows=request.shows if request.shows is not None else job.shows,
     )
     changes: list[AnyChange] = [JobChange(job, ended)]
