@@ -338,7 +338,7 @@ def test_a_folder_that_is_wrong(tmp_path: Path) -> None:
     summary = folder / "manifest-summary.json"
     content = summary.read_bytes()
     (folder / "manifest-summary.md5").unlink()
-    summary.write_text(json.dumps(json.loads(content) | {"outputFormat": "ION"}))
-    refused("the format is ION, not DYNAMODB_JSON")
+    summary.write_text(json.dumps(json.loads(content) | {"outputFormat": "PARQUET"}))
+    refused("the format is PARQUET, not DYNAMODB_JSON or ION")
     summary.write_text(json.dumps(json.loads(content) | {"exportType": "INCREMENTAL_EXPORT"}))
     refused("an incremental export; only full ones are read")

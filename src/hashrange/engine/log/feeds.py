@@ -10,6 +10,7 @@ binary values are encoded as base64 twice, times are in milliseconds or microsec
 """
 
 from base64 import b64encode
+from hashlib import md5
 from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
@@ -39,14 +40,17 @@ _encode = Encoder().encode
 
 
 class Batch(NamedTuple):
-    """The next records of a feed, and how far it has come when they have been sent.
+    """The next records of a feed, each with its partition key, and how far the feed has come when
+    they have been sent.
 
     If the feed has `ended`, no records will follow: it was disabled, and these are the last.
+    There may be `more` in the log already.
     """
 
     records: list[dict[str, Any]]
     positions: dict[int, bytes]
     ended: bool
+    more: bool
 
 
 def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
@@ -81,27 +85,29 @@ def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) ->
     reached = yield from positions(feed)
     view = KinesisView(feed, destination.precision)
     records: list[dict[str, Any]] = []
-    all_ended = True
+    all_ended, more = True, False
     slots = {slot.number: slot for slot in feed.slots}
     unread: list[int] = []  # when the slots were closed that have not been read to their end
     for shard in sorted(shards(feed, latest, now), key=lambda it: slots[it.slot].opened_at):
         slot = slots[shard.slot]
         if any(closed_at <= slot.opened_at for closed_at in unread):
-            all_ended = False
+            all_ended, more = False, True
             continue
         start = reached.get(shard.slot, shard.first_key)
         ended = start >= shard.end_key
+        more |= len(records) == RECORDS_MAX
         if not ended and len(records) < RECORDS_MAX:
             limit = RECORDS_MAX - len(records)
             page = yield from streams.read(feed, shard, start, now, limit, view)
             records += page.records
+            more |= not page.exhausted
             ended = page.exhausted and is_closed(feed, shard, settled)
             if page.records or ended:
                 reached[shard.slot] = shard.end_key if ended else page.position
         all_ended = all_ended and ended
         if not ended and slot.closed_at is not None:
             unread.append(slot.closed_at)
-    return Batch(records, reached, all_ended and feed.disabled_at is not None)
+    return Batch(records, reached, all_ended and feed.disabled_at is not None, more)
 
 
 class KinesisView(StreamView):
@@ -116,6 +122,12 @@ class KinesisView(StreamView):
         self._table_name = feed.table_name
         self._precision = precision or "MILLISECOND"
         self._per_millisecond = 1000 if precision == "MICROSECOND" else 1
+
+    def render(self, record: Record) -> tuple[dict[str, Any], int]:
+        """The record with its partition key, which is the same for all records of an item."""
+        shown, size = super().render(record)
+        key = md5(record.row.raw, usedforsecurity=False).hexdigest().upper()
+        return {"Key": key, "Data": shown}, size
 
     def _shown(
         self, record: Record, members: dict[str, Any], content: dict[str, Any]

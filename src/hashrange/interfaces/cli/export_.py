@@ -12,7 +12,7 @@ from hashrange.interfaces.failing import fail
 if TYPE_CHECKING:
     from hashrange.interfaces.cli.commands import Commands
 
-FORMATS = ("dynamodb-json", "json", "json-lines", "csv", "yaml", "parquet", "s3-export")
+FORMATS = ("dynamodb-json", "json", "json-lines", "csv", "yaml", "parquet", "ion", "s3-export")
 
 
 def add(commands: "Commands") -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hashrange.interfaces.data import csv_, dynamodb_json, parquet, plain_json, yaml_
+from hashrange.interfaces.data import csv_, dynamodb_json, ion, parquet, plain_json, yaml_
 from hashrange.interfaces.data.csv_columns import Hints
 from hashrange.interfaces.data.files import Input, head
 from hashrange.interfaces.data.items import DataError, Record
@@ -60,6 +60,14 @@ FORMATS = {
             "application/x-ndjson",
         ),
         Format("csv", (".csv",), csv_.read, csv_.write, "text/csv; charset=utf-8"),
+        Format(
+            "ion",
+            (".ion",),
+            _untyped(ion.read),
+            ion.write,
+            "application/ion",
+            library=ion.library,
+        ),
         Format(
             "yaml",
             (".yaml", ".yml"),

@@ -84,6 +84,14 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
             yield DataError(f"{source.name}:{number}: {one_line(error)[:200]}")
 
 
+def read(source: Source) -> Iterator[Record]:
+    """The items. Raises DataError for a value that is no item."""
+    for record in read_values(source):
+        if isinstance(record, DataError):
+            raise record
+        yield record
+
+
 def _condition(members: dict[str, Any]) -> bytes:
     """The condition of an item, which is taken out of the members of its struct."""
     condition: dict[str, Any] = {}

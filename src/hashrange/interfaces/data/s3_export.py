@@ -29,7 +29,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import msgspec
 
 from hashrange.interfaces.data import dynamodb_json, ion
-from hashrange.interfaces.data.files import Input, unfinished
+from hashrange.interfaces.data.files import Input, Source, unfinished
 from hashrange.interfaces.data.items import DataError, Record, one_line
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ class DataFile(NamedTuple):
     path: Path
     items: int
     md5: str
+    format: str
 
 
 class About(NamedTuple):
@@ -104,10 +105,10 @@ def data_files(path: Path) -> list[DataFile]:
     export = _decoded(folder / SUMMARY, summary, _Summary)
     if export.exportType != "FULL_EXPORT":
         raise DataError(f"{folder / SUMMARY}: an incremental export; only full ones are read")
-    if export.outputFormat != "DYNAMODB_JSON":
+    if export.outputFormat not in _WAYS:
         raise DataError(
             f"{folder / SUMMARY}: the format is {one_line(export.outputFormat)[:80]}, not "
-            "DYNAMODB_JSON"
+            f"{' or '.join(_WAYS)}"
         )
     found = []
     for number, line in enumerate(io.BytesIO(_manifest(folder, FILES)), 1):
@@ -117,7 +118,7 @@ def data_files(path: Path) -> list[DataFile]:
             data = folder / "data" / name
             if not name or not data.is_file():
                 raise DataError(f"{folder / FILES}:{number}: {data}: no such file")
-            found.append(DataFile(data, entry.itemCount, entry.md5Checksum))
+            found.append(DataFile(data, entry.itemCount, entry.md5Checksum, export.outputFormat))
     return found
 
 
@@ -126,7 +127,7 @@ def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
     if file.md5 and _md5_of(file.path) != file.md5:
         raise DataError(f"{file.path}: the checksum differs from the manifest's")
     count = line - 1
-    for record in dynamodb_json.read(source, line):
+    for record in _WAYS[file.format].read(source, line):
         count += 1
         yield record
     if count != file.items:
@@ -251,12 +252,12 @@ def write_objects(
 
 
 def _data_file(items: Iterable[bytes], path: Path, key: str, format: str) -> dict[str, Any]:
-    suffix, written = _WAYS[format]
-    key = f"{key}/{''.join(choice(_LETTERS) for _ in range(26))}{suffix}"
+    way = _WAYS[format]
+    key = f"{key}/{''.join(choice(_LETTERS) for _ in range(26))}{way.suffix}"
     count = 0
     with open(path / key, "wb") as file:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6) as packed:
-            lines = written(items)
+            lines = way.write(items)
             while block := list(islice(lines, _LINES_A_BLOCK)):
                 packed.write(b"".join(block))
                 count += len(block)
@@ -271,9 +272,17 @@ def _data_file(items: Iterable[bytes], path: Path, key: str, format: str) -> dic
     }
 
 
-_WAYS: dict[str, tuple[str, Callable[[Iterable[bytes]], Iterator[bytes]]]] = {
-    "DYNAMODB_JSON": (".json.gz", dynamodb_json.write),
-    "ION": (".ion.gz", ion.write),
+class _Way(NamedTuple):
+    """How a data file is named, written, and read from a line on."""
+
+    suffix: str
+    write: Callable[[Iterable[bytes]], Iterator[bytes]]
+    read: Callable[[Source, int], Iterator[Record]]
+
+
+_WAYS = {
+    "DYNAMODB_JSON": _Way(".json.gz", dynamodb_json.write, dynamodb_json.read),
+    "ION": _Way(".ion.gz", ion.write, lambda source, line: ion.read(source)),
 }
 
 

@@ -4,12 +4,11 @@ A batch is sent, and then it is kept that it was. If the process ends in between
 again: each record arrives at least once, and those of an item in order.
 """
 
-import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,11 +26,20 @@ _TAIL_BYTES = 1 << 20
 _log = logging.getLogger("hashrange")
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, rename="pascal", gc=False):
     """One record to send. Records of one item have the same partition key."""
 
     key: str
-    data: bytes
+    data: msgspec.Raw
+
+
+class Batch(msgspec.Struct, rename="pascal"):
+    """The next records of a feed: see `operations.upkeep.feed`."""
+
+    records: list[Entry]
+    positions: dict[str, str]
+    fresh: bool
+    more: bool
 
 
 class NotSent(Exception):
@@ -55,12 +63,14 @@ class FileSink:
         self._whole = False
 
     def send(self, stream_arn: str, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
         try:
             with open(self._path, "ab+") as file:
                 if not self._whole:
                     _cut_incomplete_line(file.fileno())
                 self._whole = False
-                file.write(b"".join(entry.data + b"\n" for entry in entries))
+                file.write(b"".join(bytes(entry.data) + b"\n" for entry in entries))
                 file.flush()
                 os.fsync(file.fileno())
                 self._whole = True
@@ -123,7 +133,7 @@ class ServiceSink:
     def _answer(self, stream_arn: str, entries: list[Entry]) -> list[dict[str, Any]]:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        records = [{"Data": entry.data, "PartitionKey": entry.key} for entry in entries]
+        records = [{"Data": bytes(entry.data), "PartitionKey": entry.key} for entry in entries]
         client = self._client(stream_arn.split(":")[3])
         name = stream_arn.rpartition("/")[2]
         try:
@@ -146,10 +156,10 @@ def _requests(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     request: dict[str, Entry] = {}
     size = 0
     for entry in entries:
-        size += len(entry.data)
+        size += len(bytes(entry.data))
         if entry.key in request or (request and size > REQUEST_BYTES_MAX):
             yield list(request.values())
-            request, size = {}, len(entry.data)
+            request, size = {}, len(bytes(entry.data))
         request[entry.key] = entry
     if request:
         yield list(request.values())
@@ -159,6 +169,7 @@ class Deliveries(Worker):
     """Sends the records of all feeds, one after the other."""
 
     name = "hashrange-kinesis"
+    pause_seconds = 0.2
 
     def __init__(self, runtime: RunsUpkeep, sink: Sink) -> None:
         self._sink = sink
@@ -170,34 +181,38 @@ class Deliveries(Worker):
         feeds = ask(self.runtime, "upkeep.Feeds", {})["Feeds"]
         if not feeds or not is_ours():
             return False
-        sent = False
+        more = False
         unfinished: set[str] = set()
         for feed in feeds:  # those of a table are in the order in which they were enabled
             if feed["TableName"] not in unfinished and not self.closing and is_ours():
-                count = self._deliver(feed)
-                sent = sent or bool(count)
-                if count != 0:
+                left = self._deliver(feed)
+                more = more or bool(left)
+                if left is not False:
                     unfinished.add(feed["TableName"])
-        return sent
+        return more
 
-    def _deliver(self, feed: dict[str, str]) -> int | None:
-        """Send the next records of a feed. Returns how many there were; None if they are left."""
+    def _deliver(self, feed: dict[str, str]) -> bool | None:
+        """Send the next records of a feed. Returns whether there are more; None if these are left.
+
+        Records come together while the worker rests, so each commit is for many.
+        """
         place = {"TableName": feed["TableName"], "Label": feed["Label"]}
-        batch = ask(self.runtime, "upkeep.FeedBatch", place)
-        arn, records = feed["StreamArn"], batch["Records"]
-        entries = [entry for record in records if (entry := _entry(record, arn))]
+        body = msgspec.json.encode(place)
+        batch = _decode_batch(self.runtime.call_upkeep("upkeep.FeedBatch", body))
+        arn = feed["StreamArn"]
         try:
-            if entries:
-                self._sink.send(arn, entries)
+            self._sink.send(arn, [entry for entry in batch.records if _fits(entry, arn)])
         except (NotSent, NoStream) as error:
-            if isinstance(error, NoStream) and batch["Fresh"]:
+            if isinstance(error, NoStream) and batch.fresh:
                 ask(self.runtime, "upkeep.FeedFailed", {**place, "Reason": str(error)})
             self._tell(arn, str(error))
             return None
-        if self._trouble.pop(arn, None):
+        if batch.records and arn in self._trouble:
+            del self._trouble[arn]
             _log.info("%s: records are sent again", arn)
-        ask(self.runtime, "upkeep.FeedSent", {**place, "Positions": batch["Positions"]})
-        return len(records)
+        if batch.positions:
+            ask(self.runtime, "upkeep.FeedSent", {**place, "Positions": batch.positions})
+        return batch.more
 
     def _tell(self, arn: str, reason: str) -> None:
         if self._trouble.get(arn) != reason:
@@ -205,14 +220,16 @@ class Deliveries(Worker):
             _log.error("%s: no records can be sent, which is tried again: %s", arn, reason)
 
 
-def _entry(record: dict[str, Any], arn: str) -> Entry | None:
-    """The record as it is sent; None if it is too large, as on the service."""
-    keys = msgspec.json.encode(record["dynamodb"]["Keys"])
-    data = msgspec.json.encode(record)
-    if len(data) > RECORD_BYTES_MAX:
-        _log.error("%s: a record of %d bytes cannot be sent: %s", arn, len(data), keys[:200])
-        return None
-    return Entry(hashlib.md5(keys, usedforsecurity=False).hexdigest().upper(), data)
+_decode_batch = msgspec.json.Decoder(Batch).decode
+
+
+def _fits(entry: Entry, arn: str) -> bool:
+    """Whether the record is not too large to be sent, as it may be on the service."""
+    size = len(bytes(entry.data))
+    if size > RECORD_BYTES_MAX:
+        start = bytes(entry.data)[:200]
+        _log.error("%s: a record of %d bytes cannot be sent: %s…", arn, size, start)
+    return size <= RECORD_BYTES_MAX
 
 
 def sink_of(place: str) -> Sink:

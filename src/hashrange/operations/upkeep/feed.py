@@ -1,5 +1,7 @@
 """Feeds: what to send to Kinesis next, what has been sent, and what the endpoint refuses."""
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -57,15 +59,16 @@ def decide_listed(request: None, moment: Moment) -> Decide:
 def decide_batch(request: Request, moment: Moment) -> Decide:
     """The next records of a feed, and how far it has come with them unless that is known.
 
-    `Fresh` says that nothing has been sent yet.
+    `Fresh` says that nothing has been sent yet, `More` that the log has more records.
     """
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
-        return answer({"Records": [], "Positions": {}, "Fresh": False})
+        return answer({"Records": [], "Positions": {}, "Fresh": False, "More": False})
     batch = yield from feeds.next_batch(destination, destination.feed, moment)
     before = yield from feeds.positions(destination.feed)
     changed = batch.positions if batch.positions != before else {}
-    return answer({"Records": batch.records, "Positions": changed, "Fresh": not before})
+    response: dict[str, Any] = {"Records": batch.records, "Positions": changed}
+    return answer({**response, "Fresh": not before, "More": batch.more})
 
 
 def decide_sent(request: Request, moment: Moment) -> Decide:
