@@ -47,7 +47,10 @@ class Database(_Database):
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since it was opened."""
-        return self._store.figures()
+        figures = self._store.figures()
+        for worker in self._workers:
+            figures |= worker.figures()
+        return figures
 
     def place(self) -> str:
         """Identifies a PostgreSQL database under any address; empty for other databases."""
@@ -105,8 +108,10 @@ def connect(
     from hashrange import storage
 
     _check(durability, settings)
+    dsn = None if path is None else _postgres_address(path)
+    _check_archive(settings, is_file=path is not None and dsn is None)
     store: kv.Store
-    if path is not None and (dsn := _postgres_address(path)):
+    if dsn is not None:
         store = open_in_thread(_open_postgres(dsn, durability))
     elif path is None:
         store = storage.MemoryStore()
@@ -115,7 +120,8 @@ def connect(
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
         raise StoreError(":memory: is not a file; leave the path out for a database in memory")
     else:
-        store = storage.SqliteStore(os.fsdecode(path), durability=durability)
+        archived = settings.archive is not None
+        store = storage.SqliteStore(os.fsdecode(path), durability=durability, archived=archived)
     try:
         database = Database(store, clock=clock, region=region, settings=settings)
     except BaseException:
@@ -124,6 +130,12 @@ def connect(
     if path is not None:
         database.start_upkeep()
     _employ_workers(database, settings)
+    if settings.archive is not None and path is not None:
+        try:
+            _archive(database, os.fsdecode(path), durability, settings)
+        except BaseException:
+            database.close()
+            raise
     return database
 
 
@@ -146,6 +158,7 @@ async def connect_async(
     if dsn is None:
         return await in_thread(partial(connect, path, durability=durability, **given))
     _check(durability, settings)
+    _check_archive(settings, is_file=False)
     store = await open_here(_open_postgres(dsn, durability))
     try:
         database = Database(store, **given)
@@ -183,10 +196,41 @@ def _employ_workers(database: Database, settings: Settings) -> None:
         database.employ(exporting.Exports(database.runtime, buckets))
 
 
+def _archive(database: Database, path: str, durability: Durability, settings: Settings) -> None:
+    """Ship the log of the file. Raises `StoreError` if nothing can be kept there."""
+    from hashrange import archive, objects
+    from hashrange.storage.sqlite.tail import Tail
+
+    assert settings.archive is not None
+    limits = archive.Limits(
+        settings.archive_seconds, settings.archive_log_bytes, settings.archive_log_seconds
+    )
+    try:
+        shipper = archive.Shipper(
+            Tail(path, durability),
+            objects.open_objects(settings.archive),
+            limits,
+            database.runtime.environment.clock.now,
+            database.runtime.refuse_writes,
+        )
+        shipper.check()
+    except objects.ObjectError as error:
+        raise StoreError(f"the archive cannot be used: {error}") from error
+    database.employ(shipper)
+
+
 def _check(durability: str, settings: object) -> None:
     kv.check_durability(durability)
     if not isinstance(settings, Settings):
         raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
+
+
+def _check_archive(settings: Settings, is_file: bool) -> None:
+    if settings.archive is not None and not is_file:
+        raise StoreError(
+            "an archive needs a database file; for PostgreSQL, pgBackRest or WAL-G archive the "
+            "log, and a database in memory has none"
+        )
 
 
 def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:

@@ -134,6 +134,7 @@ def test_a_name_never_leaves_the_folder(tmp_path: Path, name: str) -> None:
 def test_an_unfinished_object_of_a_folder_is_not_listed(tmp_path: Path) -> None:
     folder = stores.open_objects(str(tmp_path))
     folder.put("one", b"1")
+    assert (tmp_path / "one").stat().st_mode & 0o777 == 0o600
     (tmp_path / ".unfinished" / "killed").write_bytes(b"half")
     assert names(folder) == ["one"]
 

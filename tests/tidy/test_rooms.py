@@ -65,13 +65,14 @@ ROOMS = {
     "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
     "objects":     room("",                                    "boto3 botocore",    NETWORK),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
+    "archive":     room("kv objects storage runtime",          "msgspec apsw",      SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),
-    "interfaces":  room("hashrange wire runtime objects model expressions design testing",
+    "interfaces":  room("hashrange wire runtime objects archive model expressions design testing",
                         INTERFACES, frozenset()),
     "design":      room("model expressions",                   DESIGN,              SOCKETS),
     "testing":     room("runtime storage kv model",            "hypothesis pytest", SOCKETS),
     # The composition root joins the rooms.
-    "hashrange":   room("runtime storage interfaces model kv", "boto3",             NETWORK),
+    "hashrange":   room("runtime storage objects archive interfaces model kv", "boto3", NETWORK),
 }
 # fmt: on
 

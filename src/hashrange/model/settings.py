@@ -33,6 +33,9 @@ class Settings(NamedTuple):
       of JSON for each, or the URL of a service with the API of Kinesis. None sends nothing.
     - `objects`: the buckets of imports, exports and bulk puts: a folder, whose subfolders they are,
       or "s3://".
+    - `archive`: where the log of a database file is shipped to: a folder, or s3://bucket/prefix. Of
+      the last `archive_seconds` every moment can be restored. While the place is away, the log is
+      kept up to `archive_log_bytes` and for `archive_log_seconds`; then moments are lost.
 
     The other settings are the limits of partitions:
 
@@ -57,6 +60,10 @@ class Settings(NamedTuple):
     accept_unsupported: bool | None = None
     kinesis: str | None = None
     objects: str | None = None
+    archive: str | None = None
+    archive_seconds: float = 35 * 86_400
+    archive_log_bytes: int = 10_000 * MB
+    archive_log_seconds: float = 86_400
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000
@@ -89,6 +96,9 @@ class Settings(NamedTuple):
 
 _NOT_NEGATIVE = ("table_delay", "vector_cache_bytes", "index_backlog_units", "growth_seconds")
 _POSITIVE = (
+    "archive_seconds",
+    "archive_log_bytes",
+    "archive_log_seconds",
     "shard_seconds",
     "collection_bytes_max",
     "expirations_per_second",

@@ -12,6 +12,7 @@ from hashrange.objects.store import (
     Objects,
     ObjectTooLarge,
     Taken,
+    Unreachable,
     get,
     probe,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "ObjectTooLarge",
     "Objects",
     "Taken",
+    "Unreachable",
     "get",
     "open_objects",
     "probe",

@@ -66,7 +66,7 @@ class Folder:
             return
         unfinished = self._unfinished()
         try:
-            with open(unfinished, "xb") as file:
+            with open(unfinished, "xb", opener=_for_the_owner) as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -133,6 +133,11 @@ def _is_name(name: str) -> bool:
     if os.sep != "/" and os.sep in name:
         return False
     return all(part and not part.startswith(".") and "\0" not in part for part in parts)
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Only its owner can read an object, as it is with a database file."""
+    return os.open(path, flags, 0o600)
 
 
 def _sync_folder(path: str) -> None:

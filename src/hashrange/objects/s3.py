@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
-from hashrange.objects.store import Listed, NoSuchObject, ObjectError, expect_same
+from hashrange.objects.store import Listed, NoSuchObject, ObjectError, Unreachable, expect_same
 
 _CHUNK_BYTES = 8 << 20
 _PART_BYTES = 16 << 20
@@ -26,6 +26,8 @@ _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
 """Two conditional writes of one name met: the service asks to send the request again."""
 
 _PAST_THE_END = frozenset({"InvalidRange", "416"})
+
+_PASSING = frozenset({429, 500, 502, 503, 504})
 
 _CONFIG = Config(
     connect_timeout=5,
@@ -174,19 +176,23 @@ class S3:
         try:
             yield
         except ClientError as error:
-            raise self._explain(name, error.response["Error"]) from error
+            raise self._explain(name, error.response) from error
         except (BotoCoreError, ValueError) as error:
+            kind = Unreachable if isinstance(error, HTTPClientError) else ObjectError
             line = " ".join(str(error).split())
-            raise ObjectError(f"{self.address}: {name}: {line}".replace(": :", ":")) from error
+            raise kind(f"{self.address}: {name}: {line}".replace(": :", ":")) from error
 
-    def _explain(self, name: str, error: dict[str, Any]) -> ObjectError:
+    def _explain(self, name: str, response: dict[str, Any]) -> ObjectError:
+        error = response["Error"]
         code = error["Code"]
         if code in ("NoSuchKey", "404"):
             return NoSuchObject(f"{self.address}: there is no object {name}")
         if code == "NoSuchBucket":
             return ObjectError(f"{self.address}: there is no bucket {self._bucket}")
         line = " ".join(str(error.get("Message", "")).split())
-        return ObjectError(f"{self.address}: {name}: {code}: {line}")
+        passing = response["ResponseMetadata"]["HTTPStatusCode"] in _PASSING
+        kind = Unreachable if passing else ObjectError
+        return kind(f"{self.address}: {name}: {code}: {line}")
 
 
 def _part_bytes(size: int) -> int:

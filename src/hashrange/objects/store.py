@@ -11,6 +11,10 @@ class ObjectError(Exception):
     """The store cannot carry out a call; the message is one line for the operator."""
 
 
+class Unreachable(ObjectError):
+    """The store does not answer, or only with failures of its own. It may be back later."""
+
+
 class NoSuchObject(ObjectError):
     """There is no object of this name."""
 

@@ -84,6 +84,14 @@ class Background(forks.Forkable):
         self.after_fork_in_child()
         forks.watch(self)
 
+    def run_once(self) -> bool:
+        """Do a part of the work that is waiting. Returns whether there may be more."""
+        raise NotImplementedError
+
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name."""
+        return {}
+
     def work(self, announced: bool) -> float:
         """Do what is waiting, and return how many seconds to rest; a wake-up ends the rest.
 
@@ -156,7 +164,6 @@ class Worker(Background):
         raise NotImplementedError
 
     def run_once(self) -> bool:
-        """Do a part of the work that is waiting. Returns whether there may be more."""
         with self._stepping:
             return not self.closing and self.step(self._turn.is_ours)
 

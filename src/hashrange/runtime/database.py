@@ -12,7 +12,7 @@ from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import StoreOnLoop
-from hashrange.runtime.background import Worker
+from hashrange.runtime.background import Background
 from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.checks.scrubber import Scrubber
 from hashrange.runtime.clock import TimeSource
@@ -59,7 +59,7 @@ class Database:
             from hashrange.runtime.faults.unreliable import UnreliableRuntime
 
             self.runtime = UnreliableRuntime(*arguments, faults=settings.faults)
-        self._workers: list[Worker] = []
+        self._workers: list[Background] = []
         shared = isinstance(store, StoreOnLoop)
         asked = self.runtime.take_steps
         self._upkeep = Upkeep(
@@ -155,11 +155,11 @@ class Database:
         A thread does it by itself in the course of seconds; a test that has moved its clock need
         not wait for it.
         """
-        workers: list[Worker | Upkeep] = [*self._workers, self._upkeep]
+        workers: list[Background] = [*self._workers, self._upkeep]
         while True in [worker.run_once() for worker in workers]:
             pass
 
-    def employ(self, worker: Worker) -> None:
+    def employ(self, worker: Background) -> None:
         """Let a thread work beside the requests, which is closed with the database."""
         self._workers.append(worker)
         worker.wake()

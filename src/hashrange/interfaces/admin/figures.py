@@ -31,6 +31,12 @@ FIGURES = {
     ),
     "disk_free_bytes": Figure("The room on the file system of the database.", max),
     "checkpoint_failures": Figure("Checkpoints that failed since the last that succeeded.", max),
+    "archive_lag_seconds": Figure(
+        "For how long there may have been commits that are not in the archive.", max
+    ),
+    "archive_failures": Figure(
+        "Attempts to write to the archive that failed since the last that succeeded.", max
+    ),
     "commits": Figure("Commits; writes that wait together share one.", rises=True),
     "conflicts": Figure("Commits that lost a race and were decided again.", rises=True),
     "database_connections": Figure("Connections to PostgreSQL that are in use."),

@@ -10,6 +10,7 @@ import os
 import sys
 
 from hashrange.interfaces.cli import (
+    archive,
     backup,
     check,
     console,
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
-        *(serve, console, learn, shell, query, backup, check, inspect_, explain, ping),
+        *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain, ping),
         *(tables, export_, import_, copy_, distribute, design),
     )
     for module in modules:

@@ -132,6 +132,19 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "for each, or to a service with the API of Kinesis; default: none is sent",
     )
     parser.add_argument(
+        "--archive",
+        metavar="DIR|s3://BUCKET/PREFIX",
+        help="ship the log of the database file there, about a second behind, so that hashrange "
+        "restore can build the file on another machine, as of any moment; default: not at all",
+    )
+    parser.add_argument(
+        "--archive-days",
+        metavar="N",
+        type=_days,
+        default=35,
+        help="for how many days moments can be restored, default: 35",
+    )
+    parser.add_argument(
         "--fault",
         metavar="FAULT=RATE",
         action="append",
@@ -187,6 +200,16 @@ def _workers(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= WORKERS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {WORKERS_MAX}")
     return int(text)
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = 0.0
+    if not 0 < days < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days")
+    return days
 
 
 def serve(**given: Any) -> None:

@@ -36,6 +36,8 @@ TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
 TOKEN_LETTERS_MIN = 16
 VOLUME_VARIABLE = "HASHRANGE_VOLUME"
 
+DAY_SECONDS = 86_400
+
 NO_AUTH = (
     "--no-auth: EVERY CLIENT that reaches %s can read, change and delete everything; "
     "use it only on a network that nobody else can reach"
@@ -65,6 +67,8 @@ class Options(NamedTuple):
     accept_unsupported: bool | None
     objects: str | None
     kinesis: str | None
+    archive: str | None
+    archive_days: float
     fault: list[str]
     eventual: str | None
     admin_port: int | None
@@ -95,6 +99,8 @@ class Options(NamedTuple):
             accept_unsupported=self._accept_unsupported(),
             kinesis=self.kinesis,
             objects=self.objects,
+            archive=self.archive,
+            archive_seconds=self.archive_days * DAY_SECONDS,
         )
 
     def listener(self, sock: "socket.socket | None" = None) -> Listener:

@@ -48,9 +48,10 @@ class SqliteStore(forks.Forkable):
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end
     of the process. In that case a power cut may undo the last commits ("relaxed") or damage the
-    file ("memory"). `busy_seconds` limits every wait for another process. `timer` stays the
-    system's, even if a test replaces `time.monotonic` to freeze the time. Raises the errors of
-    `hashrange.kv`.
+    file ("memory"). `busy_seconds` limits every wait for another process. If it is `archived`, the
+    log stays when the file is closed, and pages are moved into the file by a `Tail`, after they
+    were shipped. `timer` stays the system's, even if a test replaces `time.monotonic` to freeze the
+    time. Raises the errors of `hashrange.kv`.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class SqliteStore(forks.Forkable):
         *,
         durability: Durability = "full",
         busy_seconds: float = 30.0,
+        archived: bool = False,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         check_durability(durability)
@@ -66,6 +68,7 @@ class SqliteStore(forks.Forkable):
         self.slow_commits = durability == "full"
         self._durability = durability
         self._busy_seconds = busy_seconds
+        self._archived = archived
         self._readers = Readers(self._open, self.path, busy_seconds)
         self._timer = timer
         self._writing = threading.Lock()  # held for one transaction
@@ -138,7 +141,7 @@ class SqliteStore(forks.Forkable):
             raise Busy(f"{self.path}: a transaction is open; end it before closing")
         with self._using:
             self._closed = True
-            self._disconnect(checkpoint=True)
+            self._disconnect(checkpoint=not self._archived)
         self._writing.release()
 
     def elected(self) -> bool:
@@ -249,7 +252,8 @@ class SqliteStore(forks.Forkable):
 
     def _committed(self, _connection: apsw.Connection, _schema: str, pages: int) -> int:
         self._commits += 1
-        self._checkpointer.committed(pages)
+        if not self._archived:
+            self._checkpointer.committed(pages)
         return apsw.SQLITE_OK
 
     def _give_reader(self, connection: apsw.Connection, sound: bool) -> None:
@@ -370,7 +374,7 @@ class SqliteStore(forks.Forkable):
     def at_exit(self) -> None:
         self._closed = True
         if self._stop():
-            self._disconnect(checkpoint=True)
+            self._disconnect(checkpoint=not self._archived)
             self._ended()
         self._readers.resume()
 

@@ -15,6 +15,7 @@ and locks on places of the file, which need not exist:
     PRESENT          shared by all that have the file open; the last one removes it
     COUNTER          while a number is drawn or given back
     ELECTED          by the process that does the work of all (`elected`)
+    ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
 The kernel drops the locks of a process that ends, and what is left in the file is only a hint: it
@@ -45,6 +46,7 @@ _HINT = struct.Struct("<BQ")
 _FLOCK = struct.Struct("@hhqqi4x")  # type, whence, start, length, pid
 
 PRESENT = 1 << 20
+ARCHIVING = PRESENT - 1
 COUNTER = PRESENT + 1
 ELECTED = PRESENT + 2
 FIRST = PRESENT + 3
@@ -99,7 +101,7 @@ class Turns:
         self._file: int | None = None
         self._hint: mmap.mmap | None = None
         self._slice_end = 0.0
-        self._elected = False
+        self._elected: set[int] = set()
         self._without = not _LOCKS
         self._using = threading.Lock()
 
@@ -126,15 +128,15 @@ class Turns:
         self._using = threading.Lock()
         self._close()
 
-    def elected(self) -> bool:
+    def elected(self, duty: int = ELECTED) -> bool:
         """Whether this process does the work that is done once for all processes.
 
         It does until it closes the file or ends; then another one that asks is elected.
         """
         with self._using:
-            if not self._elected and self._file is not None:
-                self._elected = self._lock(ELECTED)
-            return self._elected or self._without
+            if duty not in self._elected and self._file is not None and self._lock(duty):
+                self._elected.add(duty)
+            return duty in self._elected or self._without
 
     def must_wait(self, timer: Callable[[], float]) -> bool:
         """Whether others wait and have the right of way."""
@@ -200,7 +202,7 @@ class Turns:
             raise
 
     def _close(self) -> None:
-        self._elected = False
+        self._elected = set()
         self._hint = None
         if self._file is not None:
             os.close(self._file)

@@ -1,0 +1,19 @@
+"""The archive of a database file: copies of the file, and its log, as objects.
+
+    generations/G              when a chain of segments began, and why
+    log/G/N                    a segment: whole transactions of the log, about a second of them
+    parts/G/ID/N               a part of a copy of the file, 16 MB before compression
+    snapshots/G/N              a copy: its parts, and the segments that it needs
+
+G and N are numbers with leading zeros. The segments of a generation have consecutive numbers, and
+each names the SHA-256 of the one before it. The parts of a copy are read while the file changes, so
+they are from different moments; applying the segments from `start` to `through` afterwards writes
+every page that was changed meanwhile. If the chain breaks, another generation begins with a copy.
+"""
+
+from hashrange.archive.contents import Contents
+from hashrange.archive.format import ArchiveError
+from hashrange.archive.restoring import Restored, restore
+from hashrange.archive.shipper import Limits, Shipper
+
+__all__ = ["ArchiveError", "Contents", "Limits", "Restored", "Shipper", "restore"]

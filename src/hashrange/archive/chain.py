@@ -1,0 +1,167 @@
+"""Writes the segments and copies of one generation."""
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+from hashrange.archive import format as f
+from hashrange.archive.contents import Contents, Read
+from hashrange.archive.format import Generation, Segment, Snapshot
+from hashrange.objects import Objects, Taken
+from hashrange.storage.sqlite.tail import (
+    FRAME_HEADER_BYTES,
+    Frames,
+    Position,
+    Tail,
+    commit_frames,
+)
+
+_ATTEMPTS = 100
+
+
+class Waiting(NamedTuple):
+    """A segment that is to be written, and its bytes."""
+
+    segment: Segment
+    body: bytes
+
+
+class Chain:
+    """The end of a generation. A segment is `add`ed when its frames were read, and is in the
+    archive when `write` has returned.
+    """
+
+    def __init__(self, objects: Objects, generation: int, last: Read | None) -> None:
+        self._objects = objects
+        self.generation = generation
+        self.waiting: list[Waiting] = []
+        self.last = last.segment if last else None
+        """The last segment that was added."""
+        self._digest = last.digest if last else ""
+        self.digest = self._digest
+        """The SHA-256 of the last segment that was written."""
+        self.stored = 0
+        """The bytes of the segments since the last copy of the file."""
+        self._settled = 0
+
+    @classmethod
+    def begun(cls, objects: Objects, now: float, reason: str) -> "Chain":
+        """A new generation."""
+        number = Contents(objects).last_generation() + 1
+        record = Generation(f.VERSION, now, reason, os.urandom(8).hex())
+        for generation in range(number, number + _ATTEMPTS):
+            try:
+                objects.put(f.generation_name(generation), f.encode(record))
+            except Taken:
+                continue  # another server has begun one just now
+            return cls(objects, generation, None)
+        raise AssertionError("generations are begun all the time")
+
+    @property
+    def position(self) -> Position | None:
+        """Where the log goes on after the last segment that was added."""
+        if self.last is None:
+            return None
+        at = self.last
+        return Position(bytes.fromhex(at.log), at.frame, bytes.fromhex(at.sums))
+
+    @property
+    def start(self) -> int:
+        """The number of a segment such that a copy of the file, as it is now or later, needs no
+        segment before it. All frames that are not in the file are those of the present log.
+        """
+        assert self.last is not None
+        return max(self.last.log_begins, self._settled)
+
+    def settle(self) -> None:
+        """Note that all that was written is in the file."""
+        assert self.last is not None
+        self._settled = self.last.number
+
+    def add(self, frames: Frames, page_bytes: int, now: float) -> None:
+        """The transactions after the last segment. `now` is a time after they were read."""
+        last, end = self.last, frames.end
+        number = last.number + 1 if last else 1
+        count = len(frames.data) // (FRAME_HEADER_BYTES + page_bytes)
+        log = end.log.hex()
+        commits = len(commit_frames(frames.data, FRAME_HEADER_BYTES + page_bytes))
+        segment = Segment(
+            format=f.VERSION,
+            generation=self.generation,
+            number=number,
+            before=self._digest,
+            time=max(now, last.time) if last else now,
+            page_bytes=page_bytes,
+            log=log,
+            log_begins=last.log_begins if last and last.log == log else number,
+            first=end.frame - count,
+            frame=end.frame,
+            sums=end.sums.hex(),
+            commits=(last.commits if last else 0) + commits,
+            size=len(frames.data),
+            sha256=f.digest_of(frames.data),
+        )
+        body = f.pack_segment(segment, frames.data)
+        self.waiting.append(Waiting(segment, body))
+        self.last, self._digest = segment, f.digest_of(body)
+
+    def write(self) -> None:
+        """Write the segments that wait. Raises `Taken` if another server has written one."""
+        while self.waiting:
+            segment, body = self.waiting[0]
+            self._objects.put(f.segment_name(self.generation, segment.number), body)
+            self.digest = f.digest_of(body)
+            self.stored += len(body)
+            del self.waiting[0]
+
+
+class Copying:
+    """A copy of the file, part by part, while the file changes."""
+
+    def __init__(self, objects: Objects, chain: Chain, tail: Tail) -> None:
+        self._objects = objects
+        self._chain = chain
+        self._tail = tail
+        self._start = chain.start
+        self._size = tail.file_bytes()
+        self._id = os.urandom(8).hex()
+        self._parts: list[str] = []
+        self._stored = 0
+
+    def copy_part(self) -> bool:
+        """Returns whether there are more."""
+        number = len(self._parts)
+        first = number * f.PART_BYTES
+        size = min(f.PART_BYTES, self._size - first)
+        if size > 0:
+            # A file that has become shorter is filled up; what matters of it is in the log.
+            data = self._tail.file_piece(first, size).ljust(size, b"\0")
+            packed = f.pack(data)
+            self._objects.put(f.part_name(self._chain.generation, self._id, number), packed)
+            self._parts.append(f.digest_of(data))
+            self._stored += len(packed)
+        return len(self._parts) * f.PART_BYTES < self._size
+
+    def finish(self) -> Snapshot:
+        """All that was committed before the last part was read must have been written."""
+        last = self._chain.last
+        assert last is not None
+        assert not self._chain.waiting
+        snapshot = Snapshot(
+            format=f.VERSION,
+            generation=self._chain.generation,
+            start=self._start,
+            through=last.number,
+            digest=self._chain.digest,
+            time=last.time,
+            page_bytes=last.page_bytes,
+            size=self._size,
+            id=self._id,
+            parts=self._parts,
+            stored=self._stored,
+        )
+        name = f.snapshot_name(snapshot.generation, snapshot.through)
+        with suppress(Taken):  # it was written without an answer: either copy will do
+            self._objects.put(name, f.encode(snapshot))
+        self._chain.stored = 0
+        return snapshot

@@ -1,0 +1,177 @@
+"""The objects of an archive: their names, and their bytes, which are hostile until decoded."""
+
+import zlib
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+VERSION = 1
+PART_BYTES = 16 << 20
+SEGMENT_BYTES_MAX = 256 << 20
+"""Before compression."""
+
+MANIFEST_BYTES_MAX = 64 << 20
+_HEADER_BYTES_MAX = 4096
+_LEVEL = 1
+
+GENERATIONS, LOG, PARTS, SNAPSHOTS, RESTORES = (
+    "generations/",
+    "log/",
+    "parts/",
+    "snapshots/",
+    "restores/",
+)
+
+Number = Annotated[int, Meta(ge=0, le=10**12 - 1)]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Hex = Annotated[str, Meta(pattern="^([0-9a-f]{16})?$")]
+Time = Annotated[float, Meta(ge=0, le=253_402_300_799)]
+PageBytes = Annotated[int, Meta(ge=512, le=65_536, multiple_of=512)]
+
+
+class ArchiveError(Exception):
+    """The archive cannot be used as asked; the message is one line with the object's name."""
+
+
+class Generation(Struct, forbid_unknown_fields=True, frozen=True):
+    format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    time: Time
+    reason: Annotated[str, Meta(max_length=1000)]
+    id: Hex
+    """Two servers that begin a generation at once write different objects."""
+
+
+class Segment(Struct, forbid_unknown_fields=True, frozen=True):
+    """The first line of a segment.
+
+    Its frames are those after `first` and up to `frame` of the log with the salts `log`; `sums` is
+    the checksum of the last. `before` is the SHA-256 of the segment before it, empty in the first
+    one. All its commits are at or before `time`; `commits` counts those of the generation.
+    `log_begins` is the number of the first segment of the same log.
+    """
+
+    format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    generation: Number
+    number: Number
+    before: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+    time: Time
+    page_bytes: PageBytes
+    log: Hex
+    log_begins: Number
+    first: Number
+    frame: Number
+    sums: Hex
+    commits: Number
+    size: Annotated[int, Meta(ge=0, le=SEGMENT_BYTES_MAX)]
+    sha256: Digest
+
+
+class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
+    """A copy of the file, of `size` bytes. It is consistent once the segments from `start` to
+    `through` are applied, whose last one has the SHA-256 `digest`; `time` is that segment's.
+    """
+
+    format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    generation: Number
+    start: Number
+    through: Number
+    digest: Digest
+    time: Time
+    page_bytes: PageBytes
+    size: Annotated[int, Meta(ge=0, le=1 << 48)]
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+    parts: list[Digest]
+    stored: Annotated[int, Meta(ge=0)]
+    """The size of all parts as they are stored."""
+
+
+T = TypeVar("T", bound=Struct)
+
+
+def generation_name(generation: int) -> str:
+    return f"{GENERATIONS}{generation:08}"
+
+
+def segment_name(generation: int, number: int) -> str:
+    return f"{LOG}{generation:08}/{number:012}"
+
+
+def part_name(generation: int, snapshot_id: str, number: int) -> str:
+    return f"{PARTS}{generation:08}/{snapshot_id}/{number:08}"
+
+
+def snapshot_name(generation: int, through: int) -> str:
+    return f"{SNAPSHOTS}{generation:08}/{through:012}"
+
+
+def number_in(name: str) -> int:
+    """The number that a name ends with. Raises `ArchiveError` for an object that is not ours."""
+    digits = name.rpartition("/")[2]
+    if not (digits.isascii() and digits.isdecimal()):
+        raise ArchiveError(f"{name}: is not an object of an archive")
+    return int(digits)
+
+
+def encode(manifest: Struct) -> bytes:
+    """A line of JSON, a space, and the SHA-256 of the JSON."""
+    line = msgspec.json.encode(manifest)
+    return line + b" " + digest_of(line).encode() + b"\n"
+
+
+def decode(name: str, body: bytes, kind: type[T]) -> T:
+    line, _, digest = body.rstrip(b"\n").rpartition(b" ")
+    if digest != digest_of(line).encode():
+        raise ArchiveError(f"{name}: is damaged: it has not its checksum")
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ArchiveError(f"{name}: is damaged, or of another version: {error}") from None
+
+
+def pack_segment(segment: Segment, frames: bytes) -> bytes:
+    return encode(segment) + zlib.compress(frames, _LEVEL)
+
+
+def unpack_segment(name: str, body: bytes) -> tuple[Segment, bytes]:
+    end = body.find(b"\n", 0, _HEADER_BYTES_MAX)
+    if end < 0:
+        raise ArchiveError(f"{name}: is damaged: it has no header")
+    segment = decode(name, body[:end], Segment)
+    if name != segment_name(segment.generation, segment.number):
+        raise ArchiveError(f"{name}: is damaged: it says that it is another segment")
+    frames = unpack(name, body[end + 1 :], segment.size, segment.sha256)
+    stride = segment.page_bytes + 24
+    if len(frames) != (segment.frame - segment.first) * stride:
+        raise ArchiveError(f"{name}: is damaged: it has not the frames that it says")
+    return segment, frames
+
+
+def pack(data: bytes) -> bytes:
+    return zlib.compress(data, _LEVEL)
+
+
+def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
+    """The bytes of `packed`, of which there must be `size`; a bomb is not unpacked further."""
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(packed, size + 1)
+    except zlib.error as error:
+        raise ArchiveError(f"{name}: is damaged: {error}") from None
+    if len(data) != size or not (unpacking.eof or size == 0):
+        raise ArchiveError(f"{name}: is damaged: it has not the size that it says")
+    if digest_of(data) != digest:
+        raise ArchiveError(f"{name}: is damaged: it has not its checksum")
+    return data
+
+
+def digest_of(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def written(time: float) -> str:
+    """A time as people read it, and as `--at` takes it."""
+    moment = datetime.fromtimestamp(time, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,162 @@
+"""Builds a database file from the objects of its archive, as it was at some moment."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, NamedTuple
+from uuid import uuid4
+
+import apsw
+
+from hashrange.archive import format as f
+from hashrange.archive.contents import Contents
+from hashrange.archive.format import ArchiveError, Segment, Snapshot
+from hashrange.kv import StoreError
+from hashrange.objects import ObjectError, Objects
+from hashrange.storage.sqlite import maintenance
+from hashrange.storage.sqlite.format import check_folder
+from hashrange.storage.sqlite.problems import explain
+from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
+
+
+class Restored(NamedTuple):
+    """The state that a restored file has: that after the commits of the segment."""
+
+    segment: Segment
+
+    def __str__(self) -> str:
+        at = self.segment
+        return (
+            f"{f.written(at.time)} (generation {at.generation}, segment {at.number}, "
+            f"commit {at.commits})"
+        )
+
+
+def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
+    """Build the new file `path` as of the last archived commit at or before `at`, or the latest.
+
+    Raises `StoreError` if the file exists, `ArchiveError` and `ObjectError`; then there is no file.
+    """
+    path = os.path.abspath(path)
+    check_folder(path)
+    for name in (path, f"{path}-wal"):
+        if os.path.exists(name):
+            raise StoreError(f"{name}: exists already; name a new file")
+    with _announced(objects), maintenance.unfinished(path) as unfinished:
+        try:
+            segment = build(objects, unfinished, at)
+            maintenance.check(unfinished, f"{path}: not restored")
+            maintenance.give_name(unfinished, path)
+            maintenance.sync_folder(path)
+        except apsw.Error as error:
+            raise explain(error, path) from error
+        except OSError as error:
+            raise StoreError(f"{path}: not restored: {error.strerror}") from error
+    return Restored(segment)
+
+
+def build(objects: Objects, path: str, at: float | None = None) -> Segment:
+    """Write the pages of that moment to a file that exists, and sync it. Returns the last segment
+    that was applied.
+    """
+    contents = Contents(objects)
+    snapshot, until = _base(contents, at)
+    with open(path, "rb+") as file:
+        for number in range(len(snapshot.parts)):
+            file.seek(number * f.PART_BYTES)
+            file.write(contents.part(snapshot, number))
+        last = _apply(contents, snapshot, until, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return last
+
+
+def _base(contents: Contents, at: float | None) -> tuple[Snapshot, float]:
+    """The snapshot to begin with, and the time after which no segment is applied.
+
+    Segments that a generation got when the next one had begun are not part of the history: a
+    server wrote them that had been replaced and did not know.
+    """
+    generations = contents.generations()
+    if not generations:
+        raise ArchiveError(f"{contents.objects.address}: there is no archive here")
+    until = float("inf") if at is None else at
+    usable = [
+        snapshot
+        for snapshot in contents.snapshots()
+        if snapshot.time <= min(until, _ends(generations, snapshot.generation))
+    ]
+    if not usable:
+        raise ArchiveError(_too_early(contents, at))
+    snapshot = usable[-1]
+    return snapshot, min(until, _ends(generations, snapshot.generation))
+
+
+def _ends(generations: dict[int, f.Generation], number: int) -> float:
+    later = [each.time for other, each in generations.items() if other > number]
+    return min(later, default=float("inf"))
+
+
+def _too_early(contents: Contents, at: float | None) -> str:
+    snapshots = contents.snapshots()
+    if at is None or not snapshots:
+        return f"{contents.objects.address}: the first copy of the file is not complete"
+    return (
+        f"{contents.objects.address}: {f.written(at)} is too early; the first moment in the "
+        f"archive is {f.written(min(each.time for each in snapshots))}"
+    )
+
+
+def _apply(contents: Contents, snapshot: Snapshot, until: float, file: BinaryIO) -> Segment:
+    last: Segment | None = None
+    pages = snapshot.size // snapshot.page_bytes
+    for segment, frames, digest in contents.chain(snapshot.generation, snapshot.start):
+        if segment.number > snapshot.through and segment.time > until:
+            break
+        if segment.number == snapshot.through and digest != snapshot.digest:
+            name = f.segment_name(segment.generation, segment.number)
+            raise ArchiveError(f"{name}: is damaged: it is not the segment of the snapshot")
+        if segment.page_bytes != snapshot.page_bytes:
+            name = f.segment_name(segment.generation, segment.number)
+            raise ArchiveError(f"{name}: is damaged: its pages are of another size")
+        pages = write_frames(segment, frames, file) or pages
+        last = segment
+    if last is None or last.number < snapshot.through:
+        missing = snapshot.start if last is None else last.number + 1
+        raise ArchiveError(f"{f.segment_name(snapshot.generation, missing)}: is missing")
+    file.truncate(pages * snapshot.page_bytes)
+    return last
+
+
+def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
+    """Write the pages of whole transactions to their places.
+
+    Returns how many pages the database has then; 0 if there are no frames.
+    """
+    name = f.segment_name(segment.generation, segment.number)
+    salts = bytes.fromhex(segment.log)
+    pages = 0
+    for start in range(0, len(frames), FRAME_HEADER_BYTES + segment.page_bytes):
+        page, pages, frame_salts, _ = FRAME.unpack_from(frames, start)
+        if frame_salts != salts or page == 0:
+            raise ArchiveError(f"{name}: is damaged: a frame is not of its log")
+        file.seek((page - 1) * segment.page_bytes)
+        begin = start + FRAME_HEADER_BYTES
+        file.write(frames[begin : begin + segment.page_bytes])
+    if frames and not pages:
+        raise ArchiveError(f"{name}: is damaged: it ends within a transaction")
+    return pages
+
+
+@contextmanager
+def _announced(objects: Objects) -> Iterator[None]:
+    """While nothing of the archive is deleted, as far as this process may write to it."""
+    name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
+    with suppress(ObjectError):
+        objects.put(name, b"")
+    try:
+        yield
+    finally:
+        with suppress(ObjectError):
+            objects.delete(name)

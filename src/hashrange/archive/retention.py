@@ -1,0 +1,61 @@
+"""Deletes what is no longer needed to restore the moments that are kept.
+
+What leads to an object is deleted before the object. So whoever reads the archive finds either all
+parts of a copy, or no copy.
+"""
+
+from hashrange.archive import format as f
+from hashrange.archive.contents import Contents
+from hashrange.archive.format import ArchiveError, Snapshot
+
+_RESTORE_SECONDS_MAX = 86_400
+"""What a restore has left that was killed is ignored after so long."""
+
+
+def delete_old(contents: Contents, now: float, seconds: float) -> None:
+    """Keep every moment of the last `seconds`. Nothing is deleted while a restore runs."""
+    if _restores_run(contents, now):
+        return
+    snapshots = contents.snapshots()
+    old = [snapshot for snapshot in snapshots if snapshot.time <= now - seconds]
+    if not old:
+        return
+    first = old[-1]
+    for snapshot in snapshots:
+        if (snapshot.generation, snapshot.through) < (first.generation, first.through):
+            contents.objects.delete(f.snapshot_name(snapshot.generation, snapshot.through))
+    _delete_parts(
+        contents, first, {snapshot.id for snapshot in snapshots[snapshots.index(first) :]}
+    )
+    _delete_below(contents, f.LOG, f.segment_name(first.generation, first.start))
+    _delete_below(contents, f.GENERATIONS, f.generation_name(first.generation))
+
+
+def _restores_run(contents: Contents, now: float) -> bool:
+    running = False
+    for each in list(contents.objects.list(f.RESTORES)):
+        began = each.name.rpartition("-")[2]
+        if began.isdecimal() and int(began) > now - _RESTORE_SECONDS_MAX:
+            running = True
+        else:
+            contents.objects.delete(each.name)
+    return running
+
+
+def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> None:
+    """Also those of copies that were never completed. No copy is under way in this generation or
+    an earlier one.
+    """
+    for each in list(contents.objects.list(f.PARTS)):
+        _, generation, snapshot_id, _ = each.name.split("/")
+        if not generation.isdecimal():
+            raise ArchiveError(f"{each.name}: is not an object of an archive")
+        if snapshot_id not in needed and int(generation) <= first.generation:
+            contents.objects.delete(each.name)
+
+
+def _delete_below(contents: Contents, kind: str, name: str) -> None:
+    for each in contents.objects.list(kind):
+        if each.name >= name:
+            return
+        contents.objects.delete(each.name)

@@ -1,0 +1,309 @@
+"""Ships the log of a database file to its archive, in a thread beside the requests.
+
+One process of those that use the file does, and only it moves pages from the log into the file.
+"""
+
+import logging
+from collections.abc import Callable
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+from hashrange import kv
+from hashrange.archive.chain import Chain, Copying
+from hashrange.archive.contents import Contents
+from hashrange.archive.format import ArchiveError
+from hashrange.archive.retention import delete_old
+from hashrange.objects import ObjectError, Objects, Taken, Unreachable, probe
+from hashrange.runtime.background import Background
+from hashrange.storage.sqlite.tail import Frames, Gap, Tail
+
+EVERY_SECONDS = 1.0
+_COPY_BYTES_MIN = 64 << 20
+_COPY_SECONDS = 86_400.0
+_LOOK_SECONDS = 60.0
+"""How often it is looked whether another server has begun a generation."""
+
+_log = logging.getLogger("hashrange")
+
+
+class Limits(NamedTuple):
+    """Every moment of the last `seconds` can be restored. While the store is away, the log is kept
+    up to `log_bytes_max`, for at most `log_seconds_max`.
+    """
+
+    seconds: float = 35 * 86_400.0
+    log_bytes_max: int = 10 << 30
+    log_seconds_max: float = 86_400.0
+
+
+class Shipper(Background):
+    """`now` tells the time of the database. `refuse` is called with the reason if it is not known
+    what is on the disk, so that nothing more may be written.
+    """
+
+    name = "hashrange-archive"
+
+    def __init__(
+        self,
+        tail: Tail,
+        objects: Objects,
+        limits: Limits,
+        now: Callable[[], float],
+        refuse: Callable[[str], None],
+    ) -> None:
+        self._tail = tail
+        self._objects = objects
+        self._contents = Contents(objects)
+        self._limits = limits
+        self._now = now
+        self._refuse = refuse
+        self._probed = False
+        self._chain: Chain | None = None
+        self._copied: tuple[float, int] | None = None  # time and size of the last copy
+        self._elected = False
+        self._discards = ""  # why the log is not kept, although it is not shipped
+        self._ended = ""  # why this process never ships again
+        self._complete_at = monotonic()
+        self._look_at = 0.0
+        self._failures = 0
+        super().__init__()
+
+    def check(self) -> None:
+        """Refuse a store where nothing can be kept. One that is away may be back later.
+
+        Raises `ObjectError`.
+        """
+        try:
+            probe(self._objects)
+            self._probed = True
+        except Unreachable as error:
+            self._failed(error)
+
+    def figures(self) -> dict[str, int]:
+        if not self._elected:
+            return {}
+        return {
+            "archive_lag_seconds": int(monotonic() - self._complete_at),
+            "archive_failures": self._failures,
+        }
+
+    def run_once(self) -> bool:
+        with self._stepping:
+            self._elected = self._tail.elected()
+            if self._elected:
+                self._guarded_step()
+        return False
+
+    def work(self, announced: bool) -> float:
+        self.run_once()
+        return EVERY_SECONDS
+
+    def retry_seconds(self) -> float:
+        return EVERY_SECONDS
+
+    def close(self) -> None:
+        """Ship what is committed, unless the store is away."""
+        super().close()
+        if not self._failures:
+            self.run_once()
+        with self._stepping:
+            self._tail.close()
+
+    def before_fork(self) -> None:
+        """A child must not inherit a connection of SQLite's."""
+        self._stepping.acquire()
+        self._tail.pause()
+
+    def after_fork_in_parent(self) -> None:
+        self._stepping.release()
+
+    def after_fork_in_child(self) -> None:
+        self._stepping = Lock()
+        self._tail.forget()
+        super().after_fork_in_child()
+
+    # ---- one step ----
+
+    def _guarded_step(self) -> None:
+        try:
+            self._step()
+        except Taken as error:
+            self._end(f"another server archives to the same place: {error}")
+        except (ObjectError, ArchiveError) as error:
+            self._failed(error)
+        except kv.ReadOnly as error:
+            self._refuse(str(error))
+            self._failed(error)
+        except kv.StoreError as error:
+            self._failed(error)
+            self._tail.pause()
+        else:
+            if self._failures and not (self._discards or self._ended):
+                _log.warning("the archive is written again, after %d failures", self._failures)
+                self._failures = 0
+
+    def _step(self) -> None:
+        if self._ended:
+            self._discard()
+            return
+        try:
+            if not self._probed:
+                probe(self._objects)
+                self._probed = True
+            self._look_for_others()
+            if self._chain is None or not self._tail.is_open:
+                self._open()
+            self._ship()
+            self._move_pages()
+            if self._copy_is_due():
+                self._copy()
+        except Gap as error:
+            self._break_chain(str(error))
+
+    def _open(self) -> None:
+        """Go on where the archive ends, or begin a new generation."""
+        self._tail.pause()
+        reason = self._discards or "the archive was empty"
+        if self._chain is None and not self._discards:
+            try:
+                self._chain = self._found_chain()
+            except ArchiveError as error:
+                reason = f"the last one cannot go on: {error}"
+        if self._chain is not None:
+            try:
+                self._tail.open(self._chain.position)
+                return
+            except Gap as error:
+                reason = str(error)
+                self._tail.pause()
+        self._begin(reason)
+
+    def _found_chain(self) -> Chain | None:
+        generation = self._contents.last_generation()
+        last = self._contents.last_segment(generation) if generation else None
+        if last is None:
+            return None
+        snapshots = self._contents.snapshots(generation)
+        chain = Chain(self._objects, generation, last)
+        if snapshots:
+            copied = snapshots[-1]
+            self._copied = copied.time, copied.stored
+            sizes = self._contents.segment_sizes(generation, copied.through)
+            chain.stored = sum(size for _, size in sizes)
+        return chain
+
+    def _begin(self, reason: str) -> None:
+        self._tail.open(None)
+        self._chain = Chain.begun(self._objects, self._now(), reason)
+        self._copied = None
+        self._discards = ""
+        _log.warning("generation %d of the archive begins: %s", self._chain.generation, reason)
+        # A segment without frames: the copy of the file begins with it.
+        self._chain.add(self._tail.nothing(), self._tail.page_bytes, self._now())
+        self._chain.write()
+
+    def _ship(self) -> None:
+        chain = self._written_chain()
+        began = monotonic()
+        more = True
+        while more:
+            frames = self._tail.read()
+            self._write(chain, frames)
+            more = frames is not None and frames.more
+        self._complete_at = began
+
+    def _move_pages(self) -> None:
+        if self._tail.checkpoint_is_due():
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        chain = self._written_chain()
+        self._write(chain, self._tail.checkpoint())
+        if self._tail.in_file == chain.position:
+            chain.settle()
+
+    def _write(self, chain: Chain, frames: Frames | None) -> None:
+        if frames is not None:
+            chain.add(frames, self._tail.page_bytes, self._now())
+            chain.write()
+
+    def _written_chain(self) -> Chain:
+        assert self._chain is not None
+        self._chain.write()
+        return self._chain
+
+    def _copy_is_due(self) -> bool:
+        chain = self._chain
+        assert chain is not None
+        if self._copied is None:
+            return True
+        at, size = self._copied
+        if chain.stored > max(_COPY_BYTES_MIN, size):
+            return True
+        return chain.stored > 0 and self._now() >= at + _COPY_SECONDS
+
+    def _copy(self) -> None:
+        self._checkpoint()  # so that the copy needs few segments
+        copying = Copying(self._objects, self._written_chain(), self._tail)
+        while copying.copy_part():
+            if self.closing:
+                return  # the next process begins again
+            if monotonic() >= self._complete_at + EVERY_SECONDS:
+                self._ship()
+                self._move_pages()
+        self._ship()
+        snapshot = copying.finish()
+        self._copied = snapshot.time, snapshot.stored
+        delete_old(self._contents, self._now(), self._limits.seconds)
+
+    # ---- troubles ----
+
+    def _look_for_others(self) -> None:
+        """A server that has begun a later generation has taken the place of this one."""
+        if self._chain is not None and monotonic() >= self._look_at:
+            self._look_at = monotonic() + _LOOK_SECONDS
+            last = self._contents.last_generation()
+            if last > self._chain.generation:
+                raise Taken(f"generation {last} is not of this server")
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures == 1:
+            _log.error("the archive cannot be written, which is tried again: %s", error)
+        if self._discards:
+            self._discard()
+        elif self._kept_too_much():
+            self._break_chain("the archive could not be written for too long")
+
+    def _kept_too_much(self) -> bool:
+        if monotonic() - self._complete_at > self._limits.log_seconds_max:
+            return True
+        return self._tail.log_bytes() > self._limits.log_bytes_max
+
+    def _break_chain(self, reason: str) -> None:
+        """Writes go on. What is in the log now will not be in the archive as a moment."""
+        _log.error("the chain of the archive is broken, and moments are lost: %s", reason)
+        self._chain = None
+        self._discards = reason
+        self._tail.pause()
+        self._discard()
+
+    def _end(self, reason: str) -> None:
+        _log.error("nothing more is archived until the server is started again: %s", reason)
+        self._failures += 1
+        self._ended = reason
+        self._chain = None
+        self._discard()
+
+    def _discard(self) -> None:
+        """Let the log begin again, although it is not shipped."""
+        try:
+            if not self._tail.is_open:
+                self._tail.open(None)
+            self._tail.skip()
+            if self._tail.checkpoint_is_due():
+                self._tail.checkpoint()
+        except (kv.StoreError, Gap) as error:
+            self._tail.pause()
+            _log.error("the log cannot begin again, which is tried again: %s", error)
