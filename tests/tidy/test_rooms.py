@@ -65,7 +65,7 @@ ROOMS = {
     "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
     "objects":     room("",                                    "boto3 botocore",    NETWORK),
     "runtime":     room("model kv forks operations engine storage", "msgspec",      SOCKETS),
-    "archive":     room("kv objects storage runtime",          "msgspec apsw",      SOCKETS),
+    "archive":     room("kv objects storage runtime",          "msgspec apsw zlib_ng", SOCKETS),
     "wire":        room("model",                               WIRE,                NETWORK),
     "interfaces":  room("hashrange wire runtime objects archive model expressions design testing",
                         INTERFACES, frozenset()),

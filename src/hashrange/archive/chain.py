@@ -14,6 +14,7 @@ from hashrange.storage.sqlite.tail import (
     Position,
     Tail,
     commit_frames,
+    last_images,
 )
 
 _ATTEMPTS = 100
@@ -82,9 +83,11 @@ class Chain:
         """The transactions after the last segment. `now` is a time after they were read."""
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
-        count = len(frames.data) // (FRAME_HEADER_BYTES + page_bytes)
+        frame_bytes = FRAME_HEADER_BYTES + page_bytes
+        count = len(frames.data) // frame_bytes
         log = end.log.hex()
-        commits = len(commit_frames(frames.data, FRAME_HEADER_BYTES + page_bytes))
+        commits = len(commit_frames(frames.data, frame_bytes))
+        data = last_images(frames.data, frame_bytes)
         segment = Segment(
             format=f.VERSION,
             generation=self.generation,
@@ -98,10 +101,10 @@ class Chain:
             frame=end.frame,
             sums=end.sums.hex(),
             commits=(last.commits if last else 0) + commits,
-            size=len(frames.data),
-            sha256=f.digest_of(frames.data),
+            size=len(data),
+            sha256=f.digest_of(data),
         )
-        body = f.pack_segment(segment, frames.data)
+        body = f.pack_segment(segment, data)
         self.waiting.append(Waiting(segment, body))
         self.last, self._digest = segment, f.digest_of(body)
 

@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from zlib_ng import zlib_ng
 
 VERSION = 1
 PART_BYTES = 16 << 20
@@ -47,10 +48,11 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):
     """The first line of a segment.
 
-    Its frames are those after `first` and up to `frame` of the log with the salts `log`; `sums` is
-    the checksum of the last. `before` is the SHA-256 of the segment before it, empty in the first
-    one. All its commits are at or before `time`; `commits` counts those of the generation.
-    `log_begins` is the number of the first segment of the same log.
+    It has the frames after `first` and up to `frame` of the log with the salts `log`, without those
+    whose page is written again by a later one; `sums` is the checksum of the last. `before` is the
+    SHA-256 of the segment before it, empty in the first one. All its commits are at or before
+    `time`; `commits` counts those of the generation. `log_begins` is the number of the first
+    segment of the same log.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -132,7 +134,7 @@ def decode(name: str, body: bytes, kind: type[T]) -> T:
 
 
 def pack_segment(segment: Segment, frames: bytes) -> bytes:
-    return encode(segment) + zlib.compress(frames, _LEVEL)
+    return encode(segment) + pack(frames)
 
 
 def unpack_segment(name: str, body: bytes) -> tuple[Segment, bytes]:
@@ -144,13 +146,15 @@ def unpack_segment(name: str, body: bytes) -> tuple[Segment, bytes]:
         raise ArchiveError(f"{name}: is damaged: it says that it is another segment")
     frames = unpack(name, body[end + 1 :], segment.size, segment.sha256)
     stride = segment.page_bytes + 24
-    if len(frames) != (segment.frame - segment.first) * stride:
+    count, rest = divmod(len(frames), stride)
+    read = segment.frame - segment.first
+    if rest or count > read or bool(count) != bool(read):
         raise ArchiveError(f"{name}: is damaged: it has not the frames that it says")
     return segment, frames
 
 
 def pack(data: bytes) -> bytes:
-    return zlib.compress(data, _LEVEL)
+    return zlib_ng.compress(data, _LEVEL)
 
 
 def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:

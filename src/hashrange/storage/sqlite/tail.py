@@ -66,6 +66,14 @@ def commit_frames(data: bytes, frame_bytes: int) -> list[int]:
     return [number for number, size in enumerate(sizes) if any(size)]
 
 
+def last_images(data: bytes, frame_bytes: int) -> bytes:
+    """Whole transactions with only the last frame of each page, in the same order."""
+    pages = zip(*(data[byte::frame_bytes] for byte in range(4)), strict=True)
+    frames = sorted({page: number for number, page in enumerate(pages)}.values())
+    view = memoryview(data)
+    return b"".join([view[number * frame_bytes : (number + 1) * frame_bytes] for number in frames])
+
+
 class Gap(Exception):
     """Frames after the last position were lost, or are too many; the message is one line."""
 
