@@ -216,6 +216,8 @@ class Shipper(Background):
     def _move_pages(self) -> None:
         if self._tail.checkpoint_is_due():
             self._checkpoint()
+            # Until the archive knows the log that has begun, the chain breaks if the process ends.
+            self._ship()
 
     def _checkpoint(self) -> None:
         chain = self._written_chain()
