@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -13,8 +14,9 @@ import hashrange
 from hashrange import StoreError
 from hashrange.archive import ArchiveError, restore
 from hashrange.archive.retention import delete_old
+from hashrange.storage.sqlite.tail import Tail
 
-from .archiving import Archived, keys, often, put, rows, ship
+from .archiving import TABLE, Archived, keys, often, put, rows, ship
 
 
 def test_what_was_committed_before_the_end_is_restored(archived: Archived) -> None:
@@ -44,7 +46,7 @@ def test_every_moment_is_restored(archived: Archived, monkeypatch: pytest.Monkey
     logs = {read.segment.log for read in archived.contents.chain(1, 1)}
     assert len(logs) > 2
     for at, expected in rng.sample(moments, 8):
-        assert archived.restored_rows(at + 0.5) == expected
+        assert archived.restored_rows(at) == expected
     assert archived.restored_rows() == moments[-1][1]
 
 
@@ -116,6 +118,7 @@ def test_another_program_that_empties_the_log_breaks_the_chain(
 def test_no_other_program_can_empty_the_log_while_it_is_archived(archived: Archived) -> None:
     with archived.open() as database:
         other = apsw.Connection(str(archived.path))
+        other.pragma("user_version")  # before it has read, its checkpoints do nothing
         for number in range(30):
             put(database, number, "x" * 3000)
             for mode in (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRUNCATE):
@@ -130,6 +133,129 @@ def test_no_other_program_can_empty_the_log_while_it_is_archived(archived: Archi
         expected = rows(archived.path)
     assert archived.generations() == 1
     assert archived.restored_rows() == expected
+
+
+def test_a_copy_has_what_a_long_read_keeps_in_the_log(
+    archived: Archived, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with archived.open() as database:
+        put(database, "before")
+        ship(database)
+        reader = apsw.Connection(str(archived.path))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM s0").fetchall()
+        for number in range(5):
+            put(database, number)
+            ship(database)
+        monkeypatch.setattr("hashrange.archive.shipper._COPY_BYTES_MIN", 0)
+        put(database, 5)
+        ship(database)
+        assert len(archived.contents.snapshots()) == 2
+        reader.close()
+    assert keys(archived.restore()[0]) == {"before", *"012345"}
+
+
+def test_another_program_cannot_slip_in_while_pages_are_moved(
+    archived: Archived, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It commits, and empties the log, just before the guard is replaced."""
+    new_guard = Tail._new_guard
+    slipped: list[int] = []
+
+    def after_others(tail: Tail) -> apsw.Connection:
+        if tail.page_bytes and not tail._connections[1].in_transaction:
+            put(database, f"slipped {len(slipped)}")
+            slipped.append(1)
+            with suppress(apsw.BusyError):
+                other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            put(database, "after")
+        return new_guard(tail)
+
+    often(monkeypatch)
+    with archived.open() as database:
+        other = apsw.Connection(str(archived.path))
+        other.pragma("user_version")
+        ship(database)
+        monkeypatch.setattr(Tail, "_new_guard", after_others)
+        for number in range(100):
+            put(database, number)
+            ship(database)
+        monkeypatch.undo()
+        often(monkeypatch)
+        other.close()
+        ship(database)
+        expected = rows(archived.path)
+    assert slipped
+    assert archived.generations() == 1
+    assert archived.restored_rows() == expected
+
+
+def test_a_file_that_becomes_smaller_is_restored(archived: Archived) -> None:
+    with archived.open() as database:
+        for number in range(100):
+            put(database, number, "x" * 4000)
+        ship(database)
+        archived.clock.advance(10)
+        large = rows(archived.path)
+        for number in range(1, 100):
+            key = {"pk": {"S": str(number)}}
+            database.execute("DeleteItem", {"TableName": TABLE, "Key": key})
+        other = apsw.Connection(str(archived.path))
+        other.execute("VACUUM")
+        other.close()
+        ship(database)
+        small = rows(archived.path)
+    assert archived.generations() == 1
+    before, _ = archived.restore(archived.clock.now() - 5)
+    after, _ = archived.restore()
+    assert after.stat().st_size < before.stat().st_size / 4
+    assert (rows(before), rows(after)) == (large, small)
+
+
+def test_commits_that_a_power_cut_undid_break_the_chain(archived: Archived) -> None:
+    """The log goes on with other commits, and soon has as many frames as before."""
+    with archived.open() as database:
+        put(database, "before")
+    both = [Path(f"{archived.path}{end}") for end in ("", "-wal")]
+    kept = [path.read_bytes() for path in both]
+    with archived.open() as database:
+        for number in range(5):
+            put(database, f"undone {number}")
+    for path, content in zip(both, kept, strict=True):
+        path.write_bytes(content)
+    archived.clock.advance(10)
+    with hashrange.connect(archived.path, clock=archived.clock) as keeps_the_log:
+        for number in range(10):
+            put(keeps_the_log, f"later {number}")
+        with archived.open() as database:
+            ship(database)
+            expected = rows(archived.path)
+    assert archived.generations() == 2
+    assert archived.restored_rows() == expected
+
+
+def test_what_a_replaced_server_wrote_is_ignored_before_the_next_copy(
+    archived: Archived, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with archived.open() as old:
+        put(old, "first")
+        ship(old)
+        archived.clock.advance(10)
+        path, _ = archived.restore()
+        with monkeypatch.context() as patch:
+            patch.setattr("hashrange.archive.shipper.Shipper._copy_is_due", lambda shipper: False)
+            with archived.open(path) as new:
+                put(new, "new")
+                ship(new)
+        archived.clock.advance(10)
+        put(old, "late")
+        ship(old)
+        assert keys(archived.restore()[0]) == {"first"}
+        monkeypatch.setattr("hashrange.archive.shipper._COPY_BYTES_MIN", 0)
+        put(old, "x" * 1000, random.randbytes(100_000).hex())
+        ship(old)
+        assert len(archived.contents.snapshots(1)) == 2
+        assert keys(archived.restore()[0]) == {"first"}
 
 
 def test_the_thread_ships_by_itself(archived: Archived) -> None:
