@@ -1,17 +1,24 @@
 """All items of a table as of one moment, while others go on writing."""
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
+
+from msgspec import Raw, json
 
 from hashrange import kv
 from hashrange.engine.fetch import contents
 from hashrange.engine.keyspace import system
 from hashrange.model.tables import Table
+from hashrange.model.values import Item
+from hashrange.operations.queries import selection
 from hashrange.runtime import source
 from hashrange.runtime.environment import HEAD, Environment
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
+
+_decode = json.Decoder(Item).decode
+_encode = json.Encoder().encode
 
 
 class Cut:
@@ -37,20 +44,37 @@ class Cut:
         names = [system.size_bytes(self.table.space, each.number) for each in self.table.partitions]
         return sum(source.counters(self._snapshot, *names))
 
-    def items(self) -> Iterator[bytes]:
-        """The items as DynamoDB JSON, in the order in which they are stored."""
+    def items(self, specification: dict[str, Any]) -> Iterator[bytes]:
+        """The items that a FilterSpecification chooses, as DynamoDB JSON, in the stored order.
+
+        Raises ValidationException if it does not fit the table.
+        """
         assert self.table is not None, "there is a table"
-        start = b""
+        chosen = selection.of(specification, self.table)
+        start, end = chosen.bounds.start, chosen.bounds.end
         while True:
             chunk = kv.Range(
-                self.table.space, start, None, rows_max=CHUNK_ROWS, weight_max=CHUNK_BYTES
+                self.table.space, start, end, rows_max=CHUNK_ROWS, weight_max=CHUNK_BYTES
             )
             page = source.page(self._snapshot, chunk)
             _, items = contents(page.rows)
-            yield from map(bytes, items)
+            if chosen.filter is None and chosen.projection is None:
+                yield from map(bytes, items)
+            else:
+                yield from _shown(items, chosen)
             if page.exhausted:
                 return
             start = page.rows[-1][0] + b"\x00"
 
     def close(self) -> None:
         self._snapshot.close()
+
+
+def _shown(items: list[Raw], chosen: selection.Selection) -> Iterator[bytes]:
+    for text in items:
+        item = _decode(text)
+        if chosen.filter is None or chosen.filter.matches(item):
+            if chosen.projection is None:
+                yield bytes(text)
+            else:
+                yield _encode(chosen.projection.project(item))

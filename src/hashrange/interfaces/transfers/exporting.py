@@ -63,7 +63,8 @@ class Exports(Worker):
             about = _about(job, cut.moment, size_bytes)
             upload = _Upload(bucket, Path(folder), lambda: self.closing or not is_ours())
             upload.remove(f"{about.folder}/")
-            items = upload.watched(cut.items())
+            specification = job["Request"].get("FilterSpecification", {})
+            items = upload.watched(cut.items(specification))
             count = s3_export.write_objects(items, Path(folder), about, upload.put)
         figures = {"ItemCount": count, "BilledSizeBytes": size_bytes}
         return {"Figures": figures, "Shows": cut.moment}

@@ -102,7 +102,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
         bounds = start_keys.resume_query(table, source, query, bounds, start, reverse)
     filter_ = request.parameters.filter
     if filter_ is not None:
-        _check_filter(given, source, filter_)
+        check_filter(given, source, filter_)
     if given.index_name is not None:
         parameters.check_projected(table, source, request.parameters)
     if filter_ is not None:
@@ -113,7 +113,7 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     return (yield from read)
 
 
-def _check_filter(given: requests.Query, source: TableOrIndex, filter_: Condition) -> None:
+def check_filter(given: requests.Query, source: TableOrIndex, filter_: Condition) -> None:
     for name in source.key:
         if name in filter_.attributes:
             if given.filter_expression is None:

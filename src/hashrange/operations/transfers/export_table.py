@@ -23,6 +23,7 @@ from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
 from hashrange.operations.operation import Operation
+from hashrange.operations.queries import selection
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
 from hashrange.operations.unsupported.refusals import Request, not_supported
@@ -58,6 +59,7 @@ def decide(request: Request, moment: Moment) -> Decide:
             f"Point in time recovery is not enabled for table '{table.name}'"
         )
     _check(request, moment)
+    selection.of(request.get("FilterSpecification", {}), table)
     if moment.settings.objects is None:
         raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
     jobs.check_room(known, EXPORTS_MAX, "exports")
@@ -71,8 +73,6 @@ def _check(request: Request, moment: Moment) -> None:
         if "IncrementalExportSpecification" not in request:
             raise ValidationException(NO_SPECIFICATION)
         raise not_supported("INCREMENTAL_EXPORT")
-    if "FilterSpecification" in request:
-        raise not_supported("FilterSpecification")
     wanted = request.get("ExportTime", moment.now)
     if abs(wanted - moment.now) > CLOCK_SECONDS:
         raise InvalidExportTimeException(NOT_NOW)
@@ -121,7 +121,10 @@ def _of_present_tables(found: list[Job]) -> Fetch[list[Job]]:
 
 def described(job: Job) -> dict[str, Any]:
     """The response of ExportTableToPointInTime and DescribeExport."""
-    asked = ("ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseKmsKeyId")
+    asked = (
+        *("ClientToken", "FilterSpecification", "S3Bucket", "S3BucketOwner", "S3Prefix"),
+        "S3SseKmsKeyId",
+    )
     members = {
         "ExportArn": job.arn,
         "ExportStatus": job.status,

@@ -1,0 +1,41 @@
+"""The items of a table that a FilterSpecification chooses: those of a Query or Scan of its members.
+
+(?) The service's texts for its faults are not known; they are those of Query and Scan.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hashrange.engine import ranges
+from hashrange.engine.fetch import Bounds
+from hashrange.expressions import Condition, Projection
+from hashrange.model.tables import Table
+from hashrange.operations.queries import parameters, query, scan
+
+EVERYTHING = Bounds(b"", None)
+
+
+class Selection(NamedTuple):
+    """The rows between two keys whose items pass the filter, if there is one, and what is shown."""
+
+    bounds: Bounds
+    filter: Condition | None
+    projection: Projection | None
+
+
+def of(specification: dict[str, Any], table: Table) -> Selection:
+    """Raises ValidationException if the specification is not valid, or does not fit the table."""
+    body = msgspec.json.encode({**specification, "TableName": table.name})
+    if "KeyConditionExpression" not in specification:
+        chosen = scan.parse(body).parameters
+        parameters.check_paths(table, chosen)
+        return Selection(EVERYTHING, chosen.filter, chosen.projection)
+    request = query.parse(body)
+    request.key_condition.check_partition(table)
+    bounds = ranges.of_query(table, request.key_condition.resolve(table, table.types))
+    chosen = request.parameters
+    if chosen.filter is not None:
+        query.check_filter(request.given, table, chosen.filter)
+    parameters.check_paths(table, chosen)
+    return Selection(bounds, chosen.filter, chosen.projection)
