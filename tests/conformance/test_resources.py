@@ -30,20 +30,22 @@ def resources(name: str, request: dict[str, Any]) -> list[tuple[str, str]]:
     return [(action.removeprefix("dynamodb:"), resource) for action, resource in found]
 
 
+CREATION: dict[str, Any] = {
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
 # Additions to the minimal request, for checks that go beyond the service model.
 NEEDED: dict[str, dict[str, Any]] = {
     "BatchExecuteStatement": {"Statements": [{"Statement": 'SELECT * FROM "aaa" WHERE pk = 1'}]},
     "BatchWriteItem": {"RequestItems": {"aaa": [{"DeleteRequest": {"Key": KEY}}]}},
-    "CreateTable": {
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    },
+    "CreateTable": CREATION,
     "DescribeStream": {"StreamArn": STREAM},
     "ExecuteStatement": {"Statement": 'SELECT * FROM "aaa"'},
     "ExecuteTransaction": {"TransactStatements": [{"Statement": "INSERT INTO aaa VALUE {'pk':1}"}]},
     "GetRecords": {"ShardIterator": f"{STREAM}|1|abc"},
     "GetShardIterator": {"StreamArn": STREAM, "ShardIteratorType": "LATEST"},
+    "ImportTable": {"TableCreationParameters": {"TableName": "aaa", **CREATION}},
     "Query": {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}},
     "SearchVectors": {"SearchVector": [{"N": "1"}]},
     "TagResource": {"ResourceArn": f"{ARN}aaa", "Tags": [{"Key": "a", "Value": "b"}]},

@@ -140,15 +140,7 @@ def test_a_table_has_its_creators_region_and_account() -> None:
 @pytest.mark.parametrize(
     ("name", "members"),
     [
-        ("CreateBackup", {"TableName": "table", "BackupName": "backup"}),
         ("PutResourcePolicy", {"ResourceArn": ARN, "Policy": "{}"}),
-        (
-            "UpdateContinuousBackups",
-            {
-                "TableName": "table",
-                "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-            },
-        ),
     ],
 )
 def test_operations_that_would_start_work_are_refused(

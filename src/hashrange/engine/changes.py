@@ -6,6 +6,7 @@ An operation cannot forget an index because it cannot name one.
 from collections.abc import Sequence
 
 from hashrange import kv
+from hashrange.engine import history
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.effects import Effects, count_collection, count_rows
 from hashrange.engine.indexes import MAINTAINERS, propagation
@@ -32,6 +33,8 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
             for index in table.maintained:
                 if not index.building or is_built(index, change.key):
                     MAINTAINERS[type(index)].derive(index, change, effects)
+        if table.history is not None:
+            history.append(table.history, change, effects)
         if table.log is not None:
             records.append(table.log, change, effects)
     for change in changes:

@@ -9,6 +9,7 @@ from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.keyspace.rows import Row, encode_item
+from hashrange.model.backups import Backup
 from hashrange.model.errors import ApiError
 from hashrange.model.jobs import Job
 from hashrange.model.streams import Log, Stream
@@ -27,7 +28,7 @@ class ItemChange(Struct, gc=False):
 
     A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
     the item's collection before the change, if the table has local indexes. An `expired` item
-    is deleted by the service itself: that costs nothing.
+    is deleted, or restored, by the service itself: that costs nothing.
     """
 
     table: Table
@@ -49,10 +50,14 @@ class ItemChange(Struct, gc=False):
 
 
 class TableChange(NamedTuple):
-    """A table's definition before and after: None where it does not exist."""
+    """A table's definition before and after: None where it does not exist.
+
+    A backup goes on using the spaces `kept`, although the table has them no longer.
+    """
 
     old: Table | None
     new: Table | None
+    kept: tuple[int, ...] = ()
 
 
 class Remember(NamedTuple):
@@ -152,6 +157,23 @@ class JobChange(NamedTuple):
     new: Job | None
 
 
+class BackupChange(NamedTuple):
+    """A backup before and after (None where it does not exist), and the spaces that it makes and
+    drops."""
+
+    old: Backup | None
+    new: Backup | None
+    made: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+
+
+class CopyRows(NamedTuple):
+    """Rows by key that a space gets as they are (None: the row is deleted)."""
+
+    space: int
+    rows: dict[bytes, bytes | None]
+
+
 class FeedChange(NamedTuple):
     """A Kinesis destination with its feed before and after: None where it does not exist."""
 
@@ -182,6 +204,8 @@ AnyChange = (
     | Empty
     | LeaseChange
     | JobChange
+    | BackupChange
+    | CopyRows
 )
 
 

@@ -8,6 +8,8 @@ from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.decision import (
     AnyChange,
     Backfill,
+    BackupChange,
+    CopyRows,
     Decision,
     Empty,
     FeedChange,
@@ -99,6 +101,13 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
             return [kv.Put(*system.lease(change.duty), system.encode(change.lease))]
         case JobChange():
             return [_job(change)]
+        case BackupChange():
+            return _backup(change)
+        case CopyRows():
+            return [
+                kv.Delete(change.space, key) if value is None else kv.Put(change.space, key, value)
+                for key, value in change.rows.items()
+            ]
         case FeedChange():
             return _feed(change)
         case FeedPosition():
@@ -113,6 +122,8 @@ def _spaces(table: Table | None) -> list[int]:
         return []
     hidden = [space for space in (table.collections, table.index_log) if space is not None]
     hidden += [index.log for index in table.vector_indexes]
+    if table.history is not None:
+        hidden.append(table.history.space)
     return [table.space, *(index.space for index in table.maintained), *hidden]
 
 
@@ -121,7 +132,7 @@ def _table(change: TableChange) -> list[kv.Write]:
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
-    writes += [kv.DropSpace(space) for space in old if space not in new]
+    writes += [kv.DropSpace(space) for space in old if space not in (*new, *change.kept)]
     table = change.new or change.old
     assert table, "a table's definition changes from something or to something"
     row = system.table_row(table.name)
@@ -130,6 +141,17 @@ def _table(change: TableChange) -> list[kv.Write]:
     else:
         writes.append(kv.Delete(kv.SYSTEM_SPACE, row))
     return writes
+
+
+def _backup(change: BackupChange) -> list[kv.Write]:
+    backup = change.new or change.old
+    assert backup, "a backup changes from something or to something"
+    row = system.backup_row(backup.id, backup.table.name)
+    writes: list[kv.Write] = [kv.CreateSpace(space) for space in change.made]
+    writes += [kv.DropSpace(space) for space in change.dropped]
+    if change.new is None:
+        return [*writes, kv.Delete(kv.SYSTEM_SPACE, row)]
+    return [*writes, kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
 
 
 def _stream(change: StreamChange) -> list[kv.Write]:

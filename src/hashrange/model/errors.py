@@ -155,8 +155,28 @@ class PointInTimeRecoveryUnavailableException(ApiError):
     pass
 
 
+class InvalidRestoreTimeException(ApiError):
+    pass
+
+
 class BackupNotFoundException(ApiError):
     pass
+
+
+class BackupInUseException(ApiError):
+    pass
+
+
+class TableAlreadyExistsException(ApiError):
+    pass
+
+
+class TableInUseException(ApiError):
+    pass
+
+
+class AccessDeniedException(ApiError):
+    namespace = _SERVICE
 
 
 class ExportNotFoundException(ApiError):

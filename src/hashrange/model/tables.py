@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from hashrange.model.insights import Insights
 from hashrange.model.limits import DAY_SECONDS
 from hashrange.model.partitions import WHOLE, Partition, counted_ranges, needed
+from hashrange.model.recovery import History, Recovery, Restored
 from hashrange.model.streams import Log, Stream
 
 KeyType = Literal["S", "N", "B"]
@@ -179,13 +180,6 @@ class KinesisDestination(Struct, frozen=True):
         return "DISABLED" if self.changing == "DISABLING" else "ACTIVE"
 
 
-class Recovery(Struct, frozen=True):
-    """Point-in-time recovery that is enabled since a time, in epoch seconds, and its period."""
-
-    since: float
-    days: int
-
-
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
@@ -225,6 +219,9 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     """The key named by SSESpecification. Descriptions show it; nothing is encrypted with it."""
     kinesis: tuple[KinesisDestination, ...] = ()
     recovery: Recovery | None = None
+    history: History | None = None
+    restored: Restored | None = None
+    """Until the table has its items."""
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None

@@ -7,7 +7,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from hashrange.operations import resources, unsupported
+from hashrange.operations import backups, resources, unsupported
 from hashrange.operations.contributor_insights import (
     describe_contributor_insights,
     list_contributor_insights,
@@ -107,6 +107,7 @@ OPERATIONS = {
     **{name: _operation(name, it, on_table=True) for name, it in TABLE_READS.items()},
     **{name: _operation(name, it, writes=True, on_table=True) for name, it in TABLE_WRITES.items()},
     **{name: _operation(name, it, writes=attrgetter("writes")) for name, it in STATEMENTS.items()},
+    **backups.OPERATIONS,
     **kinesis.OPERATIONS,
     **unsupported.OPERATIONS,
     **import_table.OPERATIONS,

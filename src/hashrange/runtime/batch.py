@@ -17,7 +17,7 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
-from hashrange.engine.decision import Decision, JobChange, TableChange
+from hashrange.engine.decision import BackupChange, Decision, JobChange, TableChange
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
@@ -106,7 +106,7 @@ def call_done(submissions: Sequence[Submission]) -> None:
 
 def _gone(change: TableChange) -> set[int]:
     """The spaces of the table and of its indexes that a change drops."""
-    old, new = ({each.space for each in _sources(table)} for table in change)
+    old, new = ({each.space for each in _sources(table)} for table in (change.old, change.new))
     return old - new
 
 
@@ -219,6 +219,8 @@ class Batch(Struct, eq=False):
                         self._redefine(change)
                     elif type(change) is JobChange:
                         self.needs_upkeep |= change.old is None
+                    elif type(change) is BackupChange:
+                        self.needs_upkeep = True
         if costly or decided < len(self.submissions):
             self._leave(costly, decided)
         if not wrote and not writes:

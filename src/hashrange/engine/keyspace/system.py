@@ -7,6 +7,7 @@
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
     J<kind>/<id>               an import, an export or a bulk put, JSON
+    B<id>/<table name>         a backup, JSON
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations
                                the same for the processes that do such work
@@ -105,6 +106,14 @@ def job_row(kind: str, id_: str) -> bytes:
 def job_rows(kind: str) -> tuple[bytes, bytes]:
     """Start and end of the rows of all jobs of a kind."""
     return job_row(kind, ""), b"J%s0" % kind.encode()
+
+
+BACKUPS, AFTER_BACKUPS = b"B", b"C"
+"""Start and end of the rows of all backups."""
+
+
+def backup_row(id_: str, table_name: str) -> bytes:
+    return b"%s%s/%s" % (BACKUPS, id_.encode(), table_name.encode())
 
 
 def lease(duty: str) -> kv.Key:

@@ -85,7 +85,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     _check_maxima(given, moment)
     indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
     vectors = given.vector_indexes or ()
-    spaces = iter((yield from fetch.new_spaces(4 + len(indexes) + 2 * len(vectors))))
+    spaces = iter((yield from fetch.new_spaces(spaces_needed(given))))
     capacity, caller = given.provisioned_throughput, moment.caller
     key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
     throughput = table_capacity.new_throughput(capacity)
@@ -124,6 +124,12 @@ def decide(request: Request, moment: Moment) -> Decide:
     table, streams = yield from stream_settings.changed(table, stream, spaces, moment)
     response = {"TableDescription": _described(table, given, moment)}
     return Decision([TableChange(None, table), *streams], response)
+
+
+def spaces_needed(given: requests.CreateTable) -> int:
+    """How many spaces a new table has at most."""
+    indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
+    return 4 + len(indexes) + 2 * len(given.vector_indexes or ())
 
 
 def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:

@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from hashrange.engine import fetch
-from hashrange.engine.decision import Decide, Decision, TableChange
+from hashrange.engine import backups, fetch
+from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment
 from hashrange.model import requests
 from hashrange.model.errors import ResourceInUseException, ValidationException
@@ -49,4 +49,5 @@ def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
     response = {"TableDescription": {**shown, "TableStatus": "DELETING"}}
     _, streams = stream_settings.disabled(table, moment)
     ended = kinesis.of_deleted_table(table, moment)
-    return Decision([TableChange(table, None), *streams, *ended], response)
+    deleted = yield from backups.of_deleted_table(table, moment)
+    return Decision([*deleted, *streams, *ended], response)

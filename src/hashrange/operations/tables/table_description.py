@@ -8,6 +8,7 @@ from typing import Any
 
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Fetch, Moment
+from hashrange.model.recovery import Restored
 from hashrange.model.tables import (
     Index,
     Table,
@@ -56,9 +57,21 @@ def describe(
             since = round(table.on_demand_since, 3)
             description["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = since
     repeat_mode(description)
+    if table.restored is not None:
+        description["RestoreSummary"] = _restore_summary(table.restored)
     _add_settings(description, table)
     _add_indexes(description, table, now, counts[1:])
     return description
+
+
+def _restore_summary(restored: Restored) -> dict[str, Any]:
+    backup = {} if restored.backup_arn is None else {"SourceBackupArn": restored.backup_arn}
+    return {
+        **backup,
+        "SourceTableArn": restored.table_arn,
+        "RestoreDateTime": round(restored.at, 3),
+        "RestoreInProgress": True,
+    }
 
 
 def repeat_mode(description: dict[str, Any]) -> None:

@@ -1,9 +1,8 @@
 """Operations of features that this server does not have.
 
-Infrastructure tools ask for the backups, replicas, exports and policies of every table. Describe
-and List operations answer truthfully that there are none. Operations that would start work are
-refused; none of them pretends to succeed, but for point-in-time recovery in a database that accepts
-unsupported settings. First they report the faults that the service would report, such as a missing
+Infrastructure tools ask for the replicas and policies of every table. Describe and List operations
+answer truthfully that there are none. Operations that would start work are refused; none of them
+pretends to succeed. First they report the faults that the service would report, such as a missing
 table.
 """
 
@@ -17,17 +16,13 @@ from hashrange.operations import resources
 from hashrange.operations.operation import Operation
 from hashrange.operations.unsupported import (
     absent,
-    backups,
     global_tables,
     policies,
     refusals,
 )
 from hashrange.operations.unsupported.refusals import Request
 
-UNSUPPORTED = (
-    "CreateBackup",
-    "PutResourcePolicy",
-)
+UNSUPPORTED = ("PutResourcePolicy",)
 """Operations that are always refused. Some of them look for the table or stream first."""
 
 
@@ -36,12 +31,8 @@ def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
         **{name: partial(absent.listed, name) for name in absent.LISTS},
         **{name: partial(absent.not_found, name) for name in absent.NOT_FOUND},
         **{name: partial(refusals.refuse, name) for name in UNSUPPORTED},
-        "CreateBackup": backups.create,
         "CreateGlobalTable": global_tables.create,
         "UpdateGlobalTable": global_tables.update,
-        "DescribeContinuousBackups": backups.describe_continuous,
-        "UpdateContinuousBackups": backups.update_continuous,
-        "RestoreTableToPointInTime": backups.restore_to_point_in_time,
         "GetResourcePolicy": policies.get,
         "PutResourcePolicy": policies.put,
         "DeleteResourcePolicy": policies.delete,
@@ -56,14 +47,8 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "DeleteResourcePolicy": ("ResourceArn",),
     "GetResourcePolicy": ("ResourceArn",),
     "PutResourcePolicy": ("ResourceArn",),
-    "RestoreTableFromBackup": ("BackupArn", "TargetTableName"),
-    "RestoreTableToPointInTime": ("SourceTableArn", "SourceTableName", "TargetTableName"),
 }
 """The members that name the resources of a request. For other operations it is TableName."""
-
-
-WRITES = ("UpdateContinuousBackups",)
-"""Operations that change the definition of a table."""
 
 
 def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
@@ -72,7 +57,6 @@ def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operat
         name,
         partial(validate, name),
         decide,
-        writes=name in WRITES,
         resources=resources.of_members(name, *members),
     )
 

@@ -23,7 +23,9 @@ from hashrange.operations.upkeep import (
     propagate,
     raise_warm_throughput,
     split_partition,
+    tend_backup,
     trim_feed,
+    trim_history,
     trim_stream,
     trim_vector_log,
 )
@@ -53,6 +55,8 @@ UPKEEP = {
         Operation("upkeep.Propagate", propagate.parse, propagate.decide, writes=True),
         Operation("upkeep.EmptySpace", empty_space.parse, empty_space.decide, writes=True),
         Operation("upkeep.ExpireItems", expire_items.parse, expire_items.decide, writes=True),
+        Operation("upkeep.TendBackup", tend_backup.parse, tend_backup.decide, writes=True),
+        Operation("upkeep.TrimHistory", trim_history.parse, trim_history.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),
         Operation("upkeep.Jobs", jobs.parse, jobs.decide_listed),
         Operation("upkeep.JobEnded", jobs.parse, jobs.decide_ended, writes=True),

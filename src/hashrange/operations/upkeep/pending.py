@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hashrange.engine import fetch, partitions
+from hashrange.engine import backups, fetch, partitions
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.indexes import propagation
@@ -37,6 +37,11 @@ def decide(request: None, moment: Moment) -> Decide:
         steps += yield from _partition_steps(table, moment.settings.partition_bytes)
         if table.ttl:
             steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
+        if table.history is not None and table.recovery is not None:
+            steps.append({"Operation": "upkeep.TrimHistory", "Body": {"TableName": table.name}})
+    for backup in (yield from backups.listed()):
+        if backup.copying or backup.restoring or backup.expires_at is not None:
+            steps.append({"Operation": "upkeep.TendBackup", "Body": {"BackupArn": backup.arn}})
     for stream in (yield from streams.listed(None, None, STREAMS_MAX)):
         steps.append({"Operation": "upkeep.TrimStream", "Body": {"StreamArn": stream.arn}})
     for _, feed in (yield from feeds.listed()):

@@ -1,0 +1,210 @@
+"""Backups: how they are found, made and deleted."""
+
+from collections.abc import Sequence
+from math import ceil
+
+from msgspec.structs import replace
+
+from hashrange import kv
+from hashrange.engine import fetch, history
+from hashrange.engine.decision import AnyChange, BackupChange, CopyRows, ItemChange, TableChange
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.keys import table_key
+from hashrange.engine.keyspace.rows import Row
+from hashrange.model.backups import Backup, Copying, Kind, Restoring
+from hashrange.model.recovery import History
+from hashrange.model.tables import Table
+
+SLOTS = 256
+"""The slots of a table's history in a store with many writers, which would wait for one slot."""
+SYSTEM_NAME = "{}$DeletedTableBackup"
+SYSTEM_SUFFIX = "00000000"
+SYSTEM_SECONDS = 35 * 24 * 60 * 60
+"""For how long a deleted table with recovery to a point in time is kept."""
+_READ_ROWS = 200
+
+
+def listed() -> Fetch[list[Backup]]:
+    """All of them, in the order of their creation."""
+    start, end = system.BACKUPS, system.AFTER_BACKUPS
+    found: list[Backup] = []
+    while True:
+        page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=_READ_ROWS)
+        found += (system.decode(value, Backup) for _, value in page.rows)
+        if page.exhausted:
+            return found
+        start = page.rows[-1][0] + b"\x00"
+
+
+def find(arn: str) -> Fetch[Backup | None]:
+    """The backup of this ARN. Backups outlive their tables."""
+    table_arn, _, id_ = arn.rpartition("/backup/")
+    row = system.backup_row(id_, fetch.plain_name(table_arn))
+    backup = yield from fetch.system_row(row, Backup)
+    return backup if backup is not None and backup.arn == arn else None
+
+
+def history_slots(moment: Moment) -> int:
+    return SLOTS if moment.commit_seconds else 1
+
+
+def new_id(moment: Moment) -> str:
+    return f"{_milliseconds(moment):014d}-{moment.entropy[:4].hex()}"
+
+
+def _milliseconds(moment: Moment) -> int:
+    return int(moment.now * 1000)
+
+
+# ---- copies ----
+
+
+def begin(
+    table: Table, name: str, kind: Kind, moment: Moment, restoring: Restoring | None, spaces: int
+) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
+    """A backup of the table as it is now, which is still to be copied, and the table with it.
+
+    `spaces` is how many ids of spaces the same decision uses otherwise.
+    """
+    [(items, size)] = yield from fetch.statistics([table])
+    own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
+    past = table.history or History(other, 0, history_slots(moment))
+    past = replace(past, epoch=past.epoch + 1)
+    backup = Backup(
+        id=new_id(moment),
+        name=name,
+        kind=kind,
+        table=table,
+        created_at=moment.now,
+        items=items,
+        size_bytes=size,
+        space=own,
+        copying=Copying(table.space, past.space, past.epoch),
+        restoring=restoring,
+    )
+    changed = replace(table, history=past)
+    return backup, changed, [BackupChange(None, backup, (own,)), TableChange(table, changed)]
+
+
+def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
+    """Copy some rows, or undo some changes in the copy."""
+    copying = backup.copying
+    assert copying is not None, "the copy is not complete"
+    if copying.copied_to is not None:
+        page: kv.Page = yield kv.Range(
+            copying.source,
+            copying.copied_to,
+            None,
+            rows_max=history.STEP_ROWS,
+            weight_max=history.STEP_BYTES,
+        )
+        left = None if page.exhausted else page.rows[-1][0] + b"\x00"
+        after = replace(backup, copying=replace(copying, copied_to=left))
+        return [CopyRows(backup.space, dict(page.rows)), BackupChange(backup, after)]
+    undone = yield from history.undo(backup.table, copying)
+    copied = CopyRows(backup.space, undone.rows)
+    if undone.before is not None:
+        after = replace(backup, copying=replace(copying, undo_before=undone.before))
+        return [copied, BackupChange(backup, after)]
+    complete = replace(backup, copying=None)
+    dropped, changes = yield from _released(backup, copying)
+    return [copied, BackupChange(backup, complete, dropped=dropped), *changes]
+
+
+def _released(backup: Backup, copying: Copying) -> Fetch[tuple[tuple[int, ...], list[AnyChange]]]:
+    """What is no longer needed when a copy is complete or deleted.
+
+    Returns the spaces that only this copy still uses, and the change of the table if its history
+    ends.
+    """
+    others = [each for each in (yield from listed()) if each.arn != backup.arn]
+    if any(each.copying and each.copying.source == copying.source for each in others):
+        return (), []
+    table = yield from fetch.find_table(backup.table.name)
+    if table is not None and table.space == copying.source:
+        ended = table.recovery is None
+        return (), [TableChange(table, replace(table, history=None))] if ended else []
+    if any(each.space == copying.source for each in others):
+        return (copying.history,), []
+    return (copying.source, copying.history), []
+
+
+def delete(backup: Backup) -> Fetch[list[AnyChange]]:
+    if backup.copying is None:
+        return [BackupChange(backup, None, dropped=(backup.space,))]
+    dropped, changes = yield from _released(backup, backup.copying)
+    return [BackupChange(backup, None, dropped=(backup.space, *dropped)), *changes]
+
+
+def is_copied(table: Table) -> Fetch[bool]:
+    """Whether a copy of the table is being made."""
+    found = yield from listed()
+    return any(each.copying and each.copying.source == table.space for each in found)
+
+
+def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
+    """The deletion of a table. With recovery to a point in time, its rows become a backup.
+
+    Copies of the table that are being made go on: the spaces that they read stay.
+    """
+    if table.history is None:
+        return [TableChange(table, None)]
+    copied = yield from is_copied(table)
+    if table.recovery is None:
+        return [TableChange(table, None, (table.space, table.history.space) if copied else ())]
+    [(items, size)] = yield from fetch.statistics([table])
+    backup = Backup(
+        id=f"{_milliseconds(moment):014d}-{SYSTEM_SUFFIX}",
+        name=SYSTEM_NAME.format(table.name),
+        kind="SYSTEM",
+        table=table,
+        created_at=moment.now,
+        expires_at=moment.now + SYSTEM_SECONDS,
+        items=items,
+        size_bytes=size,
+        space=table.space,
+    )
+    kept = (table.space, table.history.space) if copied else (table.space,)
+    return [TableChange(table, None, kept), BackupChange(None, backup)]
+
+
+# ---- restores ----
+
+
+def restore_step(backup: Backup, restoring: Restoring, moment: Moment) -> Fetch[list[AnyChange]]:
+    """Put some items into the table that is restored. After the last ones it is ACTIVE."""
+    table = yield from fetch.find_table(restoring.table_name)
+    assert table is not None, "a table that is restored cannot be deleted"
+    assert table.id == restoring.table_id, "a table that is restored cannot be deleted"
+    source = replace(backup.table, space=backup.space)
+    bounds = Bounds(restoring.restored_to, None)
+    rows, left = yield from fetch.rows(source, bounds, False, None, history.STEP_BYTES)
+    changes: list[AnyChange] = list((yield from _puts(table, rows)))
+    if left is not None:
+        further = replace(restoring, restored_to=left.start)
+        return [*changes, BackupChange(backup, replace(backup, restoring=further))]
+    changes.append(TableChange(table, replace(table, active_at=moment.now, restored=None)))
+    if backup.kind == "RESTORE":
+        return [*changes, *(yield from delete(backup))]
+    return [*changes, BackupChange(backup, replace(backup, restoring=None))]
+
+
+def _puts(table: Table, rows: Sequence[Row]) -> Fetch[list[ItemChange]]:
+    keys = [(table, table_key(table, row.item)) for row in rows]
+    before = (yield from fetch.items_and_collections(keys)) if table.has_local_indexes else []
+    sizes = [size for _, size in before] or [None] * len(keys)
+    return [
+        ItemChange(table, key, None, row.item, row.size, collection_size=size, expired=True)
+        for (_, key), row, size in zip(keys, rows, sizes, strict=True)
+    ]
+
+
+def trim_step(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
+    """Delete some changes that are too old for the table's period."""
+    past, recovery = table.history, table.recovery
+    if past is None or recovery is None or (yield from is_copied(table)):
+        return []
+    trim = yield from history.trim(past, ceil(recovery.earliest(moment.now) * 1000))
+    return [trim] if trim is not None else []

@@ -1,0 +1,87 @@
+"""The history of a table: for each change of an item, the item as it was before.
+
+It is written while recovery to a point in time is enabled, or a copy of the table is being made.
+To find the state of the table at a cut, the changes after it are undone, the latest first. A cut
+is the beginning of an epoch, which no commit is in the middle of, or a time.
+
+A record is a row. Its key begins like those of a change log (`engine.keyspace.logs`), its raw key
+is that of the item, its weight is the size of the old image, and its content is the number of the
+epoch (4 bytes), then the old image as JSON, which is absent if there was no item.
+"""
+
+from typing import NamedTuple
+
+from hashrange import kv
+from hashrange.engine.decision import ItemChange, Trim
+from hashrange.engine.effects import Effects
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.keys import owner_key
+from hashrange.engine.keyspace.rows import Row, encode_row
+from hashrange.model.backups import Copying
+from hashrange.model.recovery import History
+from hashrange.model.tables import Table
+
+STEP_ROWS = 500
+STEP_BYTES = 1024 * 1024
+_EPOCH_BYTES = 4
+
+
+def append(history: History, change: ItemChange, effects: Effects) -> None:
+    old = change.old
+    if old is None and change.new is None:
+        return
+    epoch = history.epoch.to_bytes(_EPOCH_BYTES, "big")
+    if old is None:
+        value = encode_row(change.key.raw, epoch, 0)
+    else:
+        value = encode_row(change.key.raw, epoch + old.json, old.size)
+    slot = change.key.key[0] % history.slots
+    record = kv.Append(history.space, slot, logs.prefix(slot, effects.now), value)
+    effects.writes.append(record)
+
+
+class Undone(NamedTuple):
+    """The old rows of some changes by their keys (None: there was no item).
+
+    `before` is where to go on; None if the cut has been reached.
+    """
+
+    rows: dict[bytes, bytes | None]
+    before: bytes | None
+
+
+def undo(table: Table, copying: Copying) -> Fetch[Undone]:
+    """Undo some changes, going backwards."""
+    page: kv.Page = yield kv.Range(
+        copying.history,
+        b"",
+        copying.undo_before,
+        reverse=True,
+        rows_max=STEP_ROWS,
+        weight_max=STEP_BYTES,
+    )
+    rows: dict[bytes, bytes | None] = {}
+    for key, value in page.rows:
+        slot, milliseconds, _ = logs.parse(key)
+        row = Row(value)
+        epoch, old = row.json[:_EPOCH_BYTES], row.json[_EPOCH_BYTES:]
+        is_later = copying.after is not None and milliseconds > copying.after
+        if not is_later and int.from_bytes(epoch, "big") < copying.epoch:
+            # The records of a slot are in order: its other ones are from before the cut too.
+            return Undone(rows, bytes([slot]) if slot else None)
+        place = owner_key(table, row.raw).key
+        rows[place] = encode_row(row.raw, old, row.size) if old else None
+    return Undone(rows, None if page.exhausted else page.rows[-1][0])
+
+
+def trim(history: History, oldest: int) -> Fetch[Trim | None]:
+    """Some records of one slot that are older than a time in milliseconds; None if none are."""
+    for slot in range(history.slots):
+        start, end = logs.prefix(slot, 0), logs.prefix(slot, max(oldest, 0))
+        page: kv.Page = yield kv.Range(
+            history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES
+        )
+        if page.rows:
+            return Trim(history.space, [key for key, _ in page.rows])
+    return None

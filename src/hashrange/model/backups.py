@@ -1,0 +1,62 @@
+"""Backups of tables, as the catalog stores them."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from hashrange.model.tables import Table
+
+Kind = Literal["USER", "SYSTEM", "RESTORE"]
+"""USER and SYSTEM are the API's types. A RESTORE is the state of a table at the point in time to
+which it is being restored: no client sees it, and it is deleted when the new table has its items.
+"""
+
+
+class Copying(Struct, frozen=True):
+    """A copy of a table's rows that is being made while others write the table.
+
+    First the rows of the space `source` are copied as they are by then, up to the key `copied_to`
+    (None: all have been). Then the changes in `history` are undone in the copy, the latest first,
+    down to the cut: those of `epoch` and later epochs, and those after the time `after`, in
+    milliseconds. The changes whose keys are before `undo_before` are still to be undone (None: all
+    of them).
+    """
+
+    source: int
+    history: int
+    epoch: int
+    after: int | None = None
+    copied_to: bytes | None = b""
+    undo_before: bytes | None = None
+
+
+class Restoring(Struct, frozen=True):
+    """A table that gets the backup's items; those before the key `restored_to` are in it."""
+
+    table_name: str
+    table_id: str
+    restored_to: bytes = b""
+
+
+class Backup(Struct, frozen=True, kw_only=True):
+    """The rows of a table as of one moment, in `space`, and its definition then.
+
+    While it is `copying`, the space does not have the rows of the cut yet. Times are in epoch
+    seconds.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    table: Table
+    created_at: float
+    expires_at: float | None = None
+    items: int
+    size_bytes: int
+    space: int
+    copying: Copying | None = None
+    restoring: Restoring | None = None
+
+    @property
+    def arn(self) -> str:
+        return f"{self.table.arn}/backup/{self.id}"

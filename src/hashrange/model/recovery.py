@@ -1,0 +1,32 @@
+"""What a table's definition says about its recovery. Times are in epoch seconds."""
+
+from msgspec import Struct
+
+from hashrange.model.limits import DAY_SECONDS
+
+
+class Recovery(Struct, frozen=True):
+    """Point-in-time recovery that is enabled since a time, in epoch seconds, and its period."""
+
+    since: float
+    days: int
+
+    def earliest(self, now: float) -> float:
+        """The earliest time to which the table can be restored."""
+        return max(self.since, now - self.days * DAY_SECONDS)
+
+
+class History(Struct, frozen=True):
+    """The space with the changes of a table's items: see `engine.history`."""
+
+    space: int
+    epoch: int
+    slots: int
+
+
+class Restored(Struct, frozen=True):
+    """What a table is being restored from: the state of another table at a time, or a backup."""
+
+    table_arn: str
+    backup_arn: str | None
+    at: float

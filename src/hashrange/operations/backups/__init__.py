@@ -1,0 +1,48 @@
+"""Backups of tables on demand, recovery to a point in time, and the restores of both."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hashrange.engine.decision import Decide
+from hashrange.engine.fetch import Moment
+from hashrange.model.validation import validate
+from hashrange.operations import resources
+from hashrange.operations.backups import continuous, on_demand, restore
+from hashrange.operations.operation import Operation
+from hashrange.operations.unsupported.refusals import Request
+
+Decision = Callable[[Request, Moment], Decide]
+
+
+def _operation(name: str, decide: Decision, *members: str, writes: bool = False) -> Operation:
+    """`members` name the resources of a request."""
+    return Operation(
+        name,
+        partial(validate, name),
+        decide,
+        writes=writes,
+        random=writes,
+        resources=resources.of_members(name, *members),
+    )
+
+
+_SOURCES = ("SourceTableArn", "SourceTableName", "TargetTableName")
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        _operation("CreateBackup", on_demand.create, "TableName", writes=True),
+        _operation("DescribeBackup", on_demand.describe, "BackupArn"),
+        _operation("DeleteBackup", on_demand.delete, "BackupArn", writes=True),
+        _operation("ListBackups", on_demand.listed),
+        _operation(
+            "RestoreTableFromBackup",
+            restore.from_backup,
+            "BackupArn",
+            "TargetTableName",
+            writes=True,
+        ),
+        _operation("DescribeContinuousBackups", continuous.describe, "TableName"),
+        _operation("UpdateContinuousBackups", continuous.update, "TableName", writes=True),
+        _operation("RestoreTableToPointInTime", restore.to_point_in_time, *_SOURCES, writes=True),
+    )
+}

@@ -1,0 +1,113 @@
+"""UpdateContinuousBackups and DescribeContinuousBackups: recovery to a point in time.
+
+While it is enabled, the table has a history (`engine.history`). A database with many writers does
+not keep one for this (`Moment.commit_seconds`): there recovery is refused, or kept as told if the
+database accepts what it does not have.
+"""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from hashrange.engine import backups, fetch
+from hashrange.engine.decision import Decide, Decision, TableChange, answer
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.model.errors import TableNotFoundException, ValidationException
+from hashrange.model.recovery import History, Recovery
+from hashrange.model.tables import Table
+from hashrange.operations.backups import sources
+from hashrange.operations.unsupported.refusals import Request, not_supported
+
+DAYS = 35
+"""The recovery period of a table, if none is given."""
+LATENESS_SECONDS = 300
+_NOTE = (
+    "point-in-time recovery of {} is kept as told, since unsupported features are accepted: it "
+    "allows exports, and nothing can be restored"
+)
+
+
+def latest(recovery: Recovery, now: float) -> float:
+    """The latest time to which a table can be restored."""
+    return max(recovery.since, now - LATENESS_SECONDS)
+
+
+def update(request: Request, moment: Moment) -> Decide:
+    wanted = request["PointInTimeRecoverySpecification"]
+    enabled, days = wanted["PointInTimeRecoveryEnabled"], wanted.get("RecoveryPeriodInDays")
+    if not enabled and days is not None:
+        raise ValidationException(
+            "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time "
+            "recovery."
+        )
+    table = yield from sources.table_to_back_up(request["TableName"], moment)
+    changed, note = table, None
+    if not enabled:
+        changed = yield from _disabled(table)
+    elif _is_recoverable(moment):
+        changed = yield from _enabled(table, days, moment)
+    elif moment.settings.accept_unsupported:
+        changed = replace(table, recovery=_recovery(table, days, moment))
+        note = _NOTE.format(table.name)
+    else:
+        raise not_supported("UpdateContinuousBackups")
+    response = _description(changed.recovery, moment, "ENABLED")
+    if changed == table:
+        return answer(response)
+    return Decision([TableChange(table, changed)], response, note=note)
+
+
+def _is_recoverable(moment: Moment) -> bool:
+    """Whether commits have one order, which their times follow."""
+    return not moment.commit_seconds
+
+
+def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
+    """What was enabled before goes on. If its period was shorter, the changes before are gone."""
+    before = table.recovery
+    if before is None:
+        return Recovery(moment.now, days or DAYS)
+    return Recovery(before.earliest(moment.now), days) if days else before
+
+
+def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
+    recovery = _recovery(table, days, moment)
+    if table.history is not None:
+        return replace(table, recovery=recovery)
+    [space] = yield from fetch.new_spaces(1)
+    past = History(space, 0, backups.history_slots(moment))
+    return replace(table, recovery=replace(recovery, since=moment.now), history=past)
+
+
+def _disabled(table: Table) -> Fetch[Table]:
+    """The history goes on only for the copies of the table that are being made."""
+    if table.history is None or (yield from backups.is_copied(table)):
+        return replace(table, recovery=None)
+    return replace(table, recovery=None, history=None)
+
+
+def describe(request: Request, moment: Moment) -> Decide:
+    """The description of the backups of a table, which may still be being created."""
+    named = fetch.plain_name(request["TableName"])
+    table = yield from fetch.find_table(named)
+    if table is None:
+        raise TableNotFoundException(f"Table not found: {named}")
+    status = "DISABLED" if moment.now < table.active_at else "ENABLED"
+    return answer(_description(table.recovery, moment, status))
+
+
+def _description(recovery: Recovery | None, moment: Moment, status: str) -> dict[str, Any]:
+    described: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+    if recovery is not None:
+        described = {
+            "PointInTimeRecoveryStatus": "ENABLED",
+            "EarliestRestorableDateTime": round(recovery.earliest(moment.now), 3),
+            "LatestRestorableDateTime": round(latest(recovery, moment.now), 3),
+            "RecoveryPeriodInDays": recovery.days,
+        }
+    return {
+        "ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": status,
+            "PointInTimeRecoveryDescription": described,
+        }
+    }

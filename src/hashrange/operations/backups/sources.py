@@ -1,0 +1,141 @@
+"""What the operations of backups share: their tables, the checks of ARNs, and descriptions."""
+
+import re
+from typing import Any
+
+from hashrange.engine import backups, fetch
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.model.backups import Backup
+from hashrange.model.errors import (
+    AccessDeniedException,
+    BackupInUseException,
+    BackupNotFoundException,
+    TableNotFoundException,
+    ValidationException,
+)
+from hashrange.model.tables import Table
+from hashrange.operations.tables.table_description import describe
+
+_BACKUP = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}/backup/.*").fullmatch
+_VALID_BACKUP = re.compile(
+    r"arn:aws(?:-[a-z-]+)?:dynamodb:"
+    r"(?i:(?:af|ap|ca|cn|eu|il|me|mx|sa|us)-(?:gov-)?"
+    r"(?:north|south|central)?(?:east|west|north|south|central)-[1-9]):"
+    r".*/backup/[0-9]{14}-[0-9a-fA-F]{8}"
+).fullmatch
+"""The ARN of a backup that could exist. The number in it is a time in milliseconds."""
+_UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
+
+
+def table_to_back_up(named: str, moment: Moment) -> Fetch[Table]:
+    """The table with this name or ARN, whose creation has ended.
+
+    Raises TableNotFoundException.
+    """
+    table = yield from fetch.find_table(named)
+    if table is None or moment.now < table.active_at:
+        raise TableNotFoundException(f"Table not found: {fetch.plain_name(named)}")
+    return table
+
+
+def check_arn(arn: str) -> None:
+    """Raises ValidationException for an ARN that no backup could have."""
+    if not _BACKUP(arn):
+        raise ValidationException("Invalid Backup ARN")
+    if not _VALID_BACKUP(arn):
+        raise ValidationException("Invalid Request: BackupArn is not valid")
+
+
+def backup(arn: str, moment: Moment) -> Fetch[Backup]:
+    """Raises ValidationException, AccessDeniedException and BackupNotFoundException."""
+    check_arn(arn)
+    if arn.split(":")[4] != moment.caller.account:
+        raise AccessDeniedException("Access is denied")
+    found = yield from backups.find(arn)
+    if found is None or found.kind == "RESTORE":
+        raise BackupNotFoundException(f"Backup not found: {arn}")
+    return found
+
+
+def unused(arn: str, moment: Moment) -> Fetch[Backup]:
+    """The backup, which no table is being restored from. The message is not the service's (?)."""
+    found = yield from backup(arn, moment)
+    if found.restoring is not None:
+        raise BackupInUseException(f"Backup is being restored: {arn}")
+    return found
+
+
+def details(found: Backup, status: str) -> dict[str, Any]:
+    """BackupDetails, and with the table's names a BackupSummary."""
+    shown: dict[str, Any] = {
+        "BackupArn": found.arn,
+        "BackupName": found.name,
+        "BackupSizeBytes": found.size_bytes,
+        "BackupStatus": status,
+        "BackupType": found.kind,
+        "BackupCreationDateTime": round(found.created_at, 3),
+    }
+    if found.expires_at is not None:
+        shown["BackupExpiryDateTime"] = round(found.expires_at, 3)
+    return shown
+
+
+def description(found: Backup, status: str) -> dict[str, Any]:
+    table = found.table
+    described = describe(table, found.created_at, "ACTIVE")
+    source: dict[str, Any] = {
+        "TableName": table.name,
+        "TableId": table.id,
+        "TableArn": table.arn,
+        "TableSizeBytes": found.size_bytes,
+        "KeySchema": described["KeySchema"],
+        "TableCreationDateTime": round(table.created_at, 3),
+        "ProvisionedThroughput": units(described),
+        "ItemCount": found.items,
+        "BillingMode": table.billing_mode,
+    }
+    if table.on_demand_limits:
+        source["OnDemandThroughput"] = table.on_demand_limits
+    return {
+        "BackupDetails": details(found, status),
+        "SourceTableDetails": source,
+        "SourceTableFeatureDetails": _features(found, described),
+    }
+
+
+def units(described: dict[str, Any]) -> dict[str, int]:
+    """The provisioned throughput of a described table or index, as requests have it."""
+    return {name: described["ProvisionedThroughput"][name] for name in _UNITS}
+
+
+def shape(index: dict[str, Any]) -> dict[str, Any]:
+    """The members of a described index that say what it holds."""
+    names = ("KeySchema", "VectorAttribute", "SearchSchema", "Projection", "Dimensions")
+    return {name: index[name] for name in (*names, "DistanceFunction") if name in index}
+
+
+def _features(found: Backup, described: dict[str, Any]) -> dict[str, Any]:
+    table = found.table
+    features: dict[str, Any] = {}
+    for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes"):
+        if member in described:
+            features[member] = [_index(index) for index in described[member]]
+    if "StreamSpecification" in described:
+        features["StreamDescription"] = described["StreamSpecification"]
+    if table.ttl is not None:
+        features["TimeToLiveDescription"] = {
+            "TimeToLiveStatus": "ENABLED",
+            "AttributeName": table.ttl.attribute,
+        }
+    if "SSEDescription" in described:
+        features["SSEDescription"] = described["SSEDescription"]
+    return features
+
+
+def _index(index: dict[str, Any]) -> dict[str, Any]:
+    shown = {"IndexName": index["IndexName"], **shape(index)}
+    if "ProvisionedThroughput" in index:
+        shown["ProvisionedThroughput"] = units(index)
+    if "OnDemandThroughput" in index:
+        shown["OnDemandThroughput"] = index["OnDemandThroughput"]
+    return shown
