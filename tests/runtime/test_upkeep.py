@@ -21,6 +21,7 @@ from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
+from hashrange.runtime.background import Turn
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 from hashrange.testing import TestClock
@@ -221,6 +222,13 @@ def test_one_of_several_processes_does_the_upkeep(store: kv.Store) -> None:
     other.wake()
     wait_until(lambda: "upkeep.Pending" in second.called)
     other.close()
+
+
+def test_a_child_process_has_no_part_in_the_lease(store: kv.Store) -> None:
+    turn = Turn(Runtime(store), "upkeep", shared=True)
+    assert turn.is_ours()
+    turn.after_fork_in_child()
+    assert not turn.is_ours()
 
 
 def test_the_upkeep_of_a_process_that_died_is_taken_over(store: kv.Store) -> None:

@@ -218,6 +218,18 @@ def test_what_fails_and_is_refused(bulk: BulkPuts) -> None:
     assert [each["BulkOperationStatus"] for each in rest["BulkOperationsSummaryList"]] == ["FAILED"]
 
 
+def test_a_table_that_is_deleted_meanwhile(bulk: BulkPuts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_puts.BulkPuts, "work", lambda *_: 1000.0)
+    bulk.put("in/a", LINES)
+    begun = bulk.begin()
+    bulk.database.execute("DeleteTable", {"TableName": "orders"})
+    bulk.database.execute("CreateTable", TABLE)
+    bulk.database.run_upkeep()
+    ended = bulk.operation(begun)
+    assert (ended["BulkOperationStatus"], ended["FailureCode"]) == ("FAILED", "TableNotFound")
+    assert bulk.items() == []
+
+
 def test_without_objects_it_is_refused(tmp_path: Path) -> None:
     with closing(hashrange.connect(tmp_path / "a.db")) as database:
         database.execute("CreateTable", TABLE)

@@ -262,14 +262,14 @@ def test_an_interrupted_export_begins_again_and_leaves_nothing(
     put = s3_export._put_with_checksum
 
     def ended(*_: object) -> None:
-        raise RuntimeError("the process has ended")
+        raise KeyboardInterrupt  # as if the process had ended
 
     monkeypatch.setattr(s3_export, "_put_with_checksum", ended)
     exports.fill(ITEMS)
     [worker] = [it for it in exports.database._workers if it.name == "hashrange-exports"]
     monkeypatch.setattr(worker, "work", lambda announced: 1000.0)
     begun = exports.begin()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(KeyboardInterrupt):
         worker.run_once()
     assert exports.export(begun)["ExportStatus"] == "IN_PROGRESS"
     left = {name for name in exports.objects() if "/data/" in name}
@@ -279,6 +279,19 @@ def test_an_interrupted_export_begins_again_and_leaves_nothing(
     data = {name for name in exports.objects() if "/data/" in name}
     assert len(left) == len(data) == 4
     assert not left & data
+
+
+def test_a_full_disk_fails_the_export(
+    exports: Exports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(s3_export, "_data_file", full)
+    exports.fill(ITEMS)
+    ended = exports.exported()
+    assert (ended["ExportStatus"], ended["FailureCode"]) == ("FAILED", "InternalServerError")
+    assert "No space left" in caplog.text
 
 
 @pytest.mark.parametrize(

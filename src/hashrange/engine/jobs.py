@@ -1,12 +1,13 @@
 """Imports and exports: their rows, their tokens, and the pages of their lists."""
 
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from hashrange import kv
 from hashrange.engine.decision import AnyChange, JobChange
-from hashrange.engine.fetch import Fetch, Moment, system_row
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keyspace import system
 from hashrange.model.errors import LimitExceededException, ValidationException
 from hashrange.model.jobs import Job, Kind
@@ -27,12 +28,26 @@ def find(kind: Kind, arn: str) -> Fetch[Job | None]:
 
 
 def by_id(kind: Kind, id_: str) -> Fetch[Job | None]:
-    return (yield from system_row(system.job_row(kind, id_), Job))
+    rows = (system.job_row(kind, id_, in_progress) for in_progress in (True, False))
+    values: list[bytes | None] = yield kv.Get(tuple((kv.SYSTEM_SPACE, row) for row in rows))
+    return next((system.decode(value, Job) for value in values if value is not None), None)
 
 
 def all_of(kind: Kind) -> Fetch[list[Job]]:
     """The newest first."""
-    start, end = system.job_rows(kind)
+    found = yield from _read(kind, in_progress=False)
+    return sorted(found, key=attrgetter("id"), reverse=True)
+
+
+def in_progress(kind: Kind) -> Fetch[list[Job]]:
+    """Those that have not ended, the oldest first."""
+    found = yield from _read(kind, in_progress=True)
+    return found[::-1]
+
+
+def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
+    """All jobs of a kind, or only those in progress, in the reverse order of their rows."""
+    start, end = system.job_rows(kind, in_progress)
     found: list[Job] = []
     while True:
         page: kv.Page = yield kv.Range(
@@ -42,12 +57,6 @@ def all_of(kind: Kind) -> Fetch[list[Job]]:
         if page.exhausted:
             return found
         end = page.rows[-1][0]
-
-
-def in_progress(kind: Kind) -> Fetch[list[Job]]:
-    """Those that have not ended, the oldest first."""
-    found = yield from all_of(kind)
-    return [job for job in reversed(found) if job.in_progress]
 
 
 class Known(NamedTuple):

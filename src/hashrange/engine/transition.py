@@ -100,7 +100,7 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
         case LeaseChange():
             return [kv.Put(*system.lease(change.duty), system.encode(change.lease))]
         case JobChange():
-            return [_job(change)]
+            return _job(change)
         case BackupChange():
             return _backup(change)
         case CopyRows():
@@ -163,13 +163,18 @@ def _stream(change: StreamChange) -> list[kv.Write]:
     return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
 
 
-def _job(change: JobChange) -> kv.Write:
-    job = change.new or change.old
-    assert job, "a job begins, goes on or is forgotten"
-    row = system.job_row(job.kind, job.id)
-    if change.new is None:
-        return kv.Delete(kv.SYSTEM_SPACE, row)
-    return kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))
+def _job(change: JobChange) -> list[kv.Write]:
+    """The row of a job that begins, goes on, ends or is forgotten."""
+    writes: list[kv.Write] = []
+    old, new = (
+        job and system.job_row(job.kind, job.id, job.in_progress)
+        for job in (change.old, change.new)
+    )
+    if old and old != new:
+        writes.append(kv.Delete(kv.SYSTEM_SPACE, old))
+    if new:
+        writes.append(kv.Put(kv.SYSTEM_SPACE, new, system.encode(change.new)))
+    return writes
 
 
 def _feed(change: FeedChange) -> list[kv.Write]:

@@ -30,7 +30,7 @@ def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
     return msgspec.json.decode(answer, type=dict[str, Any])
 
 
-class Turn:
+class Turn(forks.Forkable):
     """Tells whether this process has a duty now. If the database is `shared`, it needs a lease.
 
     `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
@@ -46,9 +46,15 @@ class Turn:
     ) -> None:
         self._runtime = runtime
         self._duty = duty
-        self._holder = os.urandom(8).hex() if shared else ""
-        self._ends = 0.0  # of the timer
+        self._shared = shared
         self._timer = timer
+        self.after_fork_in_child()
+        forks.watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """Another process is another holder."""
+        self._holder = os.urandom(8).hex() if self._shared else ""
+        self._ends = 0.0  # of the timer
 
     def is_ours(self) -> bool:
         now = self._timer()

@@ -6,7 +6,7 @@
     S<table name>/<label>      a stream, JSON
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
-    J<kind>/<id>               an import, an export or a bulk put, JSON
+    J<kind>/[~]<id>            an import, an export or a bulk put, JSON
     B<id>/<table name>         a backup, JSON
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations
@@ -99,13 +99,14 @@ def feed_position_row(table_name: str, label: str) -> bytes:
     return b"P%s/%s" % (table_name.encode(), label.encode())
 
 
-def job_row(kind: str, id_: str) -> bytes:
-    return b"J%s/%s" % (kind.encode(), id_.encode())
+def job_row(kind: str, id_: str, in_progress: bool) -> bytes:
+    """The rows of jobs in progress are together, after those of all others of the kind."""
+    return b"J%s/%s%s" % (kind.encode(), b"~" if in_progress else b"", id_.encode())
 
 
-def job_rows(kind: str) -> tuple[bytes, bytes]:
-    """Start and end of the rows of all jobs of a kind."""
-    return job_row(kind, ""), b"J%s0" % kind.encode()
+def job_rows(kind: str, in_progress: bool) -> tuple[bytes, bytes]:
+    """Start and end of the rows of all jobs of a kind, or of those in progress."""
+    return job_row(kind, "", in_progress), b"J%s0" % kind.encode()
 
 
 BACKUPS, AFTER_BACKUPS = b"B", b"C"

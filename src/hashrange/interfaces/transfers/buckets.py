@@ -5,14 +5,19 @@ of S3 or a service with its API.
 """
 
 import io
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hashrange import StoreError
+from hashrange.model.errors import ApiError
 from hashrange.objects import ObjectError, Objects, open_objects
 
 S3 = "s3://"
+
+_log = logging.getLogger("hashrange")
 
 
 class Failed(Exception):
@@ -45,6 +50,19 @@ def failing() -> Iterator[None]:
     except ObjectError as error:
         absent = "there is no bucket" in str(error)
         raise Failed("S3NoSuchBucket" if absent else "S3AccessDenied", str(error)) from None
+
+
+def failure(error: Exception, arn: str) -> tuple[str, str]:
+    """Why a job fails. Raises errors of the database again: then it is tried later.
+
+    Our own mistakes, damage and full disks are in the log.
+    """
+    if isinstance(error, ApiError | StoreError):
+        raise error
+    if isinstance(error, Failed):
+        return error.code, str(error)
+    _log.error("%s: internal error", arn, exc_info=error)
+    return "InternalServerError", "Internal server error: see the log of the server"
 
 
 class Stream(io.RawIOBase):

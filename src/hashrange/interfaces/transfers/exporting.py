@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from hashrange.interfaces.data import s3_export
-from hashrange.interfaces.transfers.buckets import Buckets, Failed, failing
+from hashrange.interfaces.transfers.buckets import Buckets, Failed, failing, failure
 from hashrange.objects import Objects
 from hashrange.runtime.background import RunsUpkeep, Worker, ask
 from hashrange.runtime.cut import Cut
@@ -48,8 +48,8 @@ class Exports(Worker):
             body |= self._export(jobs[0], is_ours)
         except Closing:
             return False
-        except Failed as error:
-            body["Failure"] = (error.code, str(error))
+        except Exception as error:
+            body["Failure"] = failure(error, jobs[0]["Arn"])
         ask(self.runtime, "upkeep.JobEnded", body)
         return True
 

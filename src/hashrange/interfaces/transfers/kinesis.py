@@ -20,7 +20,7 @@ RECORD_BYTES_MAX = 10 * 1024 * 1024
 REQUEST_BYTES_MAX = 4 * 1024 * 1024
 """One request has more only if it has a single record. Kinesis takes 10 MiB, and took 5 before."""
 ATTEMPTS_MAX = 5
-TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 5
 _TAIL_BYTES = 1 << 20
 
 _log = logging.getLogger("hashrange")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hashrange.interfaces.data.item_keys import ItemKeys
 from hashrange.interfaces.data.items import DataError, Record
 from hashrange.interfaces.transfers import reading
-from hashrange.interfaces.transfers.buckets import Buckets, Failed, Stream, failing
+from hashrange.interfaces.transfers.buckets import Buckets, Failed, Stream, failing, failure
 from hashrange.model.jobs import WHOLE, Kind
 from hashrange.objects import Listed, Objects
 from hashrange.runtime.background import RunsUpkeep, Worker, ask
@@ -188,8 +188,8 @@ class Loader(Worker):
                     self._advance(job)
                 else:
                     self._begin(job)
-            except Failed as error:
-                self.end(job, (error.code, str(error)))
+            except Exception as error:
+                self.end(job, failure(error, job["Arn"]))
         return bool(ready)
 
     def _begin(self, job: Json) -> None:
