@@ -8,14 +8,7 @@ from hashrange.archive import format as f
 from hashrange.archive.contents import Contents, Read
 from hashrange.archive.format import Generation, Segment, Snapshot
 from hashrange.objects import Objects, Taken
-from hashrange.storage.sqlite.tail import (
-    FRAME_HEADER_BYTES,
-    Frames,
-    Position,
-    Tail,
-    commit_frames,
-    last_images,
-)
+from hashrange.storage.sqlite.tail import Frames, Position, Tail
 
 _ATTEMPTS = 100
 
@@ -49,7 +42,7 @@ class Chain:
     def begun(cls, objects: Objects, now: float, reason: str) -> "Chain":
         """A new generation."""
         number = Contents(objects).last_generation() + 1
-        record = Generation(f.VERSION, now, reason, os.urandom(8).hex())
+        record = Generation(f.VERSION, f.stamped(now), reason, os.urandom(8).hex())
         for generation in range(number, number + _ATTEMPTS):
             try:
                 objects.put(f.generation_name(generation), f.encode(record))
@@ -83,28 +76,24 @@ class Chain:
         """The transactions after the last segment. `now` is a time after they were read."""
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
-        frame_bytes = FRAME_HEADER_BYTES + page_bytes
-        count = len(frames.data) // frame_bytes
         log = end.log.hex()
-        commits = len(commit_frames(frames.data, frame_bytes))
-        data = last_images(frames.data, frame_bytes)
         segment = Segment(
             format=f.VERSION,
             generation=self.generation,
             number=number,
             before=self._digest,
-            time=max(now, last.time) if last else now,
+            time=max(f.stamped(now), last.time if last else 0.0),
             page_bytes=page_bytes,
             log=log,
             log_begins=last.log_begins if last and last.log == log else number,
-            first=end.frame - count,
+            first=end.frame - frames.frame_count,
             frame=end.frame,
             sums=end.sums.hex(),
-            commits=(last.commits if last else 0) + commits,
-            size=len(data),
-            sha256=f.digest_of(data),
+            commits=(last.commits if last else 0) + frames.commits,
+            size=len(frames.data),
+            sha256=f.digest_of(frames.data),
         )
-        body = f.pack_segment(segment, data)
+        body = f.pack_segment(segment, frames.data)
         self.waiting.append(Waiting(segment, body))
         self.last, self._digest = segment, f.digest_of(body)
 

@@ -3,6 +3,7 @@
 import zlib
 from datetime import UTC, datetime
 from hashlib import sha256
+from math import ceil
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -173,6 +174,11 @@ def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
 
 def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
+
+
+def stamped(now: float) -> float:
+    """A time that is not before `now`, in whole milliseconds: what people read is what it is."""
+    return ceil(now * 1000) / 1000
 
 
 def written(time: float) -> str:

@@ -35,8 +35,9 @@ FRAME = Struct(">2I 8s 8s")
 FRAMES_EVERY = 8_000
 """So many frames (32 MB) later there is another checkpoint."""
 
-FRAMES_BYTES_MAX = 256 << 20
+FRAMES_BYTES_MAX = 128 << 20
 _READ_BYTES = 16 << 20
+_KEPT_BYTES = 64 << 20
 _SALTS = slice(16, 24)
 _BUSY_SECONDS = 5.0
 _LOOKS = 100
@@ -51,12 +52,16 @@ class Position(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Whole transactions from a log, as they are in it. `end` is the position after them. `more`
+    """Whole transactions from a log: the last frame of each page, in the order of the log.
+
+    `end` is the position after them, `frame_count` the number of their frames in the log. `more`
     says whether others followed when they were read.
     """
 
     data: bytes
     end: Position
+    frame_count: int = 0
+    commits: int = 0
     more: bool = False
 
 
@@ -265,14 +270,24 @@ class Tail:
             return None  # it is just beginning again
         if end == position.frame:
             return None
-        data = self._transactions(position.frame, end)
-        *_, salts, sums = FRAME.unpack_from(data, len(data) - self._frame_bytes)
-        last = position.frame + len(data) // self._frame_bytes
-        if salts != log:
-            raise Damaged(f"{self.path}-wal: frame {last} is damaged; see hashrange check")
+        frames = self._frames(Position(log, position.frame, b""), end)
         self._may_begin_again = False
-        self.position = Position(log, last, sums)
-        return Frames(data, self.position, more=last < end)
+        self.position = frames.end
+        return frames
+
+    def _frames(self, position: Position, end: int) -> Frames:
+        """What follows `position`, up to about 64 MB of it."""
+        data, last, commits = b"", position.frame, 0
+        while last < end and len(data) < _KEPT_BYTES:
+            read = self._transactions(last, end)
+            last += len(read) // self._frame_bytes
+            commits += len(commit_frames(read, self._frame_bytes))
+            data = last_images(data + last_images(read, self._frame_bytes), self._frame_bytes)
+        *_, salts, sums = FRAME.unpack_from(data, len(data) - self._frame_bytes)
+        if salts != position.log:
+            raise Damaged(f"{self.path}-wal: frame {last} is damaged; see hashrange check")
+        at = Position(position.log, last, sums)
+        return Frames(data, at, last - position.frame, commits, more=last < end)
 
     def _transactions(self, after: int, end: int) -> bytes:
         """Whole transactions: as many as are in 16 MB, or one that is larger."""
