@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import random
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
@@ -253,6 +254,42 @@ def test_an_export_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert len(numbers) <= 1, name
             seen += numbers
     assert len(set(seen)) > 1
+
+
+def test_any_moment_since_recovery_was_enabled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random puts, deletes and transactions, and an export of each moment at the end."""
+    monkeypatch.setattr("hashrange.engine.history.STEP_ROWS", 5)
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    clock = TestClock(1_700_000_000)
+    database = hashrange.connect(clock=clock, settings=Settings(objects=str(tmp_path)))
+    (tmp_path / "bucket").mkdir()
+    exports = Exports.__new__(Exports)
+    exports.database, exports.folder = database, tmp_path
+    states: dict[float, list[Json]] = {}
+    with closing(database):
+        exports.fill([{**key(number), "v": {"N": "0"}} for number in range(6)])
+        for step in range(12):
+            states[clock.now()] = exports.items()
+            clock.advance(rng.choice([0.001, 0.5, 1.0]))
+            for _ in range(rng.randrange(6)):
+                number = rng.randrange(10)
+                if rng.random() < 0.3:
+                    database.execute("DeleteItem", {"TableName": "orders", "Key": key(number)})
+                else:
+                    item = {**key(number), "v": {"N": str(step + 1)}}
+                    database.execute("PutItem", {"TableName": "orders", "Item": item})
+        clock.advance(1000)
+        for at, state in states.items():
+            ended = exports.exported(ExportTime=at, S3Prefix=f"at{at}")
+            assert ended["ExportTime"] == at
+            prefix = ended["ExportManifest"].replace("manifest-summary.json", "data/")
+            [data] = [content for name, content in exports.objects().items() if prefix in name]
+            lines = [json.loads(line)["Item"] for line in gzip.decompress(data).splitlines()]
+            assert sorted(lines, key=str) == sorted(state, key=str), at
 
 
 def test_an_interrupted_export_begins_again_and_leaves_nothing(

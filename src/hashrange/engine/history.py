@@ -9,6 +9,7 @@ is that of the item, its weight is the size of the old image, and its content is
 epoch (4 bytes), then the old image as JSON, which is absent if there was no item.
 """
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from hashrange import kv
@@ -65,14 +66,42 @@ def undo(table: Table, copying: Copying) -> Fetch[Undone]:
     for key, value in page.rows:
         slot, milliseconds, _ = logs.parse(key)
         row = Row(value)
-        epoch, old = row.json[:_EPOCH_BYTES], row.json[_EPOCH_BYTES:]
+        epoch = row.json[:_EPOCH_BYTES]
         is_later = copying.after is not None and milliseconds > copying.after
         if not is_later and int.from_bytes(epoch, "big") < copying.epoch:
             # The records of a slot are in order: its other ones are from before the cut too.
             return Undone(rows, bytes([slot]) if slot else None)
-        place = owner_key(table, row.raw).key
-        rows[place] = encode_row(row.raw, old, row.size) if old else None
+        place, before = _before(table, row)
+        rows[place] = before
     return Undone(rows, None if page.exhausted else page.rows[-1][0])
+
+
+def changes_after(
+    table: Table, milliseconds: int, page: Callable[[kv.Range], kv.Page]
+) -> Iterator[list[tuple[bytes, bytes | None]]]:
+    """The keys of the items that changed after a time, and their rows before (None: none).
+
+    The changes of an item are in order. `page` answers the reads.
+    """
+    history = table.history
+    assert history is not None, "recovery to a point in time is enabled"
+    for slot in range(history.slots):
+        start, end = logs.prefix(slot, milliseconds + 1), logs.prefix(slot + 1, 0)
+        while True:
+            found = page(
+                kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES)
+            )
+            yield [_before(table, Row(value)) for _, value in found.rows]
+            if found.exhausted:
+                break
+            start = found.rows[-1][0] + b"\x00"
+
+
+def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
+    """The key of the item of a record, and its row before the change."""
+    old = row.json[_EPOCH_BYTES:]
+    key = owner_key(table, row.raw).key
+    return key, encode_row(row.raw, old, row.size) if old else None
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:

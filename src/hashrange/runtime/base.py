@@ -52,8 +52,8 @@ class BaseRuntime(forks.Forkable):
         return inspect(self._threads, environment.meter, environment.clock.now(), table_name)
 
     def cut(self, table_name: str) -> Cut:
-        """All items of a table as of now. Close it soon: the store keeps what is overwritten."""
-        return Cut(self._threads, self.environment, table_name)
+        """A table with its history. Close it soon: the store keeps what is overwritten."""
+        return Cut(self._threads, table_name)
 
     def capacities(self) -> list[Capacity]:
         """The provisioned capacity of tables and global indexes."""

@@ -1,18 +1,20 @@
-"""All items of a table as of one moment, while others go on writing."""
+"""All items of a table as of a moment in its history, while others go on writing."""
 
+import sqlite3
 from collections.abc import Iterator
-from typing import Any, cast
+from contextlib import closing
+from typing import Any
 
-from msgspec import Raw, json
+from msgspec import json
 
 from hashrange import kv
-from hashrange.engine.fetch import contents
+from hashrange.engine import history
+from hashrange.engine.fetch import Bounds, contents
 from hashrange.engine.keyspace import system
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.queries import selection
 from hashrange.runtime import source
-from hashrange.runtime.environment import HEAD, Environment
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
@@ -22,16 +24,11 @@ _encode = json.Encoder().encode
 
 
 class Cut:
-    """Holds a snapshot of the store until it is closed. `table` is None if there is no such table.
+    """Holds a snapshot of the store until it is closed. `table` is None if there is none."""
 
-    `moment` is a time, in epoch seconds, that no commit in the cut is after.
-    """
-
-    def __init__(self, store: kv.Store, environment: Environment, table_name: str) -> None:
+    def __init__(self, store: kv.Store, table_name: str) -> None:
         self._snapshot = store.snapshot()
         try:
-            head = cast(tuple[bytes | None, int], self._snapshot.read(HEAD))
-            _, self.moment = environment.at(head)
             row = source.row(self._snapshot, kv.SYSTEM_SPACE, system.table_row(table_name))
             self.table = None if row is None else system.decode(row, Table)
         except BaseException:
@@ -44,24 +41,30 @@ class Cut:
         names = [system.size_bytes(self.table.space, each.number) for each in self.table.partitions]
         return sum(source.counters(self._snapshot, *names))
 
-    def items(self, specification: dict[str, Any]) -> Iterator[bytes]:
-        """The items that a FilterSpecification chooses, as DynamoDB JSON, in the stored order.
+    def items(self, at: int, specification: dict[str, Any]) -> Iterator[bytes]:
+        """The items that a FilterSpecification chooses, as DynamoDB JSON, as of a time.
 
-        Raises ValidationException if it does not fit the table.
+        The time is in milliseconds, and within the history that the table has. Raises
+        ValidationException if the specification does not fit the table.
         """
         assert self.table is not None, "there is a table"
         chosen = selection.of(specification, self.table)
-        start, end = chosen.bounds.start, chosen.bounds.end
+        with closing(Former(self._snapshot, self.table, at)) as former:
+            for rows in self._pages(chosen.bounds):
+                values = (former.take(key, value) for key, value in rows)
+                yield from _shown([value for value in values if value], chosen)
+            for some in former.deleted(chosen.bounds):
+                yield from _shown(some, chosen)
+
+    def _pages(self, bounds: Bounds) -> Iterator[list[tuple[bytes, bytes]]]:
+        assert self.table is not None, "there is a table"
+        start = bounds.start
         while True:
             chunk = kv.Range(
-                self.table.space, start, end, rows_max=CHUNK_ROWS, weight_max=CHUNK_BYTES
+                self.table.space, start, bounds.end, rows_max=CHUNK_ROWS, weight_max=CHUNK_BYTES
             )
             page = source.page(self._snapshot, chunk)
-            _, items = contents(page.rows)
-            if chosen.filter is None and chosen.projection is None:
-                yield from map(bytes, items)
-            else:
-                yield from _shown(items, chosen)
+            yield page.rows
             if page.exhausted:
                 return
             start = page.rows[-1][0] + b"\x00"
@@ -70,7 +73,50 @@ class Cut:
         self._snapshot.close()
 
 
-def _shown(items: list[Raw], chosen: selection.Selection) -> Iterator[bytes]:
+class Former:
+    """The rows of a table that have changed after a time, in milliseconds, as they were then.
+
+    They are in a temporary file, because there may be many.
+    """
+
+    def __init__(self, snapshot: kv.Snapshot, table: Table, at: int) -> None:
+        self._rows = sqlite3.connect("", isolation_level=None)
+        self._rows.execute("CREATE TABLE former (key BLOB PRIMARY KEY, value BLOB)")
+        self._rows.execute("BEGIN")
+        self._some = False
+        insert = "INSERT OR IGNORE INTO former VALUES (?, ?)"  # the first change after the time
+        for page in history.changes_after(table, at, lambda read: source.page(snapshot, read)):
+            self._rows.executemany(insert, page)
+            self._some = True
+
+    def take(self, key: bytes, now: bytes) -> bytes | None:
+        """The row as it was, if it is `now`; None if there was none."""
+        if not self._some:
+            return now
+        found = self._rows.execute("DELETE FROM former WHERE key = ? RETURNING value", (key,))
+        row = found.fetchone()
+        found.close()
+        return row[0] if row else now
+
+    def deleted(self, bounds: Bounds) -> Iterator[list[bytes]]:
+        """The rest of the rows: there are none of their keys now."""
+        rows = self._rows.execute(
+            "SELECT value FROM former WHERE value IS NOT NULL AND key >= ? AND (? OR key < ?)",
+            (bounds.start, bounds.end is None, bounds.end),
+        )
+        while some := rows.fetchmany(CHUNK_ROWS):
+            yield [value for (value,) in some]
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+def _shown(values: list[bytes], chosen: selection.Selection) -> Iterator[bytes]:
+    """The items of rows."""
+    _, items = contents([(b"", value) for value in values])
+    if chosen.filter is None and chosen.projection is None:
+        yield from map(bytes, items)
+        return
     for text in items:
         item = _decode(text)
         if chosen.filter is None or chosen.filter.matches(item):

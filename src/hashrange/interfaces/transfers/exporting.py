@@ -1,13 +1,13 @@
 """Exports: writes all items of a table, as of one moment, to the objects of a bucket.
 
-An export that was interrupted begins again, and shows the moment at which it did: the objects that
-it had written are removed first.
+An export that was interrupted begins again: the objects that it had written are removed first.
 """
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -59,15 +59,16 @@ class Exports(Worker):
         with closing(self._source.cut(job["TableName"])) as cut, TemporaryDirectory() as folder:
             if cut.table is None or cut.table.id != job["TableId"]:
                 raise Failed("TableNotFound", f"Table not found: {job['TableArn']}")
+            if cut.table.recovery is None or cut.table.recovery.since > job["Shows"]:
+                raise Failed("PointInTimeRecoveryUnavailable", NO_HISTORY)
             size_bytes = cut.size_bytes()
-            about = _about(job, cut.moment, size_bytes)
+            about = _about(job, size_bytes)
             upload = _Upload(bucket, Path(folder), lambda: self.closing or not is_ours())
             upload.remove(f"{about.folder}/")
             specification = job["Request"].get("FilterSpecification", {})
-            items = upload.watched(cut.items(specification))
+            items = upload.watched(cut.items(_milliseconds(job["Shows"]), specification))
             count = s3_export.write_objects(items, Path(folder), about, upload.put)
-        figures = {"ItemCount": count, "BilledSizeBytes": size_bytes}
-        return {"Figures": figures, "Shows": cut.moment}
+        return {"Figures": {"ItemCount": count, "BilledSizeBytes": size_bytes}}
 
 
 class _Upload:
@@ -97,15 +98,22 @@ class _Upload:
 
 
 _LOOK_ITEMS = 1000
+NO_HISTORY = "Point in time recovery was disabled meanwhile"
+"""(?)"""
 
 
-def _about(job: Json, moment: float, size_bytes: int) -> s3_export.About:
+def _milliseconds(seconds: float) -> int:
+    """No commit before the moment is after it in milliseconds."""
+    return ceil(seconds * 1000)
+
+
+def _about(job: Json, size_bytes: int) -> s3_export.About:
     request = job["Request"]
     return s3_export.About(
         table_arn=job["TableArn"],
         table_id=job["TableId"],
         size_bytes=size_bytes,
-        shows=datetime.fromtimestamp(moment, UTC),
+        shows=datetime.fromtimestamp(job["Shows"], UTC),
         started=datetime.fromtimestamp(job["StartedAt"], UTC),
         id=job["Id"],
         bucket=request["S3Bucket"],

@@ -1,7 +1,7 @@
 """ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
 
-An export shows the table as it is when it begins. Messages marked (?) are not known from the
-service.
+An export shows the table as it was at a time since which its history is kept. Messages marked (?)
+are not known from the service.
 """
 
 from functools import partial
@@ -19,6 +19,7 @@ from hashrange.model.errors import (
     ValidationException,
 )
 from hashrange.model.jobs import Job
+from hashrange.model.recovery import Recovery
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
@@ -32,14 +33,13 @@ EXPORTS_MAX = 300
 """How many may be in progress at once."""
 PAGE_SIZE = 10
 CLOCK_SECONDS = 5.0
-"""How far the clock of a client that asks for an export of now may be from the database's."""
+"""How far the clock of a client that asks for an export of now may be ahead."""
 CONFLICT = "Export conflict: Duplicate request detected with conflicting parameters"
 NO_SPECIFICATION = (
     "Invalid Request: Incremental Export Specification expected when export type is set as "
     "Incremental Export"
 )
-NOT_NOW = "Export Time is invalid: this server exports a table as it is now, leave ExportTime out"
-"""The service's text, with an addition, since other times are valid there."""
+INVALID_TIME = "Export Time is invalid"
 
 
 def decide(request: Request, moment: Moment) -> Decide:
@@ -58,7 +58,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{table.name}'"
         )
-    _check(request, moment)
+    _check(request, table.recovery, moment)
     selection.of(request.get("FilterSpecification", {}), table)
     if moment.settings.objects is None:
         raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
@@ -67,15 +67,15 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision([JobChange(None, job), *known.old], described(job))
 
 
-def _check(request: Request, moment: Moment) -> None:
+def _check(request: Request, recovery: Recovery, moment: Moment) -> None:
     """Raises ValidationException and InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         if "IncrementalExportSpecification" not in request:
             raise ValidationException(NO_SPECIFICATION)
         raise not_supported("INCREMENTAL_EXPORT")
     wanted = request.get("ExportTime", moment.now)
-    if abs(wanted - moment.now) > CLOCK_SECONDS:
-        raise InvalidExportTimeException(NOT_NOW)
+    if not recovery.earliest(moment.now) <= wanted <= moment.now + CLOCK_SECONDS:
+        raise InvalidExportTimeException(INVALID_TIME)
 
 
 def _job(table: Table, request: Request, moment: Moment) -> Job:
@@ -88,7 +88,7 @@ def _job(table: Table, request: Request, moment: Moment) -> Job:
         caller=moment.caller,
         request=request,
         started_at=moment.now,
-        shows=request.get("ExportTime", moment.now),
+        shows=min(request.get("ExportTime", moment.now), moment.now),
     )
 
 

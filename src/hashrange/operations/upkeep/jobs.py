@@ -23,8 +23,6 @@ class Request(msgspec.Struct, rename="pascal"):
     failure: tuple[str, str] | None = None
     """The code and the message, if the job fails."""
     figures: dict[str, int] = {}
-    shows: float | None = None
-    """The moment that an export shows, in epoch seconds."""
 
 
 def parse(body: bytes) -> Request:
@@ -53,6 +51,7 @@ def _shown(job: Job) -> dict[str, Any]:
         "Position": (job.key, job.records, job.group, job.done),
         "BytesBefore": job.bytes_before,
         "StartedAt": job.started_at,
+        "Shows": job.shows,
     }
 
 
@@ -78,7 +77,6 @@ def decide_ended(request: Request, moment: Moment) -> Decide:
         failure_message=message,
         figures={**job.figures, **request.figures},
         pending={},
-        shows=request.shows if request.shows is not None else job.shows,
     )
     changes: list[AnyChange] = [JobChange(job, ended)]
     table = yield from fetch.find_table(job.table_name)
