@@ -359,9 +359,9 @@ def test_nothing_is_deleted_while_a_restore_runs(archived: Archived) -> None:
     now = archived.clock.now()
     before = [each.name for each in objects.list()]
     objects.put(f"restores/x-{int(now)}", b"")
-    delete_old(archived.contents, now + 1000, 0)
+    assert list(delete_old(archived.contents, now + 1000, 0)) == []
     assert [each.name for each in objects.list() if "restores" not in each.name] == before
-    delete_old(archived.contents, now + 90_000, 0)
+    list(delete_old(archived.contents, now + 90_000, 0))
     assert [each.name for each in objects.list("restores/")] == []
     archived.restore()
 

@@ -4,6 +4,8 @@ What leads to an object is deleted before the object. So whoever reads the archi
 parts of a copy, or no copy.
 """
 
+from collections.abc import Iterator
+
 from hashrange.archive import format as f
 from hashrange.archive.contents import Contents
 from hashrange.archive.format import ArchiveError, Snapshot
@@ -12,8 +14,11 @@ _RESTORE_SECONDS_MAX = 86_400
 """What a restore has left that was killed is ignored after so long."""
 
 
-def delete_old(contents: Contents, now: float, seconds: float) -> None:
-    """Keep every moment of the last `seconds`. Nothing is deleted while a restore runs."""
+def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:
+    """Keep every moment of the last `seconds`. Nothing is deleted while a restore runs.
+
+    Yields after each deletion; if it is not resumed, the rest is deleted another time.
+    """
     if _restores_run(contents, now):
         return
     snapshots = contents.snapshots()
@@ -21,14 +26,13 @@ def delete_old(contents: Contents, now: float, seconds: float) -> None:
     if not old:
         return
     first = old[-1]
-    for snapshot in snapshots:
-        if (snapshot.generation, snapshot.through) < (first.generation, first.through):
-            contents.objects.delete(f.snapshot_name(snapshot.generation, snapshot.through))
-    _delete_parts(
-        contents, first, {snapshot.id for snapshot in snapshots[snapshots.index(first) :]}
-    )
-    _delete_below(contents, f.LOG, f.segment_name(first.generation, first.start))
-    _delete_below(contents, f.GENERATIONS, f.generation_name(first.generation))
+    for snapshot in snapshots[: snapshots.index(first)]:
+        contents.objects.delete(f.snapshot_name(snapshot.generation, snapshot.through))
+        yield
+    needed = {snapshot.id for snapshot in snapshots[snapshots.index(first) :]}
+    yield from _delete_parts(contents, first, needed)
+    yield from _delete_below(contents, f.LOG, f.segment_name(first.generation, first.start))
+    yield from _delete_below(contents, f.GENERATIONS, f.generation_name(first.generation))
 
 
 def _restores_run(contents: Contents, now: float) -> bool:
@@ -42,7 +46,7 @@ def _restores_run(contents: Contents, now: float) -> bool:
     return running
 
 
-def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> None:
+def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
     """Also those of copies that were never completed. No copy is under way in this generation or
     an earlier one.
     """
@@ -52,10 +56,12 @@ def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> None
             raise ArchiveError(f"{each.name}: is not an object of an archive")
         if snapshot_id not in needed and int(generation) <= first.generation:
             contents.objects.delete(each.name)
+            yield
 
 
-def _delete_below(contents: Contents, kind: str, name: str) -> None:
+def _delete_below(contents: Contents, kind: str, name: str) -> Iterator[None]:
     for each in contents.objects.list(kind):
         if each.name >= name:
             return
         contents.objects.delete(each.name)
+        yield

@@ -251,13 +251,20 @@ class Shipper(Background):
         while copying.copy_part():
             if self.closing:
                 return  # the next process begins again
-            if monotonic() >= self._complete_at + EVERY_SECONDS:
-                self._ship()
-                self._move_pages()
+            self._ship_if_due()
         self._ship()
         snapshot = copying.finish()
         self._copied = snapshot.time, snapshot.stored
-        delete_old(self._contents, self._now(), self._limits.seconds)
+        for _ in delete_old(self._contents, self._now(), self._limits.seconds):
+            if self.closing:
+                return
+            self._ship_if_due()
+
+    def _ship_if_due(self) -> None:
+        """Called in the course of long work."""
+        if monotonic() >= self._complete_at + EVERY_SECONDS:
+            self._ship()
+            self._move_pages()
 
     # ---- troubles ----
 

@@ -48,10 +48,13 @@ class Folder:
                 yield chunk
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:
-        with self._explained(prefix):
-            found = sorted(self._below(prefix), key=lambda listed: listed.name.encode())
         start = after.encode()
-        yield from (each for each in found if not start or each.name.encode() > start)
+        with self._explained(prefix):
+            encoded = (each.encode() for each in self._below(prefix))
+            names = sorted(each for each in encoded if each > start)
+            for name in (each.decode() for each in names):
+                with suppress(FileNotFoundError):  # it was just deleted
+                    yield Listed(name, os.path.getsize(self._path(name)))
 
     def delete(self, name: str) -> None:
         path = self._path(name)
@@ -63,6 +66,7 @@ class Folder:
         path = self._path(name)
         if os.path.exists(path):
             expect_same(self, name, digest)
+            _sync_folder(os.path.dirname(path))  # the process that linked it may not have done so
             return
         unfinished = self._unfinished()
         try:
@@ -105,7 +109,7 @@ class Folder:
             raise ObjectError(f"{self.address}: {name!r} cannot be the name of an object")
         return os.path.join(self.address, *name.split("/"))
 
-    def _below(self, prefix: str) -> Iterator[Listed]:
+    def _below(self, prefix: str) -> Iterator[str]:
         top, slash, _ = prefix.rpartition("/")
         if slash and not _is_name(top):
             return  # no object has such a name
@@ -115,8 +119,7 @@ class Folder:
                 path = os.path.join(folder, file)
                 name = os.path.relpath(path, self.address).replace(os.sep, "/")
                 if name.startswith(prefix) and not file.startswith("."):
-                    with suppress(FileNotFoundError):  # it was just deleted
-                        yield Listed(name, os.path.getsize(path))
+                    yield name
 
     @contextmanager
     def _explained(self, name: str) -> Iterator[None]:
