@@ -64,9 +64,8 @@ def test_what_is_sent_and_moved(address: str | None, tmp_path: Path) -> None:
         assert sorted(int(item["n"]["N"]) for item in again) == list(range(30, 60))
         assert list(database.check()) == []
         database.run_upkeep()
-    images = [
-        json.loads(line)["dynamodb"].get("NewImage") for line in sent.read_text().splitlines()
-    ]
+    records = [json.loads(line)["dynamodb"] for line in sent.read_text().splitlines()]
+    images = [record.get("NewImage") for record in records]
     for number in range(30):
         mine = [int(each["n"]["N"]) for each in images if each and each["pk"]["S"] == f"p{number}"]
         assert mine == [number, number + 30]

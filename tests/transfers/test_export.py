@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 import drawn_items
 import pytest
-from bucket_imports import ITEMS, TABLE, Imports, Json, counts
+from bucket_exports import ARN, RECOVERY, Exports
+from bucket_imports import ITEMS, TABLE, Json, counts
 from hypothesis import given
 
 import hashrange
@@ -31,45 +31,6 @@ from hashrange.model.errors import (
     ValidationException,
 )
 from hashrange.testing import TestClock
-
-ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
-RECOVERY = {
-    "TableName": "orders",
-    "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-}
-
-
-class Exports(Imports):
-    """A table with items, in a database with buckets in a folder."""
-
-    def fill(self, items: list[Json]) -> None:
-        self.database.execute("CreateTable", TABLE)
-        for item in items:
-            self.database.execute("PutItem", {"TableName": "orders", "Item": item})
-        self.database.execute("UpdateContinuousBackups", RECOVERY)
-
-    def begin(self, **members: Any) -> Json:
-        request = {"TableArn": ARN, "S3Bucket": "bucket", **members}
-        answer = self.database.execute("ExportTableToPointInTime", request)
-        return dict(answer["ExportDescription"])
-
-    def exported(self, **members: Any) -> Json:
-        begun = self.begin(**members)
-        assert begun["ExportStatus"] == "IN_PROGRESS"
-        self.database.run_upkeep()
-        return self.export(begun)
-
-    def export(self, begun: Json) -> Json:
-        arn = {"ExportArn": begun["ExportArn"]}
-        return dict(self.database.execute("DescribeExport", arn)["ExportDescription"])
-
-    def objects(self) -> dict[str, bytes]:
-        top = self.folder / "bucket"
-        return {
-            path.relative_to(top).as_posix(): path.read_bytes()
-            for path in top.rglob("*")
-            if path.is_file() and ".unfinished" not in path.parts
-        }
 
 
 @pytest.fixture
@@ -156,61 +117,6 @@ def key(number: int) -> Json:
     return {"pk": {"S": f"odd{number}"}, "n": {"N": str(100 + number)}}
 
 
-FILTERS: list[tuple[Json, list[Json]]] = [
-    ({"KeyConditionExpression": "pk = :a", "values": {":a": {"S": "a"}}}, ITEMS[:3]),
-    (
-        {
-            "KeyConditionExpression": "pk = :a AND n > :one",
-            "FilterExpression": "attribute_exists(#e)",
-            "ProjectionExpression": "n, #e",
-            "ExpressionAttributeNames": {"#e": "exact"},
-            "values": {":a": {"S": "a"}, ":one": {"N": "1"}},
-        },
-        [{"n": ITEMS[2]["n"], "exact": ITEMS[2]["exact"]}],
-    ),
-    ({"FilterExpression": "n < :n", "values": {":n": {"N": "2"}}}, ITEMS[:1]),
-    ({"ProjectionExpression": "n"}, [{"n": item["n"]} for item in ITEMS]),
-    ({}, ITEMS),
-]
-
-
-@pytest.mark.parametrize(("specification", "shown"), FILTERS)
-def test_a_filter(exports: Exports, specification: Json, shown: list[Json]) -> None:
-    exports.fill(ITEMS)
-    asked = dict(specification)
-    if "values" in asked:
-        asked["ExpressionAttributeValues"] = asked.pop("values")
-    ended = exports.exported(FilterSpecification=asked)
-    assert ended["ItemCount"] == len(shown)
-    assert ended["FilterSpecification"] == asked
-    [data] = [content for name, content in exports.objects().items() if "/data/" in name]
-    lines = [json.loads(line)["Item"] for line in gzip.decompress(data).splitlines()]
-    assert sorted(lines, key=str) == sorted(shown, key=str)
-
-
-@pytest.mark.parametrize(
-    ("specification", "told"),
-    [
-        ({"FilterExpression": "n <"}, "Invalid FilterExpression"),
-        ({"KeyConditionExpression": "n = :n"}, "not defined|missed"),
-        ({"FilterExpression": "n = :n"}, "not defined"),
-        ({"ExpressionAttributeNames": {"#a": "a"}}, "ExpressionAttributeNames"),
-        (
-            {
-                "KeyConditionExpression": "pk = :a",
-                "FilterExpression": "n = :n",
-                "ExpressionAttributeValues": {":a": {"S": "a"}, ":n": {"N": "1"}},
-            },
-            "non-primary key attributes",
-        ),
-    ],
-)
-def test_a_filter_that_is_refused(exports: Exports, specification: Json, told: str) -> None:
-    exports.fill([])
-    with pytest.raises(ValidationException, match=told):
-        exports.begin(FilterSpecification=specification)
-
-
 def test_an_empty_table_has_an_empty_file(exports: Exports) -> None:
     exports.fill([])
     ended = exports.exported()
@@ -290,6 +196,18 @@ def test_any_moment_since_recovery_was_enabled(
             [data] = [content for name, content in exports.objects().items() if prefix in name]
             lines = [json.loads(line)["Item"] for line in gzip.decompress(data).splitlines()]
             assert sorted(lines, key=str) == sorted(state, key=str), at
+
+
+def test_without_a_history_it_shows_the_present(
+    exports: Exports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a database that keeps the setting as told."""
+    monkeypatch.setattr("hashrange.operations.backups.continuous._is_recoverable", lambda _: False)
+    exports.fill(ITEMS)
+    ended = exports.exported()
+    assert (ended["ExportStatus"], ended["ItemCount"]) == ("COMPLETED", len(ITEMS))
+    with pytest.raises(InvalidExportTimeException):
+        exports.begin(ExportTime=ended["ExportTime"] - 10)
 
 
 def test_an_interrupted_export_begins_again_and_leaves_nothing(

@@ -44,8 +44,8 @@ class Cut:
     def items(self, at: int, specification: dict[str, Any]) -> Iterator[bytes]:
         """The items that a FilterSpecification chooses, as DynamoDB JSON, as of a time.
 
-        The time is in milliseconds, and within the history that the table has. Raises
-        ValidationException if the specification does not fit the table.
+        The time is in milliseconds, and within the history of the table; without one, they are as
+        of now. Raises ValidationException if the specification does not fit the table.
         """
         assert self.table is not None, "there is a table"
         chosen = selection.of(specification, self.table)
@@ -87,7 +87,7 @@ class Former:
         insert = "INSERT OR IGNORE INTO former VALUES (?, ?)"  # the first change after the time
         for page in history.changes_after(table, at, lambda read: source.page(snapshot, read)):
             self._rows.executemany(insert, page)
-            self._some = True
+            self._some = self._some or bool(page)
 
     def take(self, key: bytes, now: bytes) -> bytes | None:
         """The row as it was, if it is `now`; None if there was none."""

@@ -33,7 +33,7 @@ EXPORTS_MAX = 300
 """How many may be in progress at once."""
 PAGE_SIZE = 10
 CLOCK_SECONDS = 5.0
-"""How far the clock of a client that asks for an export of now may be ahead."""
+"""How far the clock of a client that asks for an export of now may differ."""
 CONFLICT = "Export conflict: Duplicate request detected with conflicting parameters"
 NO_SPECIFICATION = (
     "Invalid Request: Incremental Export Specification expected when export type is set as "
@@ -58,7 +58,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{table.name}'"
         )
-    _check(request, table.recovery, moment)
+    _check(request, _earliest(table, table.recovery, moment), moment)
     selection.of(request.get("FilterSpecification", {}), table)
     if moment.settings.objects is None:
         raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
@@ -67,14 +67,20 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision([JobChange(None, job), *known.old], described(job))
 
 
-def _check(request: Request, recovery: Recovery, moment: Moment) -> None:
+def _earliest(table: Table, recovery: Recovery, moment: Moment) -> float:
+    """The earliest time that can be shown. A table whose recovery is only kept as told, without a
+    history, is shown as it is now."""
+    return moment.now - CLOCK_SECONDS if table.history is None else recovery.earliest(moment.now)
+
+
+def _check(request: Request, earliest: float, moment: Moment) -> None:
     """Raises ValidationException and InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         if "IncrementalExportSpecification" not in request:
             raise ValidationException(NO_SPECIFICATION)
         raise not_supported("INCREMENTAL_EXPORT")
     wanted = request.get("ExportTime", moment.now)
-    if not recovery.earliest(moment.now) <= wanted <= moment.now + CLOCK_SECONDS:
+    if not earliest <= wanted <= moment.now + CLOCK_SECONDS:
         raise InvalidExportTimeException(INVALID_TIME)
 
 
