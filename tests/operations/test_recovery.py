@@ -134,3 +134,24 @@ def test_a_deleted_table_is_kept(server: Server) -> None:
         f"BackupNotFoundException: Backup not found: {arn}", "DescribeBackup", {"BackupArn": arn}
     )
     assert len(server.spaces()) == 5, "the system's, the table, two indexes and the collections"
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_changes_that_a_restore_needs_are_not_deleted(server: Server) -> None:
+    """They become older than the period while the table is copied."""
+    random = Random(5)
+    day = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 1}
+    server.execute("UpdateContinuousBackups", {**NAMED, "PointInTimeRecoverySpecification": day})
+    for _ in range(60):
+        write_something(server, random)
+    cut, time = contents(server, "source"), server.clock.now()
+    server.clock.advance(1)
+    for _ in range(60):
+        write_something(server, random)
+    server.clock.advance(DAY - 1)
+    request = {"SourceTableName": "source", "TargetTableName": "copy", "RestoreDateTime": time}
+    server.execute("RestoreTableToPointInTime", request)
+    server.upkeep.run_once()
+    server.clock.advance(DAY)
+    server.finish()
+    assert contents(server, "copy") == cut
