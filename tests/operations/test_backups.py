@@ -18,6 +18,7 @@ from backed_up import (
     START,
     TABLE,
     Server,
+    backups_while_others_write,
     contents,
     create_backup,
     restore,
@@ -29,10 +30,10 @@ from every_store import address
 
 import hashrange
 from hashrange.model.errors import ApiError
-from hashrange.runtime.checks.integrity import problems
+from hashrange.operations.backups import continuous
 
 __all__ = ["address", "server", "small_steps"]  # fixtures
-ROOM = str(Path(__file__).parent)
+ROOM = str(Path(__file__).parents[1] / "support")
 
 
 # ---- a backup is one moment ----
@@ -41,23 +42,7 @@ ROOM = str(Path(__file__).parent)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.usefixtures("small_steps")
 def test_backups_while_others_write(server: Server, seed: int) -> None:
-    random = Random(seed)
-    cuts: dict[str, list[dict[str, Any]]] = {}
-    for step in range(400):
-        write_something(server, random)
-        if random.random() < 0.02:
-            cuts[create_backup(server, f"step{step}")] = contents(server, "source")
-        if random.random() < 0.1:
-            server.upkeep.run_once()
-    for number, arn in enumerate(cuts):
-        restore(server, arn, f"copy{number}")
-        write_something(server, random)
-    if seed % 2:
-        server.execute("DeleteTable", NAMED)
-    server.finish()
-    for number, cut in enumerate(cuts.values()):
-        assert contents(server, f"copy{number}") == cut, f"seed {seed}"
-    assert list(problems(server.store)) == []
+    assert backups_while_others_write(server, Random(seed)), f"seed {seed}"
 
 
 def test_backups_over_every_store(address: str | None) -> None:
@@ -81,6 +66,7 @@ def test_backups_over_every_store(address: str | None) -> None:
 
 WRITER = """
 import sys
+import time
 from random import Random
 import hashrange
 from hashrange.engine import fetch, history
@@ -94,42 +80,45 @@ with hashrange.connect(sys.argv[1]) as db:
         for _ in range(20):
             write_something(db, random)
         arn, cut = create_backup(db), contents(db, "source")
-        print(arn, repr(cut), sep="\\t", flush=True)
+        time.sleep(0.002)
+        print(arn, time.time(), repr(cut), sep="\\t", flush=True)
+        time.sleep(0.002)  # the moment lasts for a millisecond at least
         restore(db, arn, f"copy-{arn[-8:]}")
 """
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_process_that_is_killed(tmp_path: Path, seed: int) -> None:
+def test_a_process_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Its backups and moments come back, also those whose copies or restores were under way."""
     path, random = str(tmp_path / "a.db"), Random(seed)
     with hashrange.connect(path) as db:
         db.execute("CreateTable", TABLE)
-    cuts = {}
+        db.execute("UpdateContinuousBackups", {**NAMED, **RECOVERY})
+    cuts: dict[str, str] = {}
+    times: dict[str, float] = {}
     for run in range(2):
-        arguments = [
-            sys.executable,
-            "-c",
-            WRITER,
-            path,
-            str(seed + run),
-            str(Path(__file__).parent),
-        ]
+        arguments = [sys.executable, "-c", WRITER, path, str(seed + run), ROOM]
         with subprocess.Popen(arguments, stdout=PIPE, text=True) as writer:
             assert writer.stdout
             for _ in range(random.randrange(3, 8)):
-                arn, cut = writer.stdout.readline().rstrip("\n").split("\t")
-                cuts[arn] = cut
+                arn, time, cut = writer.stdout.readline().rstrip("\n").split("\t")
+                cuts[f"copy-{arn[-8:]}"] = cuts[f"then-{arn[-8:]}"] = cut
+                times[arn] = float(time)
             writer.kill()
+    monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
     with hashrange.connect(path) as db:
         db.run_upkeep()
         present = db.execute("ListTables", {})["TableNames"]
-        for arn in cuts:
-            name = f"copy-{arn[-8:]}"
-            if name not in present:
-                restore(db, arn, name)
+        for arn, moment in times.items():
+            if f"copy-{arn[-8:]}" not in present:
+                restore(db, arn, f"copy-{arn[-8:]}")
+            names = {"SourceTableName": "source", "TargetTableName": f"then-{arn[-8:]}"}
+            db.execute("RestoreTableToPointInTime", {**names, "RestoreDateTime": moment})
         db.run_upkeep()
-        for arn, cut in cuts.items():
-            assert repr(contents(db, f"copy-{arn[-8:]}")) == cut, f"seed {seed}"
+        for name, cut in cuts.items():
+            assert repr(contents(db, name)) == cut, f"seed {seed}, {name}"
         assert list(db.check()) == []
 
 

@@ -11,6 +11,7 @@ from backed_up import (
     START,
     Server,
     contents,
+    moments_come_back,
     restore,
     server,
     small_steps,
@@ -19,7 +20,6 @@ from backed_up import (
 
 from hashrange import kv
 from hashrange.model.errors import ApiError
-from hashrange.runtime.checks.integrity import problems
 
 __all__ = ["server", "small_steps"]  # fixtures
 
@@ -27,32 +27,7 @@ __all__ = ["server", "small_steps"]  # fixtures
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.usefixtures("small_steps")
 def test_every_moment_comes_back(server: Server, seed: int) -> None:
-    random = Random(seed)
-    write_something(server, random)
-    server.execute("UpdateContinuousBackups", {**NAMED, **RECOVERY})
-    states = {server.clock.now(): contents(server, "source")}
-    for _ in range(300):
-        write_something(server, random)
-        states[server.clock.now()] = contents(server, "source")  # after the last write of a time
-        if random.random() < 0.5:
-            server.clock.advance(random.choice((0.125, 0.25, 20, 900)))
-        if random.random() < 0.1:
-            server.upkeep.run_once()
-    server.clock.advance(301)
-    server.execute("DescribeTable", NAMED)
-    times = sorted(states)
-    wanted = {f"copy{n}": times[at] for n, at in enumerate(random.sample(range(len(times)), 5))}
-    for name, time in wanted.items():
-        request = {"SourceTableName": "source", "TargetTableName": name, "RestoreDateTime": time}
-        answer = server.execute("RestoreTableToPointInTime", request)["TableDescription"]
-        assert answer["RestoreSummary"]["RestoreDateTime"] == round(time, 3)
-        write_something(server, random)
-        server.upkeep.run_once()
-    server.finish()
-    for name, time in wanted.items():
-        assert contents(server, name) == states[time], f"seed {seed}, {name}"
-    assert list(problems(server.store)) == []
-    assert server.execute("ListBackups", {"BackupType": "ALL"}) == {"BackupSummaries": []}
+    assert moments_come_back(server, Random(seed)), f"seed {seed}"
 
 
 def continuous(server: Server) -> dict[str, Any]:

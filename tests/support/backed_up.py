@@ -10,6 +10,7 @@ import pytest
 from hashrange import Settings
 from hashrange.engine import fetch, history
 from hashrange.model.errors import ApiError
+from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
@@ -118,3 +119,52 @@ def server() -> Server:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "STEP_ROWS", 7)
     monkeypatch.setattr(fetch, "CHUNK_ROWS", 7)
+
+
+def backups_while_others_write(server: Server, random: Random) -> int:
+    """How many backups were restored: each is exactly the table as it was when it was made."""
+    cuts: dict[str, list[dict[str, Any]]] = {}
+    for step in range(400):
+        write_something(server, random)
+        if random.random() < 0.02:
+            cuts[create_backup(server, f"step{step}")] = contents(server, "source")
+        if random.random() < 0.1:
+            server.upkeep.run_once()
+    for number, arn in enumerate(cuts):
+        restore(server, arn, f"copy{number}")
+        write_something(server, random)
+    if random.random() < 0.5:
+        server.execute("DeleteTable", NAMED)
+    server.finish()
+    for number, cut in enumerate(cuts.values()):
+        assert contents(server, f"copy{number}") == cut
+    assert list(problems(server.store)) == []
+    return len(cuts)
+
+
+def moments_come_back(server: Server, random: Random) -> int:
+    """How many moments were restored: at each the table is exactly as it was then."""
+    write_something(server, random)
+    server.execute("UpdateContinuousBackups", {**NAMED, **RECOVERY})
+    states = {server.clock.now(): contents(server, "source")}
+    for _ in range(300):
+        write_something(server, random)
+        states[server.clock.now()] = contents(server, "source")  # after the last write of a time
+        if random.random() < 0.5:
+            server.clock.advance(random.choice((0.125, 0.25, 20, 900)))
+        if random.random() < 0.1:
+            server.upkeep.run_once()
+    server.clock.advance(301)
+    wanted = {f"copy{number}": time for number, time in enumerate(random.sample([*states], 15))}
+    for name, time in wanted.items():
+        request = {"SourceTableName": "source", "TargetTableName": name, "RestoreDateTime": time}
+        answer = server.execute("RestoreTableToPointInTime", request)["TableDescription"]
+        assert answer["RestoreSummary"]["RestoreDateTime"] == round(time, 3)
+        write_something(server, random)
+        server.upkeep.run_once()
+    server.finish()
+    for name, time in wanted.items():
+        assert contents(server, name) == states[time], name
+    assert list(problems(server.store)) == []
+    assert server.execute("ListBackups", {"BackupType": "ALL"}) == {"BackupSummaries": []}
+    return len(wanted)
